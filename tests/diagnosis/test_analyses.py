@@ -1,8 +1,10 @@
-"""The registry of analyses: what follows from a registration, and that no answer is silence."""
+"""The registry of analyses: what is kept, shown and said of each of them."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,13 +24,12 @@ from rankscope.diagnosis.registry import (
     register,
 )
 from rankscope.diagnosis.repeats import Repeats
-from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
-from rankscope.diagnosis.stages import STAGES, Stages, StagesConfig, StageSpec
+from rankscope.diagnosis.segments import SegmentsConfig
+from rankscope.diagnosis.stages import STAGES, StagesConfig, StageSpec
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
-from rankscope.records import BenchmarkReport
 from rankscope.runs.exactness import Exactness, QueryExactness
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
@@ -71,31 +72,31 @@ EXACTNESS = Exactness(
 RATINGS = {"ann": QRELS, "bob": {query_id: {"a": 1, "b": 1, "c": 0} for query_id in QRELS}}
 
 
-def inputs(**changed: Any) -> Inputs:
+@cache
+def inputs() -> Inputs:
     """Return all that an analysis may look at."""
     answers: dict[str, Any] = {name: {**run, NO_ANSWER: {"x": 1.0}} for name, run in RUNS.items()}
     runs: Any = {name: rs.Run(run, name=name) for name, run in answers.items()}
     judgments = Judgments({**QRELS, NO_ANSWER: {}}, no_answer=[NO_ANSWER])
-    given: dict[str, Any] = {
-        "scores": rs.evaluate(judgments, runs, ["nDCG@2", "RR"]),
-        "runs": runs,
-        "qrels": judgments,
-        "queries": QUERIES,
-        "corpus": rs.Corpus({doc: f"{doc} is the only document about {doc}" for doc in "abcxy"}),
-        "titles": str,
-        "pipeline": PIPELINE,
-        "decisions": as_decisions(DECISIONS),
-        "ratings": as_ratings(RATINGS),
-        "training": QUERIES[:1],
-        "costs": {name: {"latency_ms": float(place)} for place, name in enumerate(RUNS)},
-        "exactness": {"first": EXACTNESS},
-        "repeats": Repeats({"first": [runs["second"]]}, is_rebuilt=False),
-        "sweeps": {"first": Swept("it", {"k": 1}), "second": Swept("it", {"k": 2})},
-        "baseline": "first",
-        "documents": 5,
-        "settings": Settings(resamples=100),
-    }
-    return Inputs(**given | changed)
+    return Inputs(
+        scores=rs.evaluate(judgments, runs, ["nDCG@2", "RR"]),
+        runs=runs,
+        qrels=judgments,
+        queries=QUERIES,
+        corpus=rs.Corpus({doc: f"{doc} is the only document about {doc}" for doc in "abcxy"}),
+        titles=str,
+        pipeline=PIPELINE,
+        decisions=as_decisions(DECISIONS),
+        ratings=as_ratings(RATINGS),
+        training=QUERIES[:1],
+        costs={name: {"latency_ms": float(place)} for place, name in enumerate(RUNS)},
+        exactness={"first": EXACTNESS},
+        repeats=Repeats({"first": [runs["second"]]}, is_rebuilt=False),
+        sweeps={"first": Swept("it", {"k": 1}), "second": Swept("it", {"k": 2})},
+        baseline="first",
+        documents=5,
+        settings=Settings(resamples=100),
+    )
 
 
 CONFIGS: dict[str, Part] = {
@@ -105,117 +106,70 @@ CONFIGS: dict[str, Part] = {
 """Where the defaults do not do for so small a world."""
 
 
-def config_of(analysis: Any) -> Any:
-    return CONFIGS.get(analysis.name) or analysis.config()
+def answer_of(analysis: Any, given: Inputs) -> Any:
+    return analysis.answer(CONFIGS.get(analysis.name) or analysis.config(), given)
+
+
+@cache
+def model() -> Any:
+    return analyses_model()
 
 
 @pytest.mark.parametrize("analysis", all_analyses(), ids=lambda analysis: analysis.name)
-def test_what_follows_from_a_registration(analysis: Any) -> None:
-    found = analysis.answer(config_of(analysis), inputs())
+def test_an_answer_is_kept_in_a_record_and_shown(analysis: Any) -> None:
+    found = answer_of(analysis, inputs())
     assert isinstance(found, analysis.result)
-    # its field in the record, and in the schema
-    record = analyses_model().model_validate({analysis.name: found.to_dict()})
+    record = model().model_validate({analysis.name: found.to_dict()})
     assert analysis.of(record) == found
-    assert analysis.of(analyses_model()()) is None
-    schema = BenchmarkReport.json_schema()
-    field = schema["$defs"]["Analyses"]["properties"][analysis.name]
-    assert field["description"].startswith(analysis.summary)
-    assert {"$ref": f"#/$defs/{analysis.result.__name__}"} in field["anyOf"]
-    # its section
+    assert analysis.of(model()()) is None
     section = analysis.section(found)
-    assert section.title == analysis.title
     assert any(isinstance(block, Table) and block.rows for block in section.all_blocks)
-    # its codes
     assert set(analysis.codes) <= set(codes())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
-    # its key: everything that decides, and nothing else
-    hashes = dict.fromkeys((*analysis.needs, *analysis.uses), "hash")
-    key = analysis.key_parts(analysis.config(), inputs(), hashes)
-    other = analysis.key_parts(analysis.config(), inputs(), {**hashes, "corpus": "other"})
-    assert (key == other) == (not analysis.looks_at("corpus"))
-    assert key != analysis.key_parts(analysis.config(), inputs(baseline="second"), hashes)
-    assert key != analysis.key_parts(analysis.config(), inputs(settings=Settings(seed=1)), hashes)
-    json.dumps(key)
 
 
 @pytest.mark.parametrize("analysis", all_analyses(), ids=lambda analysis: analysis.name)
 def test_what_is_not_given_is_said(analysis: Any) -> None:
-    config = config_of(analysis)
     for need in analysis.needs:
-        answer = analysis.answer(config, inputs(**{need: None}))
+        given: dict[str, Any] = {need: None}
+        answer = answer_of(analysis, replace(inputs(), **given))
         assert isinstance(answer, NotApplicable)
         assert answer.name == analysis.name
         assert answer.reason
-        back = analyses_model().model_validate({analysis.name: answer.to_dict()})
+        back = model().model_validate({analysis.name: answer.to_dict()})
         assert getattr(back, analysis.name) == answer
         assert analysis.of(back) is None
 
 
-def test_segments() -> None:
-    found = SEGMENTS.answer(SegmentsConfig(fields=("kind",)), inputs())
-    assert isinstance(found, Segments)
-    assert (found.measure, found.baseline) == ("nDCG@2", "first")
-    assert [group.label for group in found.segments[0].groups] == ["even", "odd"]
-    assert {finding.code for finding in found.findings} == {"RS602"}
-    nothing = SEGMENTS.answer(SegmentsConfig(), inputs())
-    reason = "without a field that is named it needs at least 20 queries, and there are 12"
-    assert nothing == NotApplicable(name="segments", reason=reason)
+def test_every_analysis_is_in_the_schema() -> None:
+    fields = model().json_schema()["properties"]
+    for analysis in all_analyses():
+        field = fields[analysis.name]
+        assert field["description"].startswith(analysis.summary)
+        assert {"$ref": f"#/$defs/{analysis.result.__name__}"} in field["anyOf"]
+
+
+def test_a_key_holds_everything_that_decides_and_nothing_else() -> None:
+    for analysis in all_analyses():
+        hashes: Any = dict.fromkeys((*analysis.needs, *analysis.uses), "hash")
+
+        def key(hashes: Any = hashes, analysis: Any = analysis, **changed: Any) -> Any:
+            return analysis.key_parts(analysis.config(), replace(inputs(), **changed), hashes)
+
+        assert (key() == key({**hashes, "corpus": "other"})) == (not analysis.looks_at("corpus"))
+        assert key() != key(baseline="second")
+        assert key() != key(settings=Settings(seed=1))
+        json.dumps(key())
+
+
+def test_a_pipeline_of_one_stage_has_nothing_to_compare() -> None:
+    alone = STAGES.answer(StagesConfig(), replace(inputs(), pipeline=PIPELINE[:1]))
+    assert isinstance(alone, NotApplicable)
 
 
 def test_segments_are_configured_by_a_list() -> None:
     assert SegmentsConfig.model_validate(["a", "words"]) == SegmentsConfig(fields=("a", "words"))
     assert SegmentsConfig.model_validate({"fields": ["a"], "bins": 2}).bins == 2
-
-
-def test_the_section_of_segments() -> None:
-    found = SEGMENTS.answer(SegmentsConfig(fields=("kind",)), inputs())
-    assert isinstance(found, Segments)
-    _, table = SEGMENTS.section(found).details
-    assert isinstance(table, Table)
-    assert [column.title for column in table.columns] == ["group", "queries", *RUNS]
-    label, size, first, second, *_ = table.rows[0]
-    group = found.segments[0].groups[0]
-    means = {mean.system: mean for mean in group.means if mean.measure == found.measure}
-    assert (label.value, size.value) == ("even", 6)
-    assert first.value == means["first"].mean
-    assert second.interval == (means["second"].interval.low, means["second"].interval.high)
-    assert second.change == means["second"].difference
-    assert "difference to first" in " ".join(table.notes)
-
-
-def test_stages() -> None:
-    found = STAGES.answer(StagesConfig(cutoff=2), inputs())
-    assert isinstance(found, Stages)
-    assert [stage.system for stage in found.stages] == ["first", "second"]
-    assert found.stages[1].cutoff == 2
-    assert found.findings == ()
-    alone = STAGES.answer(StagesConfig(), inputs(pipeline=PIPELINE[:1]))
-    assert alone == NotApplicable(name="stages", reason="no system builds on another")
-
-
-def test_the_section_of_stages() -> None:
-    found = STAGES.answer(StagesConfig(cutoff=2), inputs())
-    assert isinstance(found, Stages)
-    section = STAGES.section(found)
-    [changes] = section.blocks
-    tables = {block.title: block for block in section.details if isinstance(block, Table)}
-    means = tables["What each stage has"]
-    rerankers = tables["What rerankers made of their input"]
-    tops = tables["The first 2 of each answer"]
-    assert isinstance(changes, Table)
-    assert [row[0].value for row in means.rows] == ["first (bm25)", "second (rerank of first)"]
-    [change] = changes.rows
-    assert change[2].value == found.stages[1].changes[0].difference
-    [reranker] = rerankers.rows
-    assert [cell.value for cell in reranker[:4]] == ["second", 4, 1.0, 1.0]
-    assert [column.title for column in tops.columns] == [
-        "stage",
-        "gained",
-        "lost",
-        "grade 2",
-        "grade 1",
-        "unjudged",
-    ]
 
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,5 +187,5 @@ def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     register(analysis)
     assert analysis.answer(AnalysisConfig(), Inputs()) == Analysed()
-    with pytest.raises(ValueError, match="two analyses are called mine"):
+    with pytest.raises(ValueError, match="mine"):
         register(analysis)

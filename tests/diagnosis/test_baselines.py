@@ -12,15 +12,13 @@ import pytest
 import rankscope as rs
 from rankscope.diagnosis import reference_rankings
 from rankscope.diagnosis.above_baselines import Row, improvements
-from rankscope.diagnosis.baselines import BASELINES, Baselines
-from rankscope.document.blocks import Notes, Sentences, Table
+from rankscope.diagnosis.baselines import Baselines
 from rankscope.errors import MissingExtraError
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.lexical import plain_search
 from rankscope.retrieval.protocol import Query
 from rankscope.statistics.matrix import Scale
 from rankscope.statistics.settings import Settings
-from real import COLLECTIONS
 
 
 def look(qrels: Any, runs: Any, measures: Any, **given: Any) -> Baselines:
@@ -28,18 +26,11 @@ def look(qrels: Any, runs: Any, measures: Any, **given: Any) -> Baselines:
     answer = getattr(diagnosis.analyses, "baselines")  # noqa: B009
     assert isinstance(answer, Baselines)
     json.dumps(answer.to_dict(), allow_nan=False)
-    assert BASELINES.section(answer).all_blocks
     return answer
 
 
 def known(documents: int) -> dict[str, Any]:
     return {"configs": {"baselines": {"documents": documents}}}
-
-
-def lines(result: Baselines) -> list[str]:
-    blocks = BASELINES.section(result).blocks
-    texts = [block for block in blocks if isinstance(block, Sentences)]
-    return [line.text for block in texts for line in block.sentences]
 
 
 def codes(result: Baselines) -> list[str]:
@@ -64,22 +55,6 @@ GOOD = ranked({query_id: 1 + n % 3 for n, query_id in enumerate(ONE_TARGET)})
 # --- random --------------------------------------------------------------------------------------
 
 
-def test_the_tutorial_of_200_recipes() -> None:
-    """Random Recall@1, @5 and @10 of one target in 200: 0.5 %, 2.5 % and 5 %."""
-    measures = ["Success@1", "Success@5", "Success@10", "R@5", "P@5"]
-    result = look(ONE_TARGET, {"good": GOOD}, measures, **known(200))
-    means = [row.random.mean for row in result.means if row.random]
-    assert means == pytest.approx([0.005, 0.025, 0.05, 0.025, 0.005], abs=1e-15)
-    assert [row.ideal for row in result.means] == [1.0, 1.0, 1.0, 1.0, 0.2]
-    first = result.means[1].random
-    assert first is not None
-    # 20 independent queries, each with variance p(1 − p)
-    assert first.deviation == pytest.approx(math.sqrt(0.025 * 0.975 / 20))
-    assert (first.draws, first.error) == (0, None)
-    assert codes(result) == []
-    assert result.advice == ()
-
-
 def test_the_number_of_documents_is_that_of_the_corpus() -> None:
     corpus = {f"d{n}": "text" for n in range(20)} | dict.fromkeys(FILLER, "text")
     result = look(ONE_TARGET, {"good": GOOD}, ["Success@5"], corpus=corpus, **known(7))
@@ -97,46 +72,10 @@ def test_without_a_number_of_documents_the_rest_is_there() -> None:
     result = look(ONE_TARGET, {"good": GOOD}, ["Success@1", "RR"])
     assert result.documents is None
     assert set(result.absent) == {"random", "title-only", "full text"}
-    assert "baselines.documents" in result.absent["random"]
     assert [row.ideal for row in result.means] == [1.0, 1.0]
     assert result.improvements == ()
-    assert lines(result) == []
-    section = BASELINES.section(result)
-    [notes] = [block for block in section.details if isinstance(block, Notes)]
-    assert len(notes.texts) == 2  # title-only and full text have the same reason
-
-
-def test_fewer_documents_than_are_judged() -> None:
     qrels = {"q": {"a": 1, "b": 1, "c": 0}}
-    result = look(qrels, {"s": {"q": ["a"]}}, ["R@1"], **known(2))
-    assert "3 judged documents, more than the 2" in result.absent["random"]
-
-
-def test_a_measure_without_cutoff_is_compared_at_the_depth_of_the_runs() -> None:
-    short = {query_id: documents[:10] for query_id, documents in GOOD.items()}
-    result = look(ONE_TARGET, {"good": short}, ["RR"], **known(200))
-    assert result.depth == 10
-    assert result.means[0].random is not None
-    harmonic = sum(1 / rank for rank in range(1, 11))
-    assert result.means[0].random.mean == pytest.approx(harmonic / 200)
-    section = BASELINES.section(result)
-    notes = [note for block in section.details if isinstance(block, Table) for note in block.notes]
-    assert any("of the first 10" in note for note in notes)
-
-
-def test_drawn_means_say_so() -> None:
-    result = look(ONE_TARGET, {"good": GOOD}, ["ERR@5", "Success@5"], **known(200))
-    drawn, formula = (row.random for row in result.means)
-    assert drawn is not None
-    assert formula is not None
-    assert drawn.draws == reference_rankings.MOST_DRAWS
-    assert drawn.error is not None
-    # grade 1 of 1 satisfies with chance 1/2: half of RR
-    expected = sum(1 / rank for rank in range(1, 6)) / 200 / 2
-    assert abs(drawn.mean - expected) < 5 * drawn.error
-    assert drawn.deviation == pytest.approx(drawn.error * math.sqrt(drawn.draws))
-    table = next(block for block in BASELINES.section(result).details if isinstance(block, Table))
-    assert [row[1].marker for row in table.rows] == ["~", ""]
+    assert "random" in look(qrels, {"s": {"q": ["a"]}}, ["R@1"], **known(2)).absent
 
 
 def random_runs(count: int, seed: int, documents: int = 40) -> dict[str, dict[str, list[str]]]:
@@ -150,14 +89,16 @@ def random_runs(count: int, seed: int, documents: int = 40) -> dict[str, dict[st
     }
 
 
-@pytest.mark.parametrize("measure", ["Success@5", "RR", "nDCG@10", "AP"])
-def test_random_systems_are_hardly_ever_better_than_random(measure: str) -> None:
-    verdicts = []
-    for seed in range(12):
-        result = look(ONE_TARGET, random_runs(2, seed), [measure], **known(40))
-        verdicts += [row.verdict for row in result.against_random]
-        assert {"RS661"} >= {code for code in codes(result) if code != "RS662"}
+@pytest.mark.parametrize("measure", ["Success@5", "AP"])
+def test_random_systems_are_hardly_ever_shown_to_be_better(measure: str) -> None:
+    result = look(ONE_TARGET, random_runs(24, 0), [measure], **known(40))
+    verdicts = [row.verdict for row in result.against_random]
     assert verdicts.count("not shown to be better") >= 22  # 24 systems at 0.05 over each pair
+    alone = look(ONE_TARGET, random_runs(1, 0), [measure], **known(40))
+    assert codes(alone) == ["RS661"]
+    assert [row.gain for row in alone.advice] == [pytest.approx(1 - alone.means[0].systems["s0"])]
+    [improvement] = alone.improvements
+    assert improvement.interval.low <= 0 <= improvement.interval.high
 
 
 def test_a_system_upside_down_is_worse_than_random() -> None:
@@ -166,18 +107,7 @@ def test_a_system_upside_down_is_worse_than_random() -> None:
     assert [row.verdict for row in result.against_random] == ["worse", "better"]
     [finding] = result.findings
     assert (finding.code, finding.system) == ("RS662", "bad")
-    assert finding.message.startswith("bad is worse than a random ranking of the 31 documents")
     assert result.advice == ()  # it is about the best system
-
-
-def test_advice_where_the_best_system_is_chance() -> None:
-    result = look(ONE_TARGET, random_runs(1, 0), ["Success@5"], **known(40))
-    assert codes(result) == ["RS661"]
-    [advice] = result.advice
-    assert advice.text.startswith("Baseline: s0 is not shown to be better than a random ranking")
-    assert advice.gain == pytest.approx(1 - result.means[0].systems["s0"])
-    [improvement] = result.improvements
-    assert improvement.interval.low <= 0 <= improvement.interval.high
 
 
 def test_a_single_lucky_query_is_judged_by_its_chance() -> None:
@@ -193,12 +123,6 @@ def test_a_single_lucky_query_is_judged_by_its_chance() -> None:
     assert result.improvements[0].interval.low <= 0
 
 
-def test_nothing_found_among_very_many_documents_is_not_worse_than_random() -> None:
-    nothing = {query_id: ["x1"] for query_id in ONE_TARGET} | {"q0": ["x1", "d0"]}
-    result = look(ONE_TARGET, {"s": nothing}, ["Success@1"], **known(10**8))
-    assert result.against_random[0].verdict == "not shown to be better"
-
-
 def test_with_too_much_to_draw_a_bound_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_rankings, "DRAWN", 100)
     for measure in ("Success@5", "AP"):
@@ -212,17 +136,6 @@ def test_with_too_much_to_draw_a_bound_decides(monkeypatch: pytest.MonkeyPatch) 
     assert row.p_better == pytest.approx(1 / (1 + z**2))
 
 
-def test_where_less_is_better() -> None:
-    qrels = {f"q{n}": {f"d{n}": 1, "bad": 0} for n in range(20)}
-    good = {query_id: [f"d{query_id[1:]}", "x"] for query_id in qrels}
-    bad = {query_id: ["bad", f"d{query_id[1:]}"] for query_id in qrels}
-    result = look(qrels, {"good": good, "bad": bad}, ["FallOut@2"], **known(30))
-    # 2 of 30 documents: the nonrelevant one is among them with chance 1/15
-    assert result.means[0].random is not None
-    assert result.means[0].random.mean == pytest.approx(1 / 15, abs=0.01)
-    assert [row.verdict for row in result.against_random] == ["not shown to be better", "worse"]
-
-
 # --- plain search --------------------------------------------------------------------------------
 
 ANIMALS = ["otter", "badger", "heron", "lynx", "newt", "stoat", "adder", "raven", "finch", "carp"]
@@ -230,8 +143,6 @@ CORPUS = {
     f"d{n}": {
         "title": animal if n < 5 else "notes",
         "text": f"a page about nothing but one {animal}",
-        "tags": ["river", "night"],
-        "length": 7,
     }
     for n, animal in enumerate(ANIMALS)
 } | {f"x{n}": {"title": f"filler {n}", "text": f"other words {n}"} for n in range(30)}
@@ -247,17 +158,13 @@ def found_first(count: int) -> dict[str, list[str]]:
     }
 
 
-def test_the_sentences_are_those_of_the_tutorial() -> None:
+def test_plain_search_of_the_tutorial() -> None:
     """Title-only 50 %, full text 100 % (+50 pp): five of ten animals are in titles."""
     measures = ["Success@1", "RR"]
     runs = {"agent": found_first(8)}
     result = look(TARGETS, runs, measures, **COLLECTION)
     assert result.absent == {}
     assert result.documents == 40
-    assert lines(result) == [
-        "Success@1: random 2.5 %, title-only 50 % (+47.5 pp), full text 100 % (+50 pp)",
-        "agent 80 % (-20 pp), not shown to be better than full text",
-    ]
     titles, texts, agent = result.improvements[:3]
     assert (titles.against, texts.against, agent.against) == ("random", "title-only", "full text")
     assert texts.difference == 0.5
@@ -270,10 +177,6 @@ def test_the_sentences_are_those_of_the_tutorial() -> None:
     assert codes(result) == ["RS663"]
     [advice] = result.advice
     assert advice.gain == pytest.approx(0.2)
-    assert advice.text == (
-        "Baseline: agent is not shown to be better than plain BM25 over full text: Success@1 of "
-        "0.8000 against 1.0000 (-0.2000)"
-    )
 
 
 def test_a_system_that_plain_search_beats() -> None:
@@ -284,18 +187,6 @@ def test_a_system_that_plain_search_beats() -> None:
     assert max(advice.gain for advice in result.advice) == 1.0
 
 
-def test_a_system_that_beats_plain_search() -> None:
-    """Titles alone are searched badly by full-text BM25 here: no query word is in the text."""
-    corpus = {f"d{n}": {"title": "same", "text": f"words {n}"} for n in range(20)}
-    queries = dict.fromkeys(ONE_TARGET, "nothing like that")
-    good = {query_id: [f"d{query_id[1:]}"] for query_id in ONE_TARGET}
-    result = look(ONE_TARGET, {"good": good}, ["RR"], corpus=corpus, queries=queries)
-    assert (result.means[0].title_only, result.means[0].full_text) == (0.0, 0.0)
-    assert lines(result)[1] == "good 100 % (+100 pp), better than full text"
-    assert result.improvements[-1].relative is None  # of 0
-    assert codes(result) == []
-
-
 def test_a_system_that_is_plain_search_is_not_blamed_for_it() -> None:
     run = plain_search.PlainSearch(rs.Corpus(CORPUS), [Query(*pair) for pair in ASKED.items()]).run(
         "text", 10
@@ -303,11 +194,6 @@ def test_a_system_that_is_plain_search_is_not_blamed_for_it() -> None:
     result = look(TARGETS, {"bm25": run}, ["RR"], **COLLECTION)
     assert result.improvements[-1].difference == 0
     assert (codes(result), result.advice) == ([], ())
-    assert lines(result)[-1] == "bm25 100 %, the same as plain BM25 over full text for every query"
-    tables = [block for block in BASELINES.section(result).details if isinstance(block, Table)]
-    row = tables[1].rows[-1]
-    assert [(cell.value, cell.interval) for cell in row[3:]] == [(0.0, None), (0.0, None)]
-    assert "no interval: the same value for every query (bm25)" in tables[1].notes
 
 
 def test_the_same_mean_is_not_the_same_for_every_query() -> None:
@@ -319,41 +205,25 @@ def test_the_same_mean_is_not_the_same_for_every_query() -> None:
     assert (row.difference, row.is_same) == (0, True)
 
 
-def test_all_systems_below_plain_search_are_said_first() -> None:
-    runs = {"agent": found_first(0), "other": found_first(0)}
-    result = look(TARGETS, runs, ["Success@1"], **COLLECTION)
-    assert lines(result)[0] == "All systems are worse than plain BM25 over full text"
-    [finding] = [finding for finding in result.findings if finding.code == "RS664"]
-    assert finding.message.startswith(
-        "all 2 systems are worse than plain BM25 over full text; the best, "
-    )
-    one = look(TARGETS, {"agent": found_first(0)}, ["Success@1"], **COLLECTION)
-    assert not lines(one)[0].startswith("All")
-
-
 @pytest.mark.parametrize(
-    ("corpus", "absent"),
+    ("document", "config", "absent"),
     [
-        (
-            {f"d{n}": "some words" for n in range(10)},
-            {"title-only": "the documents have no titles"},
-        ),
-        (
-            {f"d{n}": {"title": f"word{n}"} for n in range(10)},
-            {"title-only": "the documents have nothing but titles: full text is the same"},
-        ),
-        (
-            {f"d{n}": {"minutes": 5} for n in range(10)},
-            {
-                "title-only": "the documents have no titles",
-                "full text": "the documents have no text",
-            },
-        ),
+        ("some words", {}, {"title-only": "no titles"}),
+        ({"title": "word"}, {}, {"title-only": "nothing but titles"}),
+        ({"minutes": 5}, {}, {"title-only": "no titles", "full text": "no text"}),
+        ("words", {"search_up_to": 9}, {"title-only": "search_up_to (9)", "full text": "10"}),
+        ("words", {"language": "klingon"}, {"title-only": "titles", "full text": "klingon"}),
     ],
 )
-def test_what_cannot_be_searched_is_said(corpus: Any, absent: dict[str, str]) -> None:
-    result = look(TARGETS, {"s": found_first(8)}, ["RR"], corpus=corpus, queries=ASKED)
-    assert result.absent == absent
+def test_what_cannot_be_searched_is_said(
+    document: Any, config: Any, absent: dict[str, str]
+) -> None:
+    corpus = {f"d{n}": document for n in range(10)}
+    given = {"corpus": corpus, "queries": ASKED, "configs": {"baselines": config}}
+    result = look(TARGETS, {"s": found_first(8)}, ["RR"], **given)
+    assert result.absent.keys() == absent.keys()
+    for name, word in absent.items():
+        assert word in result.absent[name]
 
 
 def test_without_the_engine_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,23 +232,9 @@ def test_without_the_engine_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(plain_search, "check_engine", missing)
     result = look(TARGETS, {"s": found_first(8)}, ["RR"], **COLLECTION)
-    assert "pip install 'rankscope[retrieval]'" in result.absent["title-only"]
+    assert "rankscope[retrieval]" in result.absent["title-only"]
     assert result.absent["title-only"] == result.absent["full text"]
     assert result.means[0].random is not None
-
-
-def test_a_large_corpus_is_not_searched() -> None:
-    config = {"baselines": {"search_up_to": 39}}
-    result = look(TARGETS, {"s": found_first(8)}, ["RR"], configs=config, **COLLECTION)
-    assert result.absent["full text"] == (
-        "there are 40 documents, more than baselines.search_up_to (39)"
-    )
-
-
-def test_an_unknown_language_is_said() -> None:
-    config = {"baselines": {"language": "klingon"}}
-    result = look(TARGETS, {"s": found_first(8)}, ["RR"], configs=config, **COLLECTION)
-    assert "klingon" in result.absent["full text"]
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -389,28 +245,7 @@ def test_measures_that_are_no_means_are_left_out() -> None:
     assert result.left_out == ("NumRelRet", "GMAP")
     assert result.measure == "RR"
     diagnosis = rs.diagnose(TARGETS, {"s": found_first(8)}, ["NumRet"], only="baselines")
-    answer = getattr(diagnosis.analyses, "baselines")  # noqa: B009
-    assert answer == NotApplicable(name="baselines", reason="no measure is a mean over queries")
-
-
-def test_a_measure_without_a_scale_has_no_points() -> None:
-    result = look(TARGETS, {"s": found_first(10)}, ["DCG@5", "RR"], **COLLECTION)
-    assert not result.in_points
-    assert lines(result)[0].endswith(
-        "title-only 0.5000 (+0.4263), full text 1.0000 (+0.5000, +100 %)"
-    )
-    assert lines(result)[1] == "s 1.0000, the same as plain BM25 over full text for every query"
-
-
-def test_odd_queries() -> None:
-    qrels = {"q1": {"a": 1, "b": -1}, "q2": {"a": 0}, "q3": {"c": 2}, "q4": {"a": 1}}
-    runs = {"s": rs.Run({"q1": ["a"], "q2": ["b"], "q3": []}), "t": {"q1": {"a": 1.0, "b": 1.0}}}
-    measures = ["nDCG@3", "AP", "Bpref", "SetP", "RBP_residual"]
-    result = look(qrels, runs, measures, **known(10))
-    assert result.queries == 4
-    for row in result.means:
-        assert row.random is not None
-        assert math.isfinite(row.random.mean)
+    assert isinstance(getattr(diagnosis.analyses, "baselines"), NotApplicable)  # noqa: B009
 
 
 def test_a_profile_that_leaves_queries_out() -> None:
@@ -420,21 +255,3 @@ def test_a_profile_that_leaves_queries_out() -> None:
     assert result.means[0].random is not None
     assert result.means[0].systems == {"s": 0.5}
     assert result.means[0].random.mean == pytest.approx(0.1)
-
-
-RECIPES = COLLECTIONS / "recipes"
-
-
-@pytest.mark.skipif(not RECIPES.exists(), reason="the recipes are not here")
-def test_the_recipes_of_the_tutorial() -> None:
-    """Hit@5 of BM25 over all fields: 0.83, as measured when they were collected."""
-    queries = rs.read_queries(RECIPES / "queries.jsonl")
-    qrels = rs.read_qrels(RECIPES / "qrels" / "test.tsv")
-    corpus = rs.read_corpus(RECIPES / "corpus.jsonl.gz")
-    run = {query_id: list(qrels[query_id]) for query_id in qrels}
-    result = look(qrels, {"perfect": run}, ["Success@5"], queries=queries, corpus=corpus)
-    [means] = result.means
-    assert means.full_text == pytest.approx(0.83)
-    assert means.title_only is not None
-    assert 0.6 <= means.title_only <= 0.65
-    assert lines(result)[0].startswith("Success@5: random 2.5 %, title-only 6")

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.gap_kinds import GapsConfig, classify, loss_of, style_of
 from rankscope.diagnosis.gaps import GAPS, Gaps, SystemGaps
 from rankscope.diagnosis.registry import Inputs
-from rankscope.document.blocks import Plot, Sentences, Table
 from rankscope.findings import NotApplicable
+from rankscope.measures import registry
 from rankscope.scoring.inputs import as_judgments
-from real import COLLECTIONS
 
 
 def look(qrels: Any, runs: Any, measures: Any = ("nDCG@10",), **given: Any) -> Gaps:
-    answer = answered(qrels, runs, measures, **given)
-    assert isinstance(answer, Gaps)
-    return answer
-
-
-def answered(qrels: Any, runs: Any, measures: Any = ("nDCG@10",), **given: Any) -> Any:
     diagnosis = rs.diagnose(qrels, runs, list(measures), only="gaps", **given)
     json.loads(diagnosis.to_json())  # what is not finite has no place there
-    str(diagnosis)
-    return getattr(diagnosis.analyses, "gaps")  # noqa: B009
+    answer = getattr(diagnosis.analyses, "gaps")  # noqa: B009
+    assert isinstance(answer, Gaps)
+    return answer
 
 
 def system(qrels: Any, run: Any, *measures: str, **given: Any) -> SystemGaps:
@@ -70,6 +63,12 @@ def test_the_problem_of_the_tutorials_systems(first: float, deepest: float, kind
     assert classify(first, deepest) == kind
 
 
+def test_thresholds_can_be_changed() -> None:
+    assert classify(0.6, 0.85, GapsConfig(not_first=0.25, not_retrieved=0.15)) == "both"
+    assert style_of(0.85, 0.7, GapsConfig(success_high=0.9)) == "precision"
+    assert style_of(0.85, 0.7, GapsConfig(rr_high=0.8)) == "recall"
+
+
 @pytest.mark.parametrize(
     ("rr", "success_5", "style"),
     [
@@ -85,14 +84,6 @@ def test_what_the_tutorials_systems_favour(rr: float, success_5: float, style: s
     assert style_of(success_5, rr) == style
 
 
-def test_thresholds_can_be_set() -> None:
-    assert classify(0.6, 0.85, GapsConfig(not_first=0.25)) == "ranking"
-    assert classify(0.6, 0.85, GapsConfig(not_first=0.25, not_retrieved=0.15)) == "both"
-    assert classify(0.6, 0.85, not_retrieved=0.5) == "retrieval"
-    assert style_of(0.85, 0.7, GapsConfig(success_high=0.9)) == "precision"
-    assert style_of(0.85, 0.7, GapsConfig(rr_high=0.8)) == "recall"
-
-
 def test_the_tutorials_gap_analysis_from_a_run() -> None:
     """45 of 100 targets are first, 33 more in the first five, 7 more in the first ten."""
     qrels, run = targets(*[1] * 45, *[4] * 33, *[8] * 7, *[None] * 15, length=10)
@@ -105,34 +96,17 @@ def test_the_tutorials_gap_analysis_from_a_run() -> None:
     assert (only.kind, result.single) == ("ranking", True)
     assert (only.relevant, only.missing) == (100, 15)
     assert [finding.code for finding in result.findings] == ["RS651"]
-    assert "s for 40% of the queries" in result.findings[0].message
 
 
 # --- planted problems ----------------------------------------------------------------------------
 
 
-def test_a_shuffled_top_is_a_ranking_problem_and_nothing_else() -> None:
+def test_a_ranking_problem_and_nothing_else() -> None:
     result = look(*targets(*[2] * 10, *[5] * 10), ["RR"])
     [only] = result.systems
-    assert only.kind == "ranking"
-    assert only.now == pytest.approx((0.5 + 0.2) / 2, abs=1e-15)
-    assert only.ranking.gain == pytest.approx(0.65)
-    assert only.ranking.share == 1.0
-    assert (only.retrieval.gain, only.retrieval.share) == (0.0, 0.0)
-    assert only.missing == 0
-    assert only.loss == "mostly ranking"
-    [advice] = result.advice
-    assert advice.gain == only.ranking.gain
-    assert advice.text == (
-        "Ranking: the first 10 documents of run in the best order would give RR of 1.000 against "
-        "0.350 now (+0.650)"
-    )
-
-
-def test_a_shallower_reranking_that_gives_most_of_it_is_named() -> None:
-    result = look(*targets(*[2] * 18, *[5] * 18, *[40] * 4, length=50), ["RR"])
-    [advice] = result.advice
-    assert advice.text.endswith("now (+0.682, of which its first 10 give +0.585)")
+    assert (only.kind, only.loss) == ("ranking", "mostly ranking")
+    assert (only.ranking.share, only.retrieval.share) == (1.0, 0.0)
+    assert [advice.gain for advice in result.advice] == [pytest.approx(1 - (0.5 + 0.2) / 2)]
 
 
 def test_a_retrieval_problem_and_nothing_else() -> None:
@@ -143,10 +117,6 @@ def test_a_retrieval_problem_and_nothing_else() -> None:
     assert (only.retrieval.gain, only.retrieval.share) == (0.5, 1.0)
     [advice] = result.advice
     assert advice.gain == 0.5
-    assert advice.text == (
-        "Retrieval: 10 of 20 relevant documents (50%) are not among the first 20 of run; even in "
-        "the best order it would stay 0.500 below the best possible RR of 1.000"
-    )
     # the run is cut above the depth a reranker could look at, so the rest may follow right below
     assert [finding.code for finding in result.findings] == ["RS652", "RS653"]
 
@@ -158,23 +128,10 @@ def test_a_retrieval_problem_and_nothing_else() -> None:
 def test_a_run_that_is_cut_very_short_allows_no_conclusion(length: int, is_short: bool) -> None:
     result = look(*targets(*[1] * 10, *[None] * 10, length=length), ["RR"])
     [only] = result.systems
-    [advice] = result.advice
     assert only.is_short == is_short
     assert (only.loss == "too short to tell") == is_short
-    assert advice.text.startswith(
-        f"Depth: run holds only {length} documents per query: fetch deeper before concluding"
-        if is_short
-        else "Retrieval: "
-    )
     codes = [finding.code for finding in result.findings]
     assert codes == (["RS653"] if is_short else ["RS652", "RS653"])
-    [words] = (block for block in GAPS.section(result).details if isinstance(block, Sentences))
-    assert ("retrieval problem" in words.sentences[0].text) != is_short
-
-
-def test_a_short_run_that_loses_little_is_not_remarked() -> None:
-    result = look(*targets(*[1] * 20, length=2), ["RR"])
-    assert (result.systems[0].loss, result.advice, result.findings) == ("little", (), ())
 
 
 def test_queries_that_a_run_lacks_are_left_out_and_empty_answers_are_not() -> None:
@@ -193,24 +150,11 @@ def test_queries_that_a_run_lacks_are_left_out_and_empty_answers_are_not() -> No
     assert (only.ranking.gain, only.retrieval.gain) == (0.25, 0.5)
     assert (only.relevant, only.missing) == (20, 10)
     assert [advice.gain for advice in result.advice] == [0.25, 0.125]  # over all 40
-    assert "on the 20 queries that it has" in result.advice[0].text
-    [kinds] = GAPS.section(result).blocks
-    assert isinstance(kinds, Table)
-    assert "left out of all numbers here: 20 queries that s lacks (see failures)" in kinds.notes
-
-
-def test_a_perfect_run_that_lacks_queries_has_no_retrieval_problem() -> None:
-    qrels, run = targets(*[1] * 30)
-    result = look(qrels, {"s": dict(list(run.items())[:10])})
-    [only] = result.systems
-    assert (only.loss, only.kind, only.left_out) == ("little", "neither", 20)
-    assert (result.findings, result.advice) == ((), ())
 
 
 @pytest.mark.parametrize(
     ("ranking", "retrieval", "is_short", "loss"),
     [
-        (0.255, 0.10, False, "mostly ranking"),
         (0.06, 0.04, False, "mostly ranking"),  # the other is worth no sentence
         (0.04, 0.06, False, "mostly retrieval"),
         (0.3, 0.2, False, "mostly ranking"),  # 0.6 of it
@@ -226,38 +170,11 @@ def test_the_loss_is_called_by_its_parts(
     assert loss_of(ranking, retrieval, 1.0, is_short=is_short) == loss
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([1, 2, 3, 8, 15, None]), min_size=4, max_size=20))
-def test_table_and_summary_agree(ranks: list[int | None]) -> None:
-    assume(any(rank is not None for rank in ranks))  # else the run shares no document
-    result = look(*targets(*ranks), ["RR"])
-    [only] = result.systems
-    advised = {advice.text.partition(":")[0] for advice in result.advice}
-    codes = {finding.code for finding in result.findings}
-    assert (only.loss == "little") == (not advised)
-    if only.loss in ("mostly ranking", "mostly retrieval"):
-        assert result.advice[0].text.lower().startswith(only.loss.removeprefix("mostly "))
-    if only.loss == "both":
-        assert advised == {"Ranking", "Retrieval"}
-    assert "RS651" not in codes or "Ranking" in advised
-    assert "RS652" not in codes or "Retrieval" in advised
-
-
 def test_as_deep_as_the_run_is_retrieved() -> None:
     """The run holds 300, so a target at 250 is retrieved; below 1,000 nothing is looked at."""
-    result = look(*targets(250, 1, length=300), ["RR@10"])
-    assert (result.depth, result.systems[0].missing) == (300, 0)
-    result = look(*targets(1100, 1, length=1200), ["RR@10"])
-    assert (result.depth, result.systems[0].missing) == (1000, 1)
-
-
-def test_curves_of_the_best_five_systems_are_drawn() -> None:
-    runs = {}
-    for place in range(7):
-        qrels, runs[f"s{place}"] = targets(*[1] * place, *[2] * (7 - place))
-    [plot] = (b for b in GAPS.section(look(qrels, runs)).details if isinstance(b, Plot))
-    assert [curve.label for curve in plot.curves] == ["s2", "s3", "s4", "s5", "s6"]
-    assert plot.title.endswith("(5 best systems)")
+    for target, length, found in ((250, 300, (300, 0)), (1100, 1200, (1000, 1))):
+        result = look(*targets(target, 1, length=length), ["RR@10"])
+        assert (result.depth, result.systems[0].missing) == found
 
 
 @pytest.mark.parametrize(("asked", "is_cut"), [(None, True), (5, True), (50, False)])
@@ -273,25 +190,6 @@ def test_a_run_that_was_asked_for_more_is_not_cut(asked: int | None, is_cut: boo
     assert ("RS653" in {finding.code for finding in answer.findings}) == is_cut
 
 
-def test_a_perfect_run_has_neither() -> None:
-    result = look(*targets(*[1] * 20))
-    [only] = result.systems
-    assert (only.kind, only.style) == ("neither", None)
-    assert (only.now, only.ideal) == (1.0, 1.0)
-    assert (only.ranking.share, only.retrieval.share) == (None, None)
-    assert (result.findings, result.advice) == ((), ())
-
-
-def test_both_problems() -> None:
-    result = look(*targets(*[1] * 20, *[2] * 40, *[None] * 40), ["RR"])
-    [only] = result.systems
-    assert only.kind == "both"
-    assert (only.not_first, only.not_retrieved) == pytest.approx((0.4, 0.4))
-    assert only.ranking.gain == pytest.approx(0.2)
-    assert only.retrieval.gain == pytest.approx(0.4)
-    assert [advice.text.partition(":")[0] for advice in result.advice] == ["Retrieval", "Ranking"]
-
-
 def test_noise_below_the_worth_is_not_advised() -> None:
     """One of 50 targets is second: RR loses 0.01, a fiftieth of what is worth a sentence."""
     qrels, run = targets(*[1] * 49, 2)
@@ -299,114 +197,23 @@ def test_noise_below_the_worth_is_not_advised() -> None:
     assert look(qrels, run, ["RR"], configs={"gaps": {"worth": 0.005}}).advice != ()
 
 
-def test_advice_is_about_the_best_system_only() -> None:
-    qrels, good = targets(*[1] * 15, *[2] * 5)
-    _, bad = targets(*[3] * 20)
-    result = look(qrels, {"bad": bad, "good": good}, ["RR"])
-    assert len(result.advice) == 1
-    assert " good " in result.advice[0].text
-
-
-# --- values by hand ------------------------------------------------------------------------------
-
-
-def test_each_depth_wins_what_it_holds() -> None:
-    """Targets at 1, 15 and 70 of 80: reranking 20 mends the second, reranking 80 the third."""
-    only = system(*targets(1, 15, 70, length=80), "RR@10")
-    values = {step.depth: (step.value, step.gain) for step in only.reranked}
-    third = 1 / 3
-    assert list(values) == [10, 20, 50, 80]
-    assert values[10] == pytest.approx((third, 0.0))
-    assert values[20] == values[50] == pytest.approx((2 * third, third))
-    assert values[80] == pytest.approx((1.0, 2 * third))
-    assert only.run_depth == 80
-
-
-def test_deeper_than_the_depth_is_not_retrieved() -> None:
-    qrels, run = targets(1, 15, 70, length=80)
-    result = look(qrels, run, ["RR@10"], configs={"gaps": {"depth": 50}})
-    [only] = result.systems
-    assert (result.depth, result.cutoffs) == (50, (1, 3, 5, 10, 50))
-    assert only.success[-1] == pytest.approx(2 / 3)
-    assert only.missing == 1
-    assert only.ranking.gain == pytest.approx(1 / 3)
-    assert only.retrieval.gain == pytest.approx(1 / 3)
-    assert only.reranked[-1].depth == 80
-
-
-def test_several_relevant_documents() -> None:
-    """Of 4 and 2 relevant documents 2 and 1 are found; only two fit above the cutoff."""
-    qrels = {"q1": dict.fromkeys("abcd", 1), "q2": {"a": 1, "b": 1}}
-    run = {"q1": ["x", "a", "b"], "q2": ["a", "x", "y"]}
-    result = look(qrels, run, ["R@2"])
-    [only] = result.systems
-    assert not result.single
-    assert result.cutoffs == (1, 3)
-    assert only.success == (0.5, 1.0)
-    assert only.recall == (0.25, 0.5)
-    assert only.not_first == 0.5
-    assert only.not_retrieved == 0.25  # q1 has enough for both places, q2 one of two
-    assert (only.relevant, only.missing) == (5, 2)  # of q1 no more than 3 can be retrieved
-    assert only.now == (0.25 + 0.5) / 2
-    assert only.reranked[-1].value == (0.5 + 0.5) / 2
-    assert only.ideal == (0.5 + 1) / 2
-    assert only.ranking.gain + only.retrieval.gain == pytest.approx(only.ideal - only.now)
-
-
-def test_queries_that_no_system_can_win_are_counted_and_left_out() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"a": 0}, "q3": {"a": 1}}
-    result = look(qrels, {"q1": ["x", "a"], "q2": ["a"], "q3": []}, ["RR"])
-    [only] = result.systems
-    assert (result.queries, result.without_relevant) == (3, 1)
-    assert only.success == (0.0, 0.5)
-    assert only.now == pytest.approx(1 / 6)
-    assert only.ideal == pytest.approx(2 / 3)
-    # q3 has an empty answer, which is a matter of retrieval
-    assert only.ranking.gain == pytest.approx(1 / 6)
-    assert only.retrieval.gain == pytest.approx(1 / 3)
-    assert only.not_retrieved == 0.5
-
-
-def test_a_level_of_the_main_measure_counts() -> None:
-    qrels = {"q": {"a": 1, "b": 2}}
-    only = system(qrels, {"q": ["a", "b"]}, "RR(rel=2)")
-    assert (only.success, only.rr, only.relevant) == ((0.0, 1.0), 0.5, 1)
-
-
-def test_intervals_are_those_of_the_paired_differences() -> None:
-    """Gains of RR: ten of 0 and ten of 0.5; s = 0.2565, t(19) = 2.0930, s/√20·t = 0.1200."""
-    only = system(*targets(*[1] * 10, *[2] * 10), "RR")
-    interval = only.ranking.interval
-    assert interval.low == pytest.approx(0.25 - 0.12005, abs=1e-4)
-    assert interval.high == pytest.approx(0.25 + 0.12005, abs=1e-4)
-    assert only.retrieval.interval.low == 0.0
-    assert only.retrieval.interval.method == "unseen"
-
-
 @pytest.mark.parametrize(
-    ("measure", "reason"),
-    [
-        ("FallOut@3", "less of it is better"),
-        ("Judged@3", "it does not look at relevance"),
-        ("NumRelRet", "it is no mean over queries"),
-        ("GMAP", "it is no mean over queries"),
-        ("SetP", "it does not look at the order"),
-        ("nDCG(gain={0:0,1:5,2:1})@3", "its gains do not rise with the grade"),
-    ],
+    "measure", ["FallOut@3", "Judged@3", "NumRelRet", "SetP", "nDCG(gain={0:0,1:5,2:1})@3"]
 )
-def test_a_measure_that_cannot_be_split_is_replaced(measure: str, reason: str) -> None:
+def test_a_measure_that_cannot_be_split_is_replaced(measure: str) -> None:
     qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}}
     result = look(qrels, {"q1": ["c", "b", "a"], "q2": ["x", "a"]}, [measure])
-    assert (result.instead_of, result.reason) == (measure, reason)
+    assert result.instead_of == measure
+    assert result.reason
     assert result.measure in ("nDCG@3", "nDCG@10")
-    assert result.systems[0].now == pytest.approx(
-        rs.evaluate(qrels, {"q1": ["c", "b", "a"], "q2": ["x", "a"]}, [result.measure])[
-            result.measure
-        ]
-    )
 
 
-def test_a_measure_of_somebody_elses_that_falls_is_replaced() -> None:
+def test_a_measure_of_somebody_elses_that_falls_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.known_names()
+    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
+
     @rs.measure("LastIsRelevant", example="LastIsRelevant")
     def last_is_relevant(run: Any) -> Any:
         """Whether the last document is relevant."""
@@ -415,7 +222,6 @@ def test_a_measure_of_somebody_elses_that_falls_is_replaced() -> None:
 
     result = look({"q": {"a": 1}}, {"q": ["x", "a"]}, ["LastIsRelevant"])
     assert result.instead_of == "LastIsRelevant"
-    assert result.reason == "the order by grade is not the best for it"
 
 
 # --- a naive twin --------------------------------------------------------------------------------
@@ -429,7 +235,7 @@ def reordered(documents: list[str], grades: dict[str, int], depth: int) -> list[
     return top + documents[depth:]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(GRADES, LISTS), min_size=1, max_size=5),
     st.sampled_from(["nDCG@3", "RR@2", "AP", "R@2", "P@3", "ERR@3", "Bpref", "RBP", "Success@1"]),
@@ -469,7 +275,7 @@ def test_now_is_what_was_scored_whatever_the_rules() -> None:
         query_id: {doc_id: float(draw.randint(0, 3)) for doc_id in names}
         for query_id in list(qrels)[:9]
     }
-    for profile in ("rankscope", "trec_eval-9", "beir", "ir_measures", "sentence-transformers"):
+    for profile in ("rankscope", "trec_eval-9", "beir"):
         scores = rs.evaluate(qrels, run, ["nDCG@5"], profile=profile)
         only = system(qrels, run, "nDCG@5", profile=profile)
         values = scores.values("nDCG@5")
@@ -477,86 +283,6 @@ def test_now_is_what_was_scored_whatever_the_rules() -> None:
         assert only.now == pytest.approx(sum(known) / len(known), abs=1e-15), profile
 
 
-# --- edges ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run"),
-    [
-        ({"q": {"a": 1}}, {"q": ["a"]}),
-        ({"q": {"a": 1}, "p": {"a": 1}}, {"q": ["a"], "p": []}),
-        ({"q": {"a": 1}, "p": {"a": 0}}, {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}),
-        ({"q": {"a": 1, "b": -1, "c": 0}}, {"q": ["b", "c", "a"]}),
-        ({"q": {"a": 0.5, "b": 1}}, {"q": ["a", "b"]}),
-    ],
-)
-@pytest.mark.parametrize("measure", ["nDCG", "RR@1", "NumRet", "DCG@3", "Utility"])
-def test_odd_data(qrels: Any, run: Any, measure: str) -> None:
-    only = system(qrels, run, measure)
-    assert only.ideal - only.now == pytest.approx(only.ranking.gain + only.retrieval.gain)
-
-
 def test_not_applicable_where_nothing_counts_as_relevant() -> None:
-    answer = answered({"q": {"a": 0.5}}, {"q": ["a"]}, ["nDCG@3"])
-    assert answer == NotApplicable(name="gaps", reason="no document has a grade of 1 or more")
-
-
-def test_what_is_shown() -> None:
-    qrels, first = targets(*[1] * 8, *[3] * 8, *[None] * 4, length=30)
-    _, second = targets(*[2] * 20, length=12)
-    result = look(qrels, {"first": first, "second": second}, ["RR@10"])
-    section = GAPS.section(result)
-    [kinds] = section.blocks
-    assert isinstance(kinds, Table)
-    assert [column.title for column in kinds.columns] == [
-        *("system", "loses by", "Success@1", "@3", "@5", "@10", "@30", "RR", "lower", "missing")
-    ]
-    assert [cell.value for cell in kinds.rows[0][:4]] == ["first", "both", 0.4, 0.8]
-    steps, parts = (block for block in section.details if isinstance(block, Table))
-    assert [row[0].value for row in steps.rows] == [
-        "now",
-        "first 10 in best order",
-        "first 12 in best order",
-        "first 20 in best order",
-        "first 30 in best order",
-        "all found, in best order",
-    ]
-    assert steps.rows[4][2].value is None  # the second run ends at 12
-    assert [row[0].value for row in parts.rows] == ["first", "second"]
-
-
-# --- real collections ----------------------------------------------------------------------------
-
-RECIPES = COLLECTIONS / "recipes"
-
-
-@pytest.mark.skipif(not RECIPES.exists(), reason="the collection of recipes is not here")
-def test_the_published_system_of_the_tutorial() -> None:
-    """Published: hit@1, 3, 5, 10 of 0.535, 0.68, 0.73, 0.81, and MRR of 0.623."""
-    qrels, run = {}, {}
-    for line in (RECIPES / "published-bm25.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        query_id, target, rank = row["query_id"], row["target"], row["target_rank"]
-        documents = [*row["retrieved"], *(f"unknown {number}" for number in range(5))]
-        if rank is not None:
-            documents[rank - 1] = target
-        qrels[query_id], run[query_id] = {target: 1}, documents
-    result = look(qrels, {"bm25": run}, ["RR@10"])
-    [only] = result.systems
-    assert only.success == pytest.approx((0.535, 0.68, 0.73, 0.81), abs=1e-12)
-    assert round(only.rr, 3) == 0.623
-    assert (only.kind, only.style) == ("neither", "precision")
-    assert only.reranked[0].value == pytest.approx(0.81)
-    assert only.retrieval.gain == pytest.approx(0.19)
-
-
-@pytest.mark.skipif(not RECIPES.exists(), reason="the collection of recipes is not here")
-def test_a_corpus_in_random_order_has_a_ranking_problem_only() -> None:
-    with gzip.open(RECIPES / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
-        documents = [str(json.loads(line)["_id"]) for line in lines]
-    qrels = rs.read_qrels(RECIPES / "qrels" / "test.tsv")
-    draw = random.Random(1)
-    run = {query_id: draw.sample(documents, len(documents)) for query_id in qrels.query_ids}
-    only = system(qrels, run, "RR", configs={"gaps": {"depth": 1000}})
-    assert only.kind == "ranking"
-    assert (only.missing, only.retrieval.gain) == (0, 0.0)
+    diagnosis = rs.diagnose({"q": {"a": 0.5}}, {"q": ["a"]}, ["nDCG@3"], only="gaps")
+    assert isinstance(getattr(diagnosis.analyses, "gaps"), NotApplicable)  # noqa: B009

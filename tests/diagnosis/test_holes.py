@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import rankscope as rs
 from rankscope.diagnosis.holes import HOLES, Holes
 from rankscope.diagnosis.judge_next import SMOOTHING, write_pool
+from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.reversals import Conclusion
-from rankscope.document.blocks import Table
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
 from rankscope.scoring.difference_bounds import difference_bounds
-from real import COLLECTIONS
+from rankscope.scoring.inputs import as_judgments
 
 DOCS = list("abcdefgh")
 
@@ -32,7 +32,6 @@ def look(qrels: Any, runs: Any, measures: Any = "P@2", **given_inputs: Any) -> H
     answer = diagnosis.analyses.holes  # type: ignore[attr-defined]
     assert isinstance(answer, Holes)
     json.dumps(answer.to_dict(), allow_nan=False)
-    assert any(isinstance(block, Table) for block in HOLES.section(answer).all_blocks)
     return answer
 
 
@@ -43,30 +42,11 @@ def codes(result: Holes) -> list[str]:
 # --- what is unjudged
 
 
-def test_planted_documents_are_counted_at_each_depth() -> None:
-    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1, "b": 0}}
-    run = {"q1": ["a", "x"], "q2": ["x", "y", "a", "z", "b", "v", "w"]}
-    [system] = look(qrels, {"s": run}).systems
-    assert [(row.depth, row.documents, row.unjudged, row.share) for row in system.shares] == [
-        (1, 2, 1, 1 / 2),
-        (2, 4, 3, 3 / 4),
-        (5, 7, 4, 4 / 7),
-        (7, 9, 6, 6 / 9),
-    ]
-    assert (system.answered, system.half_unjudged, system.all_unjudged) == (2, 2, 1)
-
-
 def test_pooled_documents_are_unjudged() -> None:
     result = look({"q": {"a": 1, "b": 0, "c": -1}}, {"s": {"q": ["c", "a"]}})
     [system] = result.systems
     assert [row.unjudged for row in system.shares] == [1, 1]
     assert result.negative == 1
-    assert "1 judgment has a negative grade: negative grades count as unjudged" in result.notes
-    [finding] = result.findings
-    assert finding.message.endswith("(negative grades count as unjudged)")
-    result = look({"q": {"a": 1, "b": 0, "d": 0}}, {"s": {"q": ["c", "a"]}})
-    assert (result.negative, result.notes) == (0, ())
-    assert "negative" not in result.findings[0].message
 
 
 def test_many_unjudged_are_a_finding_and_advice() -> None:
@@ -80,49 +60,10 @@ def test_many_unjudged_are_a_finding_and_advice() -> None:
     assert codes(result) == ["RS675", "RS676"]  # both have a P@4 of 1/4, and new could have more
     result = look(qrels, runs, "RR@4")
     assert codes(result) == ["RS675"]  # old has nothing that could make it better
-    assert "75% of the first 4 documents of new are unjudged" in result.findings[0].message
-    [advice] = result.advice
-    assert advice.text == (
-        "Judgments: 75% of the first 4 documents of new are unjudged (old: 0%); without them its "
-        "RR@4 would be 1.000 instead of 0.500; judge the 20 pairs of --pool first"
-    )
-    assert advice.gain == 0.5
-
-
-def test_a_system_with_more_unjudged_documents_is_compared_unfairly() -> None:
-    qrels = {f"q{n}": {"a": 1, "c": 1, "b": 0} for n in range(20)}
-    runs = {
-        "new": {q: ["x", "y", "a"] if n % 2 else ["x", "a"] for n, q in enumerate(qrels)},
-        "old": {q: ["b", "a"] if n % 2 else ["a", "b"] for n, q in enumerate(qrels)},
-    }
-    result = look(qrels, runs, "RR@2")
-    [row] = result.uneven
-    assert (row.more, row.less, row.difference) == ("new", "old", 0.75)
-    [finding] = [finding for finding in result.findings if finding.code == "RS676"]
-    assert "75% of the first 2 documents of new are unjudged, and 0% of old's" in finding.message
-    # the same with as many holes in both
-    runs["old"] = {q: ["a", "z"] if n % 4 else ["w", "v"] for n, q in enumerate(qrels)}
-    assert "RS676" not in codes(look(qrels, runs, "RR@2"))
-
-
-def test_condensed_values_beside_plain_ones() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 1} for n in range(10)}
-    runs = {
-        "s": {q: ["x", "a", "y", "c"] for q in qrels},
-        "t": {q: ["a", "b", "c"] for q in qrels},
-    }
-    result = look(qrels, runs, ["RR", "P@2"])
-    rows = {(row.measure, row.system): row for row in result.values}
-    assert (rows["RR", "s"].value, rows["RR", "s"].condensed) == (1 / 2, 1)
-    assert (rows["P@2", "s"].value, rows["P@2", "s"].condensed) == (1 / 2, 1)
-    assert (rows["P@2", "t"].value, rows["P@2", "t"].condensed) == (1 / 2, 1 / 2)
-    assert [rows["P@2", name].place for name in "st"] == [1, 1]
-    assert [rows["P@2", name].condensed_place for name in "st"] == [1, 2]
-    assert [rows["RR", name].place for name in "st"] == [2, 1]
-    assert [rows["RR", name].condensed_place for name in "st"] == [1, 1]
-    # P@2 of s: x and a are looked at; of t nothing is unjudged
-    assert (rows["P@2", "s"].lowest, rows["P@2", "s"].highest) == (1 / 2, 1)
-    assert (rows["P@2", "t"].lowest, rows["P@2", "t"].highest) == (1 / 2, 1 / 2)
+    assert [advice.gain for advice in result.advice] == [0.5]
+    sound = {q: grades | dict.fromkeys("xyz", 0) for q, grades in qrels.items()}
+    result = look(sound, runs, "P@4")
+    assert (result.findings, result.advice, result.judge, result.candidates) == ((), (), (), 0)
 
 
 def test_another_system_is_best_without_unjudged_documents() -> None:
@@ -131,39 +72,19 @@ def test_another_system_is_best_without_unjudged_documents() -> None:
         "plain": {q: ["b", "a"] if n else ["a"] for n, q in enumerate(qrels)},
         "holes": {q: ["x", "y", "a"] for q in qrels},
     }
-    result = look(qrels, runs, "RR")
-    [finding] = [finding for finding in result.findings if finding.code == "RS678"]
-    assert "without unjudged documents holes has (1.0000 against 0.5500)" in finding.message
+    assert "RS678" in codes(look(qrels, runs, "RR"))
 
 
 def test_where_only_relevant_documents_were_judged_nothing_is_alarming() -> None:
     qrels = {f"q{n}": {"a": 1} for n in range(20)}
     runs = {"s": {q: ["x", "y", "z", "a"] for q in qrels}, "t": {q: ["a"] for q in qrels}}
     result = look(qrels, runs, "nDCG@5")
-    assert result.by_design
-    assert result.pooled == 0
-    assert result.systems[0].shares[-1].share == 3 / 4
-    assert (result.findings, result.advice) == ((), ())
-    [table, *_] = HOLES.section(result).all_blocks
-    assert isinstance(table, Table)
-    assert "no cause for alarm" in " ".join(table.notes)
+    assert (result.by_design, result.findings, result.advice) == (True, (), ())
     # a nonrelevant judgment of half of the queries is enough to be judged by a pool
     qrels = {
         q: {**grades, "n": 0} if n < 10 else grades for n, (q, grades) in enumerate(qrels.items())
     }
     assert look(qrels, runs, "nDCG@5").findings
-
-
-def test_all_judged_is_nothing_to_remark() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 0} for n in range(12)}
-    runs = {"s": {q: ["b", "a"] for q in qrels}, "t": {q: ["a", "c"] for q in qrels}}
-    result = look(qrels, runs, ["nDCG@10", "AP"])
-    assert (result.findings, result.advice, result.judge, result.candidates) == ((), (), (), 0)
-    [conclusion] = result.conclusions
-    assert (conclusion.verdict, conclusion.unjudged) == ("certain", 0)
-    assert conclusion.lowest == pytest.approx(conclusion.difference)
-    for row in result.values:
-        assert row.value == row.condensed == row.lowest == row.highest == row.relevant
 
 
 # --- conclusions
@@ -172,21 +93,6 @@ def test_all_judged_is_nothing_to_remark() -> None:
 def conclusion_of(qrels: Any, runs: Any, measure: str, **options: Any) -> Conclusion:
     [conclusion] = look(qrels, runs, measure, **options).conclusions
     return conclusion
-
-
-def test_a_conclusion_that_is_certain() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 1, "n": 0} for n in range(4)}
-    runs = {
-        "ahead": {q: ["a", "b"] for q in qrels},
-        "behind": {q: ["n", "x"] if q == "q0" else ["n", "m"] for q in qrels},
-    }
-    qrels = {q: {**grades, "m": 0} for q, grades in qrels.items()}
-    conclusion = conclusion_of(qrels, runs, "P@2")
-    assert (conclusion.better, conclusion.worse) == ("ahead", "behind")
-    assert (conclusion.verdict, conclusion.needed, conclusion.chance) == ("certain", None, 0.0)
-    assert conclusion.difference == 1.0
-    assert conclusion.lowest == pytest.approx(1 - 1 / 8)  # x relevant: 1 of 2 in 1 of 4 queries
-    assert conclusion.unjudged == 1
 
 
 def test_a_conclusion_that_is_open() -> None:
@@ -201,7 +107,6 @@ def test_a_conclusion_that_is_open() -> None:
     assert conclusion.p_corrected is not None
     assert conclusion.p_corrected > 0.5  # more queries matter, and not what is unjudged
     assert "RS677" not in codes(result)
-    assert not any("reversal" in advice.text for advice in result.advice)
     assert conclusion.verdict == "open"
     assert conclusion.difference == 2 / 8
     assert (conclusion.needed, conclusion.unjudged) == (2, 4)
@@ -226,11 +131,8 @@ def test_a_conclusion_that_is_shown_and_open_is_a_finding() -> None:
     assert (conclusion.verdict, conclusion.needed, conclusion.unjudged) == ("open", 8, 16)
     assert conclusion.chance is not None
     assert conclusion.chance >= 0.05
-    [finding] = [finding for finding in result.findings if finding.code == "RS677"]
-    assert "gone if about 8 of 16 unjudged documents were relevant" in finding.message
-    assert "as often relevant as judged ones that as many systems retrieve" in finding.message
+    assert "RS677" in codes(result)
     [advice] = result.advice  # though behind has many unjudged documents, too
-    assert "reversal" in advice.text
     assert advice.gain == 4 / 20
 
 
@@ -238,12 +140,6 @@ def test_equal_systems_have_no_conclusion_to_turn_round() -> None:
     runs = {"s": {"q": ["a", "x"]}, "t": {"q": ["a", "y"]}}
     conclusion = conclusion_of({"q": {"a": 1, "b": 0}}, runs, "P@2")
     assert (conclusion.verdict, conclusion.difference, conclusion.chance) == ("equal", 0.0, None)
-
-
-def test_a_document_that_both_have_decides_nothing() -> None:
-    runs = {"s": {"q": ["a", "x"]}, "t": {"q": ["b", "x"]}}
-    conclusion = conclusion_of({"q": {"a": 1, "b": 0}}, runs, "P@2")
-    assert (conclusion.verdict, conclusion.lowest) == ("certain", 0.5)
 
 
 WORLD = st.tuples(
@@ -304,21 +200,6 @@ def fewest(qrels: Any, pair: list[Any], measure: str) -> int | None:
     return min(enough, default=None)
 
 
-def test_the_chance_of_many_documents_is_about_that_of_all_ways() -> None:
-    # 30 coins of which more than 10 must fall heads up
-    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(60)}
-    runs = {
-        "ahead": {f"q{n}": ["a"] if n < 40 else ["n"] for n in range(60)},
-        "behind": {f"q{n}": ["a"] if n >= 30 else ["x"] for n in range(60)},
-    }
-    [conclusion] = look(qrels, runs, "P@1").conclusions
-    assert (conclusion.needed, conclusion.unjudged) == (10, 30)
-    # what only behind has: x 30 times and a 20 times
-    p = (20 + SMOOTHING * 20.5 / 51) / (50 + SMOOTHING)
-    tail = sum(math.comb(30, heads) * p**heads * (1 - p) ** (30 - heads) for heads in range(11, 31))
-    assert conclusion.chance == pytest.approx(tail, abs=0.1)
-
-
 def test_a_measure_without_cutoff_is_not_said_to_be_certain_without_proof() -> None:
     qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(3)}
     deep = [f"x{n}" for n in range(30)]
@@ -329,33 +210,6 @@ def test_a_measure_without_cutoff_is_not_said_to_be_certain_without_proof() -> N
     conclusion = conclusion_of(qrels, short, "RR")
     assert conclusion.verdict == "certain"
     assert conclusion.lowest == pytest.approx(1 / 2)
-
-
-def test_average_precision_is_bounded_query_by_query() -> None:
-    # with y relevant: (1 + 2/2) / 2 = 1 against (1/2) / 2; both relevant: 2/3 against (1/2 + 2/3)/3
-    qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(3)}
-    runs = {"s": {q: ["a", "y"] for q in qrels}, "t": {q: ["b", "x", "y"] for q in qrels}}
-    runs["t"]["q0"] = ["b", "a"]
-    conclusion = conclusion_of(qrels, runs, "AP@3")
-    assert conclusion.verdict == "certain"
-    ways = [
-        rs.evaluate(judged, runs["s"], "AP@3")["AP@3"]
-        - rs.evaluate(judged, runs["t"], "AP@3")["AP@3"]
-        for grades in product((0, 1), repeat=5)
-        for judged in [
-            {
-                "q0": {**qrels["q0"], "y": grades[0]},
-                "q1": {**qrels["q1"], "x": grades[1], "y": grades[2]},
-                "q2": {**qrels["q2"], "x": grades[3], "y": grades[4]},
-            }
-        ]
-    ]
-    assert conclusion.lowest == pytest.approx(min(ways))
-    # the other system's unjudged documents also count against the one ahead
-    runs = {"s": {q: ["b", "a"] for q in qrels}, "t": {q: ["b", "c", "x", "y"] for q in qrels}}
-    qrels = {q: {**grades, "c": 0} for q, grades in qrels.items()}
-    runs["t"]["q0"] = ["b", "c", "a"]
-    assert conclusion_of(qrels, runs, "AP@4").verdict == "open"
 
 
 # --- what to judge next
@@ -386,19 +240,6 @@ def test_the_order_of_what_to_judge_by_hand() -> None:
     assert result.candidates == 3
 
 
-def test_with_one_system_its_mean_counts_and_ties_go_by_id() -> None:
-    qrels = {q: {"a": 1, "n": 0} for q in ("q2", "q1")}
-    run = {"q2": ["y", "x", "a"], "q1": ["z", "b", "a"]}
-    result = look(qrels, {"s": run}, "P@2", configs={"holes": {"judge": 3}})
-    assert result.conclusions == ()
-    assert [(pair.query_id, pair.doc_id) for pair in result.judge] == [
-        ("q1", "b"),
-        ("q1", "z"),
-        ("q2", "x"),
-    ]
-    assert [pair.change for pair in result.judge] == [1 / 4] * 3
-
-
 def test_only_pairs_that_are_open_are_worth_judging() -> None:
     qrels = {f"q{n}": {"a": 1, "b": 1, "n": 0, "m": 0} for n in range(4)}
     runs = {
@@ -417,7 +258,7 @@ def test_the_pool_is_a_file_of_judgments_to_be_made(tmp_path: Path) -> None:
     result = look(qrels, runs, "P@2", queries={"q1": 'a "quoted", question'})
     pairs = {(pair.query_id, pair.doc_id) for pair in result.judge}
     assert pairs == {("q2", "x"), ("q1", "y"), ("q1", "z")}
-    for name in ("pool.qrels", "pool.txt", "pool.qrels.gz"):
+    for name in ("pool.qrels", "pool.qrels.gz"):
         write_pool(result.judge, tmp_path / name)
         back = rs.read_qrels(tmp_path / name).to_dict()
         assert {(q, doc_id) for q, docs in back.items() for doc_id in docs} == pairs
@@ -429,95 +270,27 @@ def test_the_pool_is_a_file_of_judgments_to_be_made(tmp_path: Path) -> None:
     write_pool(result.judge, tmp_path / "pool.jsonl")
     lines = (tmp_path / "pool.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [pair.to_dict() for pair in result.judge]
-    import polars as pl
-
-    for name, separator in (("pool.csv", ","), ("pool.tsv", "\t")):
-        write_pool(result.judge, tmp_path / name)
-        table = pl.read_csv(tmp_path / name, separator=separator)
-        assert table["doc_id"].to_list() == [pair.doc_id for pair in result.judge]
-        assert table["priority"].to_list() == [pair.priority for pair in result.judge]
-        assert table["text"].to_list() == [pair.text for pair in result.judge]
-        assert table["rank"].to_list() == [min(pair.ranks.values()) for pair in result.judge]
-    with pytest.raises(InputError, match=r"use .qrels or .txt"):
+    write_pool(result.judge, tmp_path / "pool.csv")
+    table = pl.read_csv(tmp_path / "pool.csv")
+    assert table["doc_id"].to_list() == [pair.doc_id for pair in result.judge]
+    assert table["text"].to_list() == [pair.text for pair in result.judge]
+    assert table["rank"].to_list() == [min(pair.ranks.values()) for pair in result.judge]
+    with pytest.raises(InputError, match="pdf"):
         write_pool(result.judge, tmp_path / "pool.pdf")
 
 
-def test_ids_that_trec_cannot_hold_are_written_so_that_they_come_back(tmp_path: Path) -> None:
+def test_odd_pools(tmp_path: Path) -> None:
+    """Ids that TREC cannot hold come back, and an empty pool is a file."""
     qrels = {"a query": {"a": 1, "n": 0}}
     result = look(qrels, {"s": {"a query": ["some doc", "a"]}}, "P@2")
     write_pool(result.judge, tmp_path / "pool.qrels")
     assert rs.read_qrels(tmp_path / "pool.qrels").to_dict() == {"a query": {"some doc": -1}}
-
-
-def test_an_empty_pool_is_an_empty_file(tmp_path: Path) -> None:
-    for name in ("pool.qrels", "pool.csv", "pool.jsonl"):
+    for name in ("empty.qrels", "empty.csv", "empty.jsonl"):
         write_pool((), tmp_path / name)
         assert (tmp_path / name).exists()
 
 
 # --- odd but legal
-
-
-ODD: list[tuple[str, Any, Any, list[str]]] = [
-    (
-        "one query",
-        {"q": {"a": 1, "b": 0}},
-        {"s": {"q": ["x", "a"]}, "t": {"q": ["a"]}},
-        ["nDCG@10"],
-    ),
-    (
-        "a query without relevant documents",
-        {"q": {"b": 0}, "p": {"a": 1}},
-        {"s": {"q": ["x"], "p": ["a"]}, "t": {"p": ["x", "a"]}},
-        ["nDCG@3", "AP", "RR"],
-    ),
-    (
-        "empty and missing answers",
-        {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}},
-        {"s": {"q": [], "p": ["a"]}, "t": {"p": ["x", "a"]}},
-        ["P@5", "R@5"],
-    ),
-    (
-        "all ties and negative grades",
-        {"q": {"a": 1, "b": -1, "c": 0}},
-        {"s": {"q": {"a": 1.0, "b": 1.0, "x": 1.0}}, "t": {"q": {"c": 1.0, "a": 1.0}}},
-        ["nDCG@2", "Bpref"],
-    ),
-    (
-        "sums, geometric means and less is better",
-        {"q": {"a": 1, "b": 0}, "p": {"a": 1}},
-        {"s": {"q": ["x", "a"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x"]}},
-        ["GMAP", "NumRelRet", "FallOut@2"],
-    ),
-    (
-        "less is better",
-        {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}},
-        {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x"]}},
-        ["FallOut@2", "P@1"],
-    ),
-    (
-        "a measure that looks at what is judged",
-        {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}},
-        {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x", "a"]}},
-        ["nDCG(judged_only=True)@2", "Judged@2", "Bpref"],
-    ),
-    (
-        "a higher level of relevance",
-        {"q": {"a": 2, "b": 1, "c": 0}},
-        {"s": {"q": ["x", "a"]}, "t": {"q": ["b", "a"]}},
-        ["P(rel=2)@2"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("qrels", "runs", "measures"), [case[1:] for case in ODD])
-@pytest.mark.parametrize("profile", ["rankscope", "beir", "ir_measures"])
-def test_odd_but_legal_data(qrels: Any, runs: Any, measures: list[str], profile: str) -> None:
-    result = look(qrels, runs, measures, profile=profile)
-    assert [system.system for system in result.systems] == list(runs)
-    assert len(result.values) == len(runs) * len(measures)
-    alone = look(qrels, {"t": runs.get("t", runs["s"])}, measures, profile=profile)
-    assert alone.conclusions == ()
 
 
 def test_the_grade_of_a_hole_is_relevant_to_the_main_measure() -> None:
@@ -526,6 +299,20 @@ def test_the_grade_of_a_hole_is_relevant_to_the_main_measure() -> None:
     assert look(qrels, runs, "P(rel=2)@2").judge
     assert look(qrels, runs, "P@2").grade == 1
     assert look(qrels, runs, "P@2", configs={"holes": {"hole_grade": 3}}).grade == 3
+    # with one system its mean counts, and of equal pairs the lower id comes first
+    run = {"q": ["y", "x", "a"]}
+    assert [(pair.doc_id, pair.change) for pair in look(qrels, {"s": run}, "P@2").judge] == [
+        ("x", 1 / 2),
+        ("y", 1 / 2),
+    ]
+
+
+def test_measures_that_are_no_means_or_look_at_judgments() -> None:
+    qrels = {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}}
+    runs = {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x", "a"]}}
+    measures = ["FallOut@2", "GMAP", "NumRelRet", "nDCG(judged_only=True)@2", "Judged@2"]
+    result = look(qrels, runs, measures)
+    assert len(result.values) == len(runs) * len(measures)
 
 
 def test_measures_by_subtopic_are_left_to_others() -> None:
@@ -540,20 +327,11 @@ def test_measures_by_subtopic_are_left_to_others() -> None:
 
 
 def test_without_documents_it_is_not_applicable() -> None:
-    qrels = {"q": {"a": 1}, "p": {"a": 1}}
-    runs = {"s": rs.Run({"q": ["a"]})}
-    inputs_of = rs.diagnose(qrels, runs, ["P@1"], only="holes").analyses
-    assert isinstance(inputs_of.holes, Holes)  # type: ignore[attr-defined]
-    answer = HOLES.answer(HOLES.config(), _inputs({"q": {"a": 1}}, {"s": rs.Run({"p": ["a"]})}))
-    assert answer == NotApplicable(name="holes", reason="no run has a document for a judged query")
-
-
-def _inputs(qrels: Any, runs: Any) -> Any:
-    from rankscope.diagnosis.registry import Inputs
-    from rankscope.scoring.inputs import as_judgments
-
+    runs = {"s": rs.Run({"p": ["a"]})}
     scores = rs.evaluate({"p": {"a": 1}}, runs, ["P@1"])
-    return Inputs(scores=scores, runs=runs, qrels=as_judgments(qrels))
+    given = Inputs(scores=scores, runs=runs, qrels=as_judgments({"q": {"a": 1}}))
+    answer = HOLES.answer(HOLES.config(), given)
+    assert isinstance(answer, NotApplicable)
 
 
 def test_more_documents_than_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -572,52 +350,6 @@ def test_more_documents_than_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -
     assert part.conclusions[0].lowest is None
     assert part.conclusions[0].verdict in {"open", "unknown"}
     assert len(part.notes) == 3
-
-
-ROBUST = COLLECTIONS / "robust03"
-
-
-@pytest.mark.skipif(not ROBUST.exists(), reason="the collection robust03 is not here")
-def test_official_runs_as_bounds_has_them() -> None:
-    runs = {name: rs.read_run(ROBUST / f"{name}.run.gz") for name in ("THUIRr0301", "uic0301")}
-    qrels = rs.read_qrels(ROBUST / "qrels.txt.gz")
-    result = look(qrels, runs, ["nDCG@10", "P@10"])
-    for row in result.values:
-        [bound] = rs.bounds(qrels, runs[row.system], row.measure)
-        assert bound.holes is not None
-        assert row.value == bound.value
-        assert row.relevant == pytest.approx(bound.holes.relevant)
-        assert row.nonrelevant == pytest.approx(bound.holes.nonrelevant)
-    [conclusion] = result.conclusions
-    [between] = difference_bounds(qrels, runs["uic0301"], runs["THUIRr0301"], "nDCG@10")
-    assert conclusion.lowest == pytest.approx(between.lowest)
-    assert conclusion.unjudged == between.unjudged
-
-
-@pytest.mark.skipif(not ROBUST.exists(), reason="the collection robust03 is not here")
-@pytest.mark.parametrize("name", ["rutcor03100", "pircRBa1"])
-def test_documents_taken_out_of_the_judgments_are_as_often_relevant_as_is_estimated(
-    name: str,
-) -> None:
-    qrels = rs.read_qrels(ROBUST / "qrels.txt.gz").to_dict()
-    runs = {path.name[:-7]: rs.read_run(path) for path in sorted(ROBUST.glob("*.run.gz"))}
-    tops = {
-        system: {
-            query_id: sorted(scores, key=lambda d, s=scores: (s[d], d), reverse=True)[:50]  # type: ignore[misc]
-            for query_id, scores in run.to_dict().items()
-        }
-        for system, run in runs.items()
-    }
-    taken = {}
-    for query_id, documents in tops[name].items():
-        others = {d for system in runs if system != name for d in tops[system].get(query_id, ())}
-        for doc_id in documents[:10]:
-            if doc_id not in others and doc_id in qrels.get(query_id, {}):
-                taken[query_id, doc_id] = qrels[query_id].pop(doc_id) >= 1
-    result = look(qrels, runs, "P@10", baseline=name, configs={"holes": {"judge": 10_000}})
-    guesses = [pair.probability for pair in result.judge if (pair.query_id, pair.doc_id) in taken]
-    assert len(guesses) >= 0.9 * len(taken)
-    assert np.mean(guesses) == pytest.approx(np.mean(list(taken.values())), abs=0.05)
 
 
 def test_documents_of_one_query_count_together() -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.pareto import PARETO, Pareto, ParetoConfig, ParetoFront
 from rankscope.diagnosis.registry import Inputs
-from rankscope.document.blocks import Plot, Table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings
@@ -61,21 +57,12 @@ def test_a_front_by_hand() -> None:
     answer = looked({name: {"ms": float(ms)} for name, ms in milliseconds.items()})
     [front] = answer.fronts
     assert (front.measure, front.cost, front.left_out) == ("RR", "ms", ())
-    assert [system.system for system in front.systems] == [
-        *("bad", "middle", "good", "alike", "near", "best")
-    ]
     assert on_front(front) == {"bad", "middle", "good", "best"}
     by_name = {system.system: system for system in front.systems}
     assert by_name["alike"].dominated_by == ("good", "middle")  # the best first
     assert by_name["near"].dominated_by == ("good",)
     assert by_name["alike"].beaten_by == ("good",)
-    assert all(system.shown for system in front.systems)
-    assert by_name["best"].not_better_than == ()
-    assert by_name["best"].quality == 1
     assert [finding.code for finding in answer.findings] == ["RS671", "RS671"]
-    assert answer.findings[0].message.startswith(
-        "alike costs 5 ms against 4 of good and is worse: RR -0.2500 ["
-    )
 
 
 def test_a_dearer_system_that_is_not_shown_to_be_better() -> None:
@@ -85,15 +72,7 @@ def test_a_dearer_system_that_is_not_shown_to_be_better() -> None:
     assert by_name["near"].on_front
     assert not by_name["near"].shown
     assert by_name["near"].not_better_than == ("middle",)
-    codes = {finding.code: finding for finding in answer.findings}
-    assert set(codes) == {"RS672", "RS673"}
-    assert codes["RS672"].message.startswith(
-        "near costs 340 ms against 12 of middle and is not shown to be better: RR +0.0125 ["
-    )
-    assert (
-        codes["RS673"].message
-        == "ms is not known of alike, good and best, and 3 systems are compared"
-    )
+    assert {finding.code for finding in answer.findings} == {"RS672", "RS673"}
     assert front.left_out == ("alike", "good", "best")
 
 
@@ -110,122 +89,37 @@ def test_ties_and_equal_costs() -> None:
     assert (dominated.dominated_by, dominated.beaten_by, dominated.shown) == (("alike",), (), False)
 
 
-def test_more_is_better() -> None:
-    costs = {"bad": {"qps": 1.0}, "middle": {"qps": 100.0}, "best": {"qps": 2.0}}
-    [front] = looked(costs, ParetoConfig(higher=("qps",))).fronts
-    assert front.higher_is_better
-    assert [system.system for system in front.systems] == ["middle", "best", "bad"]
-    assert on_front(front) == {"middle", "best"}
-    [other] = looked(costs).fronts
-    assert on_front(other) == {"bad", "best"}
-
-
-def test_less_of_a_measure_is_better() -> None:
-    costs = {"bad": {"ms": 1.0}, "best": {"ms": 2.0}, "middle": {"ms": 3.0}}
-    [front] = looked(costs, measures=["Unjudged@2"]).fronts  # bad 1, best 0, middle 0.5
-    assert on_front(front) == {"bad", "best"}
-    by_name = {system.system: system for system in front.systems}
-    assert by_name["middle"].beaten_by == ("best",)
-
-
-def test_several_measures_and_costs() -> None:
-    costs = {"bad": {"ms": 1.0, "euros": 3.0}, "best": {"ms": 2.0, "euros": 1.0, "mb": 1.0}}
-    config = ParetoConfig(measures=("nDCG@10", "RR"))
-    answer = looked(costs, config)
-    pairs = [(front.measure, front.cost) for front in answer.fronts]
-    assert pairs == [("nDCG@10", "ms"), ("nDCG@10", "euros"), ("RR", "ms"), ("RR", "euros")]
-    missing = [finding for finding in answer.findings if finding.code == "RS673"]
-    assert len(missing) == 2  # once for each cost
-    only = looked(costs, ParetoConfig(costs=("euros",)))
-    assert [front.cost for front in only.fronts] == ["euros"]
-
-
 def test_what_it_needs() -> None:
     def reason(costs: Any, config: ParetoConfig | None = None, **more: Any) -> str:
         answer = PARETO.answer(config or ParetoConfig(), inputs(costs, **more))
         assert isinstance(answer, NotApplicable)
         return answer.reason
 
-    assert reason(None) == "nothing is known about what the systems cost"
-    assert reason({"bad": {"ms": 1.0}}) == "it needs the costs of two systems at least"
-    assert reason({}) == "it needs the costs of two systems at least"
+    assert "two systems" in reason({"bad": {"ms": 1.0}})
+    assert "two systems" in reason({})
     two = {"bad": {"ms": 1.0}, "best": {"ms": 1.0}}
-    assert reason(two, measures=["NumRelRet"]) == "no measure is a mean over queries"
+    assert "two systems" in reason(two, runs={"bad": RUNS["bad"]})
+    assert "mean" in reason(two, measures=["NumRelRet"])
     config = ParetoConfig(measures=("NumRelRet",))
-    assert reason(two, config, measures=["RR", "NumRelRet"]) == "NumRelRet is no mean over queries"
-    assert reason(two, runs={"bad": RUNS["bad"]}) == "it needs the costs of two systems at least"
-    with pytest.raises(UnknownNameError, match=r"unknown cost \(pareto\) 'mss'; nearest: ms"):
+    assert "NumRelRet" in reason(two, config, measures=["RR", "NumRelRet"])
+    with pytest.raises(UnknownNameError, match="nearest: ms"):
         PARETO.answer(ParetoConfig(higher=("mss",)), inputs(two))
     with pytest.raises(UnknownNameError, match="AP"):
         PARETO.answer(ParetoConfig(measures=("AP",)), inputs(two))
 
 
-def test_one_query() -> None:
-    scores = rs.evaluate({"q": {"d": 1}}, {"a": {"q": ["d"]}, "b": {"q": ["x", "d"]}}, ["RR"])
-    answer = PARETO.answer(
-        ParetoConfig(), Inputs(scores=scores, costs={"a": {"ms": 2.0}, "b": {"ms": 1.0}})
-    )
-    assert isinstance(answer, Pareto)
-    [front] = answer.fronts
-    assert on_front(front) == {"a", "b"}
-    assert [finding.code for finding in answer.findings] == ["RS672"]
-
-
-def test_the_section() -> None:
-    costs: dict[str, Any] = {"bad": {"ms": 1.0}, "good": {"ms": 12345.6, "euros": 1.0}}
-    costs |= {
-        "middle": {"ms": 20_000.0},
-        "near": {"ms": 1.5},
-        "best": {"ms": 30_000.0, "euros": 2.0},
-    }
-    section = PARETO.section(looked(costs))
-    [table] = section.blocks
-    assert isinstance(table, Table)
-    rows = [[cell.value for cell in row] for row in table.rows]
-    assert rows == [
-        ["bad", "1", 0.25, "✓", "the cheapest"],
-        ["near", "1.5", pytest.approx(0.5125), "✓", "better than all cheaper ones"],
-        ["good", "12,346", 0.75, "✓", "better than all cheaper ones"],
-        ["middle", "20,000", 0.5, "", "worse than good, and no cheaper"],
-        ["best", "30,000", 1.0, "✓", "better than all cheaper ones"],
-    ]
-    plots = [block for block in section.details if isinstance(block, Plot)]
-    assert len(plots) == 2
-    front, dominated = plots[0].curves
-    assert front.names == ("bad", "near", "good", "best")
-    assert dominated.points == ((20_000.0, 0.5),)
-    assert not dominated.joined
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.integers(0, 3), min_size=6, max_size=6), st.booleans())
-def test_a_front_is_what_nobody_dominates(prices: list[int], higher: bool) -> None:
-    costs = {name: {"ms": float(price)} for name, price in zip(RUNS, prices, strict=True)}
-    [front] = looked(costs, ParetoConfig(higher=("ms",) if higher else ())).fronts
-    quality = {"bad": 0.25, "middle": 0.5, "alike": 0.5, "near": 0.5125, "good": 0.75, "best": 1.0}
-    sign = -1 if higher else 1
-    for system in front.systems:
-        mine = (sign * costs[system.system]["ms"], -quality[system.system])
-        others = [(sign * costs[name]["ms"], -quality[name]) for name in RUNS]
-        is_dominated = any(
-            other[0] <= mine[0] and other[1] <= mine[1] and other != mine for other in others
-        )
-        assert system.on_front == (not is_dominated)
-        assert set(system.beaten_by) <= set(system.dominated_by)
+def test_each_measure_has_a_front_with_each_cost_of_two_systems() -> None:
+    costs = {"bad": {"ms": 1.0, "euros": 3.0}, "best": {"ms": 2.0, "euros": 1.0, "mb": 1.0}}
+    answer = looked(costs, ParetoConfig(measures=("nDCG@10", "RR")))
+    pairs = [(front.measure, front.cost) for front in answer.fronts]
+    assert pairs == [("nDCG@10", "ms"), ("nDCG@10", "euros"), ("RR", "ms"), ("RR", "euros")]
+    only = looked(costs, ParetoConfig(costs=("euros",)))
+    assert [front.cost for front in only.fronts] == ["euros"]
 
 
 def test_no_finding_rests_on_the_clock() -> None:
     """Times differ from one run to the next; what is found must not."""
-    qrels = {f"q{n}": {"a": 1} for n in range(12)}
-    runs = {"good": {q: ["a", "x"] for q in qrels}, "bad": {q: ["x", "a"] for q in qrels}}
-    inputs = Inputs(
-        scores=rs.evaluate(qrels, runs, ["RR"]),
-        costs={"good": {"ms": 1.0}, "bad": {"ms": 2.0}},
-    )
-    config = ParetoConfig()
-    found = PARETO.answer(config, inputs)
-    measured = PARETO.answer(config, replace(inputs, costs_are_times=True))
-    assert isinstance(found, Pareto)
-    assert isinstance(measured, Pareto)
+    costs = {"good": {"ms": 1.0}, "bad": {"ms": 2.0}}
+    found, measured = looked(costs), looked(costs, costs_are_times=True)
     assert found.findings
     assert measured == found.model_copy(update={"findings": ()})

@@ -14,7 +14,6 @@ from rankscope.diagnosis import reference_rankings
 from rankscope.diagnosis.reference_rankings import (
     RandomRankings,
     ideal_values,
-    looks_at_nonrelevant,
 )
 from rankscope.measures.judged import BoolArray
 from rankscope.scoring.inputs import as_judgments
@@ -62,16 +61,13 @@ FORMULAS = [
     "R@2",
     "R(rel=2)@3",
     "R(rel=0)@2",
-    "R_cap@1",
     "RR",
     "RR@2",
     "AP",
     "AP@2",
     "AP(norm=min)@2",
-    "AP(norm=retrieved)@4",
     "nDCG@2",
     "nDCG",
-    "nDCG(gain=exp)@3",
     "nDCG(gain={1:3,2:1})@3",
     "DCG(least=2)@3",
 ]
@@ -92,8 +88,7 @@ def test_formulas_agree_with_all_orders(measure: str) -> None:
 
 
 DRAWN = [
-    *("ERR@2", "ERR", "Bpref", "Rprec", "RBP", "AUC", "SetR", "Judged@2", "FallOut@2", "Q@3"),
-    "RR(judged_only=True)@2",
+    *("ERR@2", "ERR", "Bpref", "AUC", "SetR", "FallOut@2", "RR(judged_only=True)@2"),
 ]
 
 
@@ -106,19 +101,6 @@ def test_draws_agree_with_all_orders(measure: str) -> None:
     assert chance.draws == reference_rankings.MOST_DRAWS
     tolerance = 5 * np.sqrt(np.maximum(variance, 1e-9) / 2_000)
     assert (np.abs(chance.mean - mean) <= tolerance).all()
-
-
-def test_drawn_means_of_a_measure_with_a_formula() -> None:
-    """The values that tests count are those whose mean the formula gives."""
-    measure = rs.Measure.parse("nDCG@2")
-    world = rankings()
-    chance = world.of(measure)
-    assert chance is not None
-    assert chance.variance is not None
-    drawn = world.drawn(measure)
-    assert drawn.shape == (world.draws(measure), 3)
-    error = np.sqrt(chance.variance / len(drawn))
-    assert (np.abs(drawn.mean(axis=0) - chance.mean) <= 5 * error).all()
 
 
 def test_documents_that_are_not_there_are_never_found() -> None:
@@ -136,42 +118,6 @@ def test_documents_that_are_not_there_are_never_found() -> None:
 def test_what_needs_more_than_grades_has_no_answer() -> None:
     assert rankings().of(rs.Measure.parse("alpha_nDCG@5")) is None
     assert ideal_values(rs.Measure.parse("StRecall@5"), as_judgments(QRELS)) is None
-
-
-@pytest.mark.parametrize(
-    ("measure", "answer"),
-    [
-        ("nDCG@10", False),
-        ("ERR@10", False),
-        ("AP", False),
-        ("Bpref", True),
-        ("AUC", True),
-        ("FallOut@2", True),
-        ("R(rel=0)@2", True),
-        ("nDCG(judged_only=True)@5", True),
-        ("Judged@3", True),
-    ],
-)
-def test_which_measures_look_at_nonrelevant_documents(measure: str, answer: bool) -> None:
-    assert looks_at_nonrelevant(rs.Measure.parse(measure)) is answer
-
-
-@pytest.mark.parametrize(
-    ("measure", "values"),
-    [
-        ("nDCG@10", [1.0, 1.0, 1.0]),
-        ("nDCG(gain={1:3,2:1})@2", [1.0, 1.0, 1.0]),
-        ("P@2", [1.0, 0.5, 0.5]),
-        ("R@1", [0.5, 1.0, 1.0]),
-        ("RR", [1.0, 1.0, 1.0]),
-        ("FallOut@2", [0.0, 0.0, 0.0]),
-        ("Judged@2", [1.0, 1.0, 1.0]),
-    ],
-)
-def test_the_ideal_ranking(measure: str, values: list[float]) -> None:
-    best = ideal_values(rs.Measure.parse(measure), as_judgments(QRELS))
-    assert best is not None
-    assert best.tolist() == pytest.approx(values)
 
 
 def test_the_same_seed_draws_the_same() -> None:

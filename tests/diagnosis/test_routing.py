@@ -8,10 +8,9 @@ import pytest
 
 import rankscope as rs
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.registry import Analysed, Inputs
+from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
 from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
-from rankscope.document.blocks import Notes, Plot, Table
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
@@ -30,7 +29,6 @@ def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:
 def routing(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
     answer = ROUTING.answer(config or RoutingConfig(), inputs(rows, **more))
     assert isinstance(answer, Routing), answer
-    ROUTING.section(answer)
     assert Routing.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
     return answer
 
@@ -38,7 +36,6 @@ def routing(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Rout
 def gating(rows: Any, **more: Any) -> Gating:
     answer = GATING.answer(GatingConfig(), inputs(rows, **more))
     assert isinstance(answer, Gating), answer
-    GATING.section(answer)
     return answer
 
 
@@ -60,66 +57,14 @@ def confused() -> list[dict[str, Any]]:
 # --- routing
 
 
-def test_a_known_confusion_is_what_is_counted() -> None:
-    result = routing(confused())
-    counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
-    assert counts == CONFUSED
-    assert [pair.count for pair in result.confusion] == [12, 9, 5, 3, 1]
-    assert result.accuracy == proportion(21, 30)
-    assert (result.decisions, result.unknown, result.against) == (30, 0, "best")
-    by_name = {route.route: route for route in result.routes}
-    assert [route.route for route in result.routes] == ["b", "a", "c"]  # 17, 13 and 0 questions
-    assert (by_name["a"].precision, by_name["a"].recall) == (proportion(12, 13), proportion(12, 17))
-    assert (by_name["b"].precision, by_name["b"].recall) == (proportion(9, 17), proportion(9, 10))
-    assert (by_name["c"].sent, by_name["c"].precision.share) == (proportion(0, 30), None)
-    assert by_name["c"].recall == proportion(0, 3)
-    assert (result.load.places, result.load.used) == (3, 2)
-    assert result.load.busiest == 17 / 10
-    assert result.load_if_right is not None
-    assert result.load_if_right.busiest == 17 / 10  # 17 belong to a
-    assert result.calibration is None
-    assert result.quality is None
-    assert result.figures[0].name == "routing_accuracy"
-    assert result.figures[0].value == 0.7
-
-
 def test_errors_are_a_finding_where_they_are_surely_many() -> None:
     result = routing(confused())
     [finding] = [finding for finding in result.findings if finding.code == "RS691"]
-    assert finding.message == (
-        "the router sends 9 of 30 questions to a wrong route (70 % [52 %, 83 %] right), most often "
-        "a → b (5)"
-    )
     assert (finding.count, finding.severity) == (9, "warning")
+    counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
+    assert counts == CONFUSED
+    assert [pair.count for pair in result.confusion] == [12, 9, 5, 3, 1]
     assert routing(numbered([("a", "a")] * 29 + [("a", "b")])).findings == ()
-
-
-def test_a_route_that_is_never_taken_is_a_finding() -> None:
-    pairs = [("a", "a")] * 30 + [("a", "b")] * 8 + [("c", "c")] * 5
-    result = routing(numbered(pairs))
-    [finding] = [finding for finding in result.findings if finding.code == "RS693"]
-    assert finding.message == "b is right for 8 questions, and none of them is sent there"
-    few = routing(numbered([("a", "a")] * 30 + [("a", "b")] * 2))
-    assert "RS693" not in {finding.code for finding in few.findings}
-
-
-def test_a_perfect_router_has_nothing_to_remark() -> None:
-    result = routing(numbered([("a", "a"), ("b", "b")] * 20, confidence=1.0))
-    assert result.accuracy.share == 1.0
-    assert (result.findings, result.advice) == ((), ())
-    assert result.calibration is not None
-    assert result.calibration.ece == 0.0
-    blocks = ROUTING.section(result).details
-    assert Notes(("every question was sent to a right route",)) in blocks
-
-
-def test_confidences_that_are_nearly_right_are_a_note() -> None:
-    """A perfect router that always says 0.95 is off by 0.05."""
-    result = routing(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95))
-    [finding] = result.findings
-    assert (finding.code, finding.severity) == ("RS692", "note")
-    assert "off by 0.050 on average" in finding.message
-    assert "do not compare" not in finding.advice
 
 
 def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -143,15 +88,10 @@ def test_decisions_for_other_queries_do_not_count() -> None:
     routed, gated = routing(rows, **given), gating(rows, **given)
     assert routed.accuracy == proportion(0, 15)
     assert gated.recall == proportion(0, 15)
-    text = "25 decisions for queries that the qrels do not have are left out"
-    answers: list[tuple[Any, Any]] = [(ROUTING, routed), (GATING, gated)]
-    for analysis, answer in answers:
-        assert answer.other_queries == 25
-        [finding] = [finding for finding in answer.findings if finding.code == "RS720"]
-        assert (finding.message, finding.severity, finding.count) == (text, "note", 25)
-        [table] = analysis.section(answer).blocks
-        assert isinstance(table, Table)
-        assert text in table.notes
+    assert (routed.other_queries, gated.other_queries) == (25, 25)
+    for findings in (routed.findings, gated.findings):
+        [finding] = [finding for finding in findings if finding.code == "RS720"]
+        assert (finding.severity, finding.count) == ("note", 25)
     # without qrels nobody can tell, and all count
     assert routing(rows).accuracy.total == 40
 
@@ -161,11 +101,7 @@ def test_decisions_of_another_set_say_nothing(analysis: Any) -> None:
     rows, given = decided_elsewhere(0)
     answer = analysis.answer(analysis.config(), inputs(rows, **given))
     assert isinstance(answer, NotApplicable)
-    assert answer.reason == (
-        "none of the 40 decisions is for a judged query; check that both use the same query ids"
-    )
-    alone = analysis.answer(analysis.config(), inputs(rows[:1], **given))
-    assert alone.reason.startswith("the only decision is not for a judged query; check")
+    assert "40 decisions" in answer.reason
 
 
 def test_questions_without_an_answer_count_as_judged() -> None:
@@ -203,11 +139,7 @@ def test_top_n_is_looked_for_in_the_candidates() -> None:
         {"query_id": "5", "route": "a", "best": "a"},  # no candidates: not in top-n
     ]
     result = routing(rows)
-    assert [(top.n, top.right.count, top.right.total) for top in result.top] == [
-        (1, 1, 4),
-        (2, 2, 4),
-        (3, 3, 4),
-    ]
+    assert [top.right for top in result.top] == [proportion(right, 4) for right in (1, 2, 3)]
     assert result.accuracy == proportion(2, 5)
     assert len(routing(rows, RoutingConfig(top=2)).top) == 2
 
@@ -221,14 +153,10 @@ def test_the_calibration_is_that_of_being_right() -> None:
     assert result.calibration is not None
     assert result.calibration.ece == pytest.approx(0.45)
     [finding] = [finding for finding in result.findings if finding.code == "RS692"]
-    assert "off by 0.450 on average" in finding.message
-    assert "overconfident by 0.450" in finding.message
     assert finding.severity == "warning"
-    assert finding.advice.startswith("do not compare confidences with a threshold")
-    assert {figure.name: figure.value for figure in result.figures}["routing_ece"] == (
-        result.calibration.ece
-    )
-    assert any(isinstance(block, Plot) for block in ROUTING.section(result).details)
+    # a perfect router that always says 0.95 is off by 0.05
+    [finding] = routing(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95)).findings
+    assert (finding.code, finding.severity) == ("RS692", "note")
 
 
 def test_what_wrong_routes_cost() -> None:
@@ -244,10 +172,6 @@ def test_what_wrong_routes_cost() -> None:
     assert (result.quality.groups.first, result.quality.groups.second) == (0.75, 0.25)
     [advice] = result.advice
     assert advice.gain == pytest.approx(0.5 * 10 / 40)
-    assert advice.text == (
-        "Routing: the router sends 10 of 30 questions to a wrong route (67 % [49 %, 81 %] right), "
-        "most often b → a (10); s has RR of 0.250 there, and 0.750 where the route is right"
-    )
     # no difference is shown: no advice
     run = {f"q{n}": ["d"] if n % 3 else ["x", "d"] for n in range(40)}
     result = routing(numbered(pairs), **scored(qrels, run))
@@ -255,55 +179,10 @@ def test_what_wrong_routes_cost() -> None:
     assert (result.quality.gain, result.advice) == (0.0, ())
 
 
-def test_less_may_be_better_and_sums_are_no_means() -> None:
-    pairs = [("a", "a")] * 20 + [("a", "b")] * 10
-    qrels = {f"q{n}": {"d": 1, "e": 1} for n in range(30)}
-    run = {f"q{n}": ["d", "e" if n % 2 else "x"] if n < 20 else ["x", "y"] for n in range(30)}
-    fewer = routing(numbered(pairs), **scored(qrels, run, "Unjudged@2"))
-    [advice] = fewer.advice
-    assert advice.gain == pytest.approx(0.75 * 10 / 30)
-    assert routing(numbered(pairs), **scored(qrels, run, "NumRet")).quality is None
-
-
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        ([{"query_id": "q", "best": 1}], "no column route (or routed_to, selected_route, chosen_"),
-        ([{"query_id": "q", "route": "a"}], "no column best (or best_route, optimal_route, gold_"),
-        (
-            [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}],
-            "no question has both a route and a right route",
-        ),
-    ],
-)
-def test_where_routing_cannot_be_seen(rows: Any, reason: str) -> None:
-    answer = ROUTING.answer(RoutingConfig(), inputs(rows))
-    assert isinstance(answer, NotApplicable)
-    assert reason in answer.reason
-
-
-def test_the_tables_of_few_and_many_routes() -> None:
-    few = ROUTING.section(routing(confused()))
-    [table] = [block for block in few.details if getattr(block, "title", "") == "Confusion"]
-    assert isinstance(table, Table)
-    assert [column.title for column in table.columns] == ["belongs to", "→ b", "→ a", "→ c"]
-    assert [[cell.value for cell in row] for row in table.rows] == [
-        ["b", 9, 1, 0],
-        ["a", 5, 12, 0],
-        ["c", 3, 0, 0],
-    ]
-    many = ROUTING.section(routing(numbered([(f"r{n}", f"r{n + 1}") for n in range(20)])))
-    [table] = [b for b in many.details if getattr(b, "title", "") == "The most frequent errors"]
-    assert isinstance(table, Table)
-    assert len(table.rows) == 10
-    assert table.notes == ("10 more pairs of routes are confused; the JSON holds all",)
-
-
-def test_names_of_routes_may_be_anything() -> None:
-    odd = ["", " x ", "a" * 300, "<b>", "\n", "→"]
-    result = routing(numbered([(name, "x") for name in odd]))
-    assert result.accuracy.count == 1
-    assert {route.route for route in result.routes} == {"x", "a" * 300, "<b>", "→"}
+@pytest.mark.parametrize(("belong", "is_named"), [(8, True), (2, False)])
+def test_a_route_that_is_never_taken_is_a_finding(belong: int, is_named: bool) -> None:
+    result = routing(numbered([("a", "a")] * 30 + [("a", "b")] * belong))
+    assert ("RS693" in {finding.code for finding in result.findings}) == is_named
 
 
 # --- gates
@@ -320,32 +199,6 @@ def gate_rows(counts: Any = None, **more: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_gate_by_hand() -> None:
-    result = gating(gate_rows())
-    assert result.precision == proportion(40, 50)
-    assert result.recall == proportion(40, 55)
-    assert result.f1 == pytest.approx(2 * 0.8 * (40 / 55) / (0.8 + 40 / 55))
-    assert result.false_positive_rate == proportion(10, 45)
-    # as the specification has it: (retrievals rightly skipped / all questions) · 100 %
-    assert result.efficiency == proportion(35, 100)
-    assert result.wrongly_skipped == proportion(15, 100)
-    assert result.skippable == proportion(45, 100)
-    figures = {figure.name: figure.value for figure in result.figures}
-    assert figures == {
-        "gate_precision": 0.8,
-        "gate_recall": 40 / 55,
-        "gate_f1": pytest.approx(result.f1),
-        "gate_false_positive_rate": 10 / 45,
-        "gate_efficiency": 0.35,
-        "gate_wrongly_skipped": 0.15,
-    }
-    [finding] = result.findings
-    assert finding.code == "RS694"
-    assert finding.message == (
-        "the gate skips 15 of 55 questions that need retrieval (27 % [17 %, 40 %])"
-    )
-
-
 def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
     perfect = gating(gate_rows({(True, True): 30, (False, False): 30}))
     assert (perfect.precision.share, perfect.recall.share, perfect.f1) == (1.0, 1.0, 1.0)
@@ -356,15 +209,12 @@ def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
     assert (closed.recall.share, closed.f1) == (0.0, 0.0)
     opened = gating(gate_rows({(True, False): 5}))
     assert (opened.recall.share, opened.precision.share, opened.f1) == (None, 0.0, 0.0)
+    result = gating(gate_rows())
+    assert [finding.code for finding in result.findings] == ["RS694"]
+    assert result.skippable == proportion(45, 100)
     nothing = gating(gate_rows({(False, False): 3}))
     assert (nothing.f1, nothing.f1_interval, nothing.efficiency.share) == (None, None, 1.0)
     assert "gate_f1" not in {figure.name for figure in nothing.figures}
-
-
-def test_what_is_not_known_is_left_out() -> None:
-    rows = [*gate_rows(), {"query_id": "x", "needed": True}, {"query_id": "y", "retrieved": "no"}]
-    result = gating(rows)
-    assert (result.decisions, result.unknown) == (100, 2)
 
 
 def test_the_confidence_of_a_gate() -> None:
@@ -389,31 +239,20 @@ def test_what_a_skipped_retrieval_costs() -> None:
     result = gating(rows, **scored(qrels, run))
     [advice] = result.advice
     assert advice.gain == pytest.approx(0.75 * 15 / 55)
-    assert advice.text == (
-        "Gate: it skips 15 of 55 questions that need retrieval (27 % [17 %, 40 %]); s has RR of "
-        "0.000 there, and 0.750 where it retrieves"
-    )
 
 
 @pytest.mark.parametrize(
-    ("rows", "reason"),
+    ("analysis", "rows", "word"),
     [
-        ([{"query_id": "q", "route": 1}], "no column retrieved (or gate, did_retrieve, gate_d"),
-        ([{"query_id": "q", "gate": 1}], "no column needed (or should_retrieve, needs_retrieval"),
-        (
-            [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}],
-            "no question has both a decision and whether it was needed",
-        ),
+        (ROUTING, [{"query_id": "q", "best": 1}], "selected_route"),
+        (ROUTING, [{"query_id": "q", "route": "a"}], "best_route"),
+        (ROUTING, [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}], "both"),
+        (GATING, [{"query_id": "q", "route": 1}], "did_retrieve"),
+        (GATING, [{"query_id": "q", "gate": 1}], "should_retrieve"),
+        (GATING, [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}], "both"),
     ],
 )
-def test_where_a_gate_cannot_be_seen(rows: Any, reason: str) -> None:
-    answer = GATING.answer(GatingConfig(), inputs(rows))
+def test_where_nothing_can_be_seen(analysis: Any, rows: Any, word: str) -> None:
+    answer = analysis.answer(analysis.config(), inputs(rows))
     assert isinstance(answer, NotApplicable)
-    assert reason in answer.reason
-
-
-@pytest.mark.parametrize("analysis", [ROUTING, GATING])
-def test_without_decisions_it_says_so(analysis: Any) -> None:
-    answer = analysis.answer(analysis.config(), Inputs())
-    assert answer == NotApplicable(name=analysis.name, reason="no decisions were given")
-    assert not isinstance(answer, Analysed)
+    assert word in answer.reason

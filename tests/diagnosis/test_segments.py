@@ -16,13 +16,10 @@ from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.segment_fields import Conditions, Grouping
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
 from rankscope.diagnosis.slices import Search, search_slices
-from rankscope.document.blocks import Heatmap, Sentences, Table
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.subsets import subset_tests
 
 stats: Any = import_module("scipy.stats")
 FAST = Settings(resamples=200)
@@ -61,7 +58,6 @@ def look(given: Inputs, *fields: str, **config: Any) -> Segments:
     assert isinstance(answer, Segments)
     back = Segments.model_validate(json.loads(json.dumps(answer.to_dict(), allow_nan=False)))
     assert back.to_dict() == answer.to_dict()
-    assert SEGMENTS.section(answer).title
     return answer
 
 
@@ -71,29 +67,9 @@ def codes(answer: Segments) -> list[str]:
 
 KINDS = ["good"] * 60 + ["bad"] * 20
 RANKS = [1, 2, 1] * 20 + [4, 5, 2, 0] * 5
-BAD_MEAN, GOOD_MEAN = (1 / 4 + 1 / 5 + 1 / 2) / 4, (1 + 1 / 2 + 1) / 3
 
 
 # --- what a group costs
-
-
-def test_what_a_group_costs() -> None:
-    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}), "kind")
-    worst, best = answer.costs
-    assert (worst.field, worst.label, worst.n, worst.system) == ("kind", "bad", 20, "a")
-    assert worst.mean == pytest.approx(BAD_MEAN)
-    assert worst.rest == pytest.approx(GOOD_MEAN)
-    assert worst.difference == pytest.approx(BAD_MEAN - GOOD_MEAN)
-    assert worst.cost == pytest.approx((GOOD_MEAN - BAD_MEAN) * 20 / 80)
-    # at the level of the rest the overall mean would be that of the rest
-    overall = (60 * GOOD_MEAN + 20 * BAD_MEAN) / 80
-    assert worst.cost == pytest.approx(GOOD_MEAN - overall)
-    assert (best.label, best.cost) == ("good", 0.0)
-    assert best.difference == pytest.approx(-worst.difference)
-    values = np.array([1 / rank if rank else 0.0 for rank in RANKS])
-    members = np.array([np.array(KINDS) == "bad"])
-    assert worst.p == pytest.approx(subset_tests(values, members)[0, 0])
-    assert worst.p_corrected == pytest.approx(2 * worst.p)  # two groups
 
 
 def test_intervals_are_those_of_the_formula() -> None:
@@ -115,117 +91,12 @@ def test_intervals_are_those_of_the_formula() -> None:
 
 
 def test_a_planted_group_is_named_with_its_gain() -> None:
-    given = inputs({"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n]})
-    answer = look(given)
-    assert answer.automatic
-    assert answer.system == "a"
-    assert {cost.field for cost in answer.costs} == {"kind"}
+    answer = look(inputs({"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n]}))
+    assert (answer.automatic, answer.system) == (True, "a")
     [finding] = answer.findings
     assert (finding.code, finding.severity, finding.count) == ("RS604", "note", 1)
-    assert finding.message.startswith(
-        "a: 1 group of queries scores below the rest: kind = bad (20 of 80 queries: 0.237 against "
-        "0.833, p "
-    )
-    [advice] = answer.advice
-    assert advice.text == (
-        "Queries with kind = bad (20 of 80): RR is 0.237 with a, against 0.833 for the rest "
-        "(p < 0.0001 corrected); at the level of the rest the mean would gain 0.149"
-    )
-    assert advice.gain == pytest.approx(answer.costs[0].cost)
-    [segment] = answer.segments
-    assert segment.field == "kind"
-    assert {mean.measure for group in segment.groups for mean in group.means} == {"RR"}
-
-
-def test_alone_a_system_is_not_named() -> None:
-    [advice] = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]})).advice
-    assert "RR is 0.237, against" in advice.text
-
-
-def test_the_section() -> None:
-    section = SEGMENTS.section(look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]})))
-    [costs] = section.blocks
-    assert isinstance(costs, Table)
-    [row] = costs.rows  # what costs nothing is not shown
-    assert row[0].value == "kind = bad"
-    assert (row[4].marker, row[4].tone) == ("↓", "bad")
-    assert "corrected by Holm over 2 groups" in " ".join(costs.notes)
-    heat, means, slices = section.details
-    assert isinstance(heat, Heatmap)
-    assert [row.label for row in heat.rows] == ["kind: good", "kind: bad"]
-    assert isinstance(means, Table)
-    assert means.title == "By kind"
-    assert isinstance(slices, Sentences)
-    assert "no two have enough queries in common" in slices.sentences[0].text
-
-
-def test_nothing_is_an_answer() -> None:
-    given = inputs({"a": [1, 2] * 40}, lambda n: {"kind": "xy"[n // 2 % 2]})
-    answer = look(given)
-    assert codes(answer) == []
-    assert answer.advice == ()
-    assert answer.segments == ()
-    section = SEGMENTS.section(answer)
-    [sentence] = section.blocks
-    assert isinstance(sentence, Sentences)
-    assert sentence.sentences[0].text == (
-        "a: none of 2 groups of queries scores below the rest by more than chance."
-    )
-
-
-def test_where_two_groups_are_weak_the_strong_one_is_named() -> None:
-    """Neither hard nor medium is below the rest, which holds the other: easy is above it."""
-    kinds = ["easy"] * 12 + ["medium"] * 24 + ["hard"] * 24
-    ranks = [1] * 12 + [1, 2, 5] * 16
-    answer = look(inputs({"a": ranks}, lambda n: {"kind": kinds[n]}))
-    assert codes(answer) == []
+    assert [advice.gain for advice in answer.advice] == [answer.costs[0].cost]
     assert [segment.field for segment in answer.segments] == ["kind"]
-    [sentence] = SEGMENTS.section(answer).blocks
-    assert isinstance(sentence, Sentences)
-    assert sentence.sentences[0].text == (
-        "a: none of 3 groups of queries scores below the rest by more than chance; above the rest "
-        "by more than chance: kind = easy (1.000 against 0.567)."
-    )
-
-
-def test_what_a_weak_group_explains_is_not_above_the_rest() -> None:
-    """Only fr is weak: that en, de and es are above a rest with fr in it is no news."""
-    languages = ["en", "de", "es", "fr"] * 40
-    ranks = [[6, 9, 0][n % 3] if languages[n] == "fr" else 1 + n // 4 % 2 for n in range(160)]
-    answer = look(inputs({"a": ranks}, lambda n: {"lang": languages[n]}))
-    assert [cost.label for cost in answer.costs if cost.is_weak(0.05)] == ["fr"]
-    assert {cost.label for cost in answer.costs if cost.is_strong(0.05)} != set()
-    [table] = SEGMENTS.section(answer).blocks
-    assert isinstance(table, Table)
-    assert not any("above the rest" in note for note in table.notes)
-
-
-def test_fields_that_are_passed_over_are_listed_by_reason() -> None:
-    [table] = SEGMENTS.section(look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}))).blocks
-    assert isinstance(table, Table)
-    assert (
-        "not looked at: words, characters, complexity, question word, rarity, relevant documents "
-        "(the same for all queries); overlap (no corpus was given)"
-    ) in table.notes
-
-
-def test_words_that_are_not_shared_are_called_vocabulary() -> None:
-    names = ids(80)
-    queries: list[Any] = [(name, "red bean soup", {}) for name in names]
-    qrels = {name: {"far" if n < 30 else "near": 1} for n, name in enumerate(names)}
-    run = {name: ["x", "x2", "far"] if n < 30 else ["near"] for n, name in enumerate(names)}
-    given = Inputs(
-        scores=rs.evaluate(qrels, {"a": run}, ["RR"]),
-        qrels=as_judgments(qrels),
-        queries=queries,
-        corpus=rs.Corpus({"far": "red lentils", "near": "bean soup, red"}),
-        settings=FAST,
-    )
-    [advice] = look(given).advice
-    assert advice.text.startswith(
-        "Vocabulary: queries that share less than half of their words with the best relevant "
-        "document (30 of 80): RR is 0.333"
-    )
 
 
 def test_less_is_better() -> None:
@@ -239,21 +110,6 @@ def test_less_is_better() -> None:
     assert (worst.label, worst.difference > 0, worst.cost > 0) == ("bad", True, True)
     assert worst.cost == pytest.approx(worst.difference * 20 / 80)
     assert len(answer.advice) == 1
-
-
-def test_the_best_system_is_looked_at() -> None:
-    given = inputs({"a": [3] * 80, "b": RANKS}, lambda n: {"kind": KINDS[n]})
-    answer = look(given)
-    assert answer.system == "b"
-    assert {cost.system for cost in answer.costs} == {"a", "b"}
-    assert "with b" in answer.advice[0].text
-
-
-def test_no_advice_about_another_measure_than_the_main_one() -> None:
-    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}, ["NumRet", "RR"]))
-    assert answer.measure == "RR"
-    assert codes(answer) == ["RS604"]
-    assert answer.advice == ()
 
 
 def test_groups_about_the_same_queries_are_advised_once() -> None:
@@ -284,9 +140,6 @@ def test_no_advice_about_the_number_of_relevant_documents() -> None:
     assert (worst.field, worst.label) == ("relevant documents", "1")
     assert worst.is_weak(0.05)
     assert (answer.findings, answer.advice, answer.slices_searched) == ((), (), 0)
-    [table] = SEGMENTS.section(answer).blocks
-    assert isinstance(table, Table)
-    assert any("no advice is drawn from it" in note for note in table.notes)
 
 
 # --- which fields
@@ -309,40 +162,19 @@ def test_sensible_fields_are_chosen() -> None:
             "rare": "yes" if n < 15 else None,
             **({"seldom": "x"} if n < 15 else {}),
             **({"hardly": "x"} if n < 3 else {}),
+            f"d{n}": [{"label": "x"}],  # keyed by documents
         }
 
     answer = look(inputs({"a": RANKS}, metadata))
-    assert list(dict.fromkeys(cost.field for cost in answer.costs)) != []
     assert {cost.field for cost in answer.costs} == {"kind", "share", "flag", "tags", "style.level"}
-    assert answer.skipped == {
-        "copy": "the same groups as kind",
-        "source_id": "an id, by its name",
-        "docId": "an id, by its name",
-        "number": "a different number for every query",
-        "title": "80 groups, too few of at least 10 queries",
-        "same": "the same for all queries",
-        "rare": "1 group, too few of at least 10 queries",
-        "seldom": "known for 15 of 80 queries",
-        "words": "the same for all queries",
-        "characters": "the same for all queries",
-        "complexity": "the same for all queries",
-        "question word": "the same for all queries",
-        "rarity": "the same for all queries",
-        "relevant documents": "the same for all queries",
-        "overlap": "no corpus was given",
-    }
-
-
-def test_metadata_keyed_by_documents_is_passed_over() -> None:
-    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n], f"d{n}": [{"label": "x"}]}))
-    assert {cost.field for cost in answer.costs} == {"kind"}
-    assert not any(field.startswith("d") for field in answer.skipped)
+    said = ("copy", "source_id", "docId", "number", "title", "same", "rare", "seldom")
+    own = ("words", "characters", "complexity", "question word", "rarity", "relevant documents")
+    assert answer.skipped.keys() == {*said, *own, "overlap"}
 
 
 def test_small_groups_are_not_tested() -> None:
     kinds = ["x"] * 35 + ["y"] * 35 + ["z"] * 9 + ["u"]
     answer = look(inputs({"a": [1] * 70 + [0] * 10}, lambda n: {"kind": kinds[n]}))
-    assert [cost.label for cost in answer.costs] != []
     assert {cost.label for cost in answer.costs} == {"x", "y"}
     assert answer.small == 2
     assert codes(answer) == []  # what nobody asked for does not warn
@@ -351,75 +183,25 @@ def test_small_groups_are_not_tested() -> None:
     assert [group.n for group in named.segments[0].groups] == [35, 35, 9, 1]
 
 
-def test_named_fields_are_compared_as_before_and_no_others() -> None:
-    given = inputs(
-        {"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n], "odd": n % 2}, baseline="b"
-    )
-    answer = look(given, "kind", "words")
-    assert [segment.field for segment in answer.segments] == ["kind", "words"]
-    assert {cost.field for cost in answer.costs} == {"kind"}
-    assert not answer.automatic
-    tables = [block for block in SEGMENTS.section(answer).details if isinstance(block, Table)]
-    assert [table.title for table in tables] == ["By kind", "By number of words"]
-
-
-def test_a_named_field_without_its_needs_says_so() -> None:
-    answer = look(inputs({"a": RANKS}, lambda _: {}), "overlap")
-    [segment] = answer.segments
-    assert (segment.groups, segment.unlabelled) == ((), 80)
-    assert answer.skipped == {"overlap": "no corpus was given"}
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (
-            inputs({"a": [1] * 19}, lambda n: {"kind": n % 2}),
-            "without a field that is named it needs at least 20 queries, and there are 19",
-        ),
-        (
-            inputs({"a": [1]}, lambda n: {"kind": n % 2}),
-            "without a field that is named it needs at least 20 queries, and there is 1",
-        ),
-        (
-            inputs({"a": [1] * 30}, lambda n: {"kind": n % 2}, ["NumRet"]),
-            "no measure is a mean over queries",
-        ),
-        (
-            inputs({"a": [1] * 30}, lambda _: {}),
-            "nothing that is known about the queries groups them",
-        ),
-        (
-            inputs({"a": [1] * 30}, lambda _: {}, queries=[("other", "x", {})]),
-            "without a field that is named it needs at least 20 queries, and there are 0",
-        ),
-    ],
-)
-def test_why_it_cannot_look(given: Inputs, reason: str) -> None:
-    assert SEGMENTS.answer(SegmentsConfig(), given) == NotApplicable(name="segments", reason=reason)
+def test_why_it_cannot_look() -> None:
+    for given, word in (
+        (inputs({"a": [1] * 19}, lambda n: {"kind": n % 2}), "19"),
+        (inputs({"a": [1] * 30}, lambda n: {"kind": n % 2}, ["NumRet"]), "mean"),
+        (inputs({"a": [1] * 30}, lambda _: {}), "groups"),
+        (inputs({"a": [1] * 30}, lambda _: {}, queries=[("other", "x", {})]), "0"),
+    ):
+        answer = SEGMENTS.answer(SegmentsConfig(), given)
+        assert isinstance(answer, NotApplicable)
+        assert word in answer.reason
 
 
 def test_odd_data() -> None:
-    """One query, all the same, only sums, no relevant document, answers that are empty."""
+    """One query, all the same, only sums."""
     for ranks in ([1], [0] * 39 + [1], [1] * 40):
         given = inputs({"a": ranks, "b": ranks}, lambda n: {"kind": n % 2}, ["RR", "NumRet"])
         assert look(given, "kind").advice == ()
     sums = look(inputs({"a": [1] * 40}, lambda n: {"kind": n % 2}, ["NumRet"]), "kind")
     assert (sums.measure, sums.costs, sums.slices) == (None, (), ())
-    names = ids(40)
-    runs = {"a": {names[0]: ["x"]}, "b": {names[1]: ["d"], names[2]: []}}
-    qrels = {query_id: {"d": -1 if n % 2 else 0} for n, query_id in enumerate(names)}
-    qrels[names[0]] = {"x": 1}
-    qrels[names[1]] = {"d": 1}
-    queries = [(query_id, "", {"kind": n % 2}) for n, query_id in enumerate(names)]
-    given = Inputs(
-        scores=rs.evaluate(qrels, {name: rs.Run(run) for name, run in runs.items()}, ["nDCG@10"]),
-        qrels=as_judgments(qrels),
-        queries=queries,
-        corpus=rs.Corpus({"d": "x"}),
-        settings=FAST,
-    )
-    assert look(given).findings == ()
 
 
 # --- two conditions at once
@@ -474,38 +256,15 @@ def test_a_planted_slice_with_good_parents_is_found_exactly() -> None:
     assert searched(1 - values, conditions, name="FallOut").slices[0].fields == ("f2", "f5")
 
 
-def test_a_slice_of_a_bad_group_is_not_news() -> None:
-    """One field is bad as a whole; parts of it are no worse than it."""
-    random = np.random.default_rng(2)
-    alarms = 0
-    for seed in range(40):
-        fields = random_fields(random, 200, 6)
-        values = np.where(fields["f0"] == 0, 0.3, 0.7) * random.uniform(0.5, 1.0, 200)
-        slices = searched(values, grouped(200, **fields), seed).slices
-        alarms += any(part.is_weak(0.05) for part in slices)
-    assert alarms <= 5  # of 40, at alpha = 0.05
-
-
 def test_slices_of_noise_are_not_found() -> None:
     random = np.random.default_rng(3)
     alarms = 0
-    for seed in range(100):
+    for seed in range(40):
         slices = searched(
             random.beta(0.6, 0.5, 150), grouped(150, **random_fields(random, 150, 8)), seed
         ).slices
         alarms += any(part.is_weak(0.05) for part in slices)
-    assert alarms <= 10  # of 100, at alpha = 0.05
-
-
-def test_the_search_counts_what_it_looked_at() -> None:
-    """By hand: of 80 queries each half must have 5 in the slice, and 5 in each group beside it."""
-    fields = {"u": [0, 1] * 40, "v": [0, 0, 1, 1] * 20}
-    conditions = grouped(80, **fields)
-    search = searched(np.tile([0.2, 0.4, 0.6, 0.8, 0.5], 16), conditions)
-    assert search.searched == 4
-    assert searched([0.5] * 80, conditions).slices == ()
-    assert searched([0.5] * 80, grouped(80, u=fields["u"])).searched == 0
-    assert searched([0.5] * 80, grouped(80)).searched == 0
+    assert alarms <= 5  # of 40, at alpha = 0.05
 
 
 def test_a_slice_speaks_for_its_groups() -> None:
@@ -519,18 +278,7 @@ def test_a_slice_speaks_for_its_groups() -> None:
     assert set(codes(answer)) == {"RS604", "RS605"}
     [advice] = answer.advice
     values = 1 / ranks
-    gain = values[~bad].mean() - values.mean()
-    assert advice.text.startswith(
-        f"Queries with u = u1 and with v = v2 ({bad.sum()} of 300): RR is {values[bad].mean():.3f},"
-    )
-    assert "on the half not searched" in advice.text
-    assert advice.text.endswith(f"would gain {gain:.3f}")
-    assert advice.gain == pytest.approx(gain)
-    table = SEGMENTS.section(answer).details[-1]
-    assert isinstance(table, Table)
-    assert [cell.value for cell in table.rows[0][:3]] == ["u = u1", "v = v2", bad.sum()]
-    assert table.rows[0][3].value == pytest.approx(values[bad].mean())
-    assert any("from the half that was not searched" in note for note in table.notes)
+    assert advice.gain == pytest.approx(values[~bad].mean() - values.mean())
 
 
 # --- contradictions of the whole
@@ -541,15 +289,11 @@ def labelled(labels: Any) -> Callable[[int], Any]:
     return lambda n: {f"f{number}": f"x{row[n]}" for number, row in enumerate(labels)}
 
 
-def paradox(high: int) -> tuple[list[int], list[int], list[str]]:
-    """Make the second better on one kind of queries and worse on all others."""
-    kinds = ["big"] * high + ["x"] * 12 + ["y"] * 12 + ["z"] * 12
-    return [2] * len(kinds), [1 if kind == "big" else 3 for kind in kinds], kinds
-
-
 @pytest.mark.parametrize("baseline", ["a", None])
 def test_a_paradox_is_seen_unasked(baseline: str | None) -> None:
-    first, second, kinds = paradox(30)
+    """The second is better on one kind of queries and worse on all others."""
+    kinds = ["big"] * 30 + ["x"] * 12 + ["y"] * 12 + ["z"] * 12
+    first, second = [2] * len(kinds), [1 if kind == "big" else 3 for kind in kinds]
     given = inputs(
         {"a": first, "b": second, "worst": [9] * len(first)},
         lambda n: {"kind": kinds[n], "odd": n % 2},
@@ -557,52 +301,19 @@ def test_a_paradox_is_seen_unasked(baseline: str | None) -> None:
     )
     answer = look(given)
     [finding] = [finding for finding in answer.findings if finding.code == "RS601"]
-    # (30 · 1/2 − 36 · 1/6) / 66
-    assert finding.message.startswith(
-        "b against a by kind, RR: the overall difference is +0.1364, and 3 of 4 strata differ the "
-        "other way (x, y, z) (p = "
-    )
     assert finding.severity == "warning"
-
-
-def test_signs_that_turn_by_chance_are_no_paradox() -> None:
-    random = np.random.default_rng(5)
-    alarms = 0
-    for _ in range(15):
-        labels = random.integers(0, 4, size=(20, 80))
-        given = inputs(
-            {"a": random.geometric(0.4, 80), "b": random.geometric(0.4, 80)},
-            labelled(labels),
-            settings=Settings(resamples=1000),
-        )
-        alarms += "RS601" in codes(look(given))
-    assert alarms <= 3
 
 
 # --- no false alarms
 
 
 def test_random_fields_raise_no_alarm() -> None:
-    """All of it, in 25 worlds with 20 random fields: no more findings than alpha allows."""
+    """All of it, in 15 worlds with 20 random fields: no more findings than alpha allows."""
     random = np.random.default_rng(6)
     alarms = 0
-    for _ in range(25):
-        labels = random.integers(0, 4, size=(20, 100))
-        given = inputs(
-            {"a": np.minimum(random.geometric(0.3, 100), 15)},
-            labelled(labels),
-        )
-        answer = look(given)
+    for _ in range(15):
+        labels = random.integers(0, 4, size=(20, 80))
+        ranks = {name: np.minimum(random.geometric(0.3, 80), 15) for name in "ab"}
+        answer = look(inputs(ranks, labelled(labels)))
         alarms += bool(answer.findings or answer.advice)
-    assert alarms <= 4
-
-
-def test_two_hundred_random_segments_of_random_scores() -> None:
-    random = np.random.default_rng(7)
-    alarms = 0
-    for _ in range(200):
-        members = random.random((200, 120)) < random.uniform(0.15, 0.85, size=(200, 1))
-        members = members[(members.sum(axis=1) >= 10) & (members.sum(axis=1) <= 110)]
-        p_values = subset_tests(1 / random.geometric(0.3, 120), members)[0]
-        alarms += corrected(p_values).min() <= 0.05
-    assert alarms <= 17
+    assert alarms <= 3

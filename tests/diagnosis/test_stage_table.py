@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,7 @@ from rankscope.diagnosis.stages import StageRow, StageSpec, stage_table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.settings import Settings
-
-DOCS = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 
 Pairs = Mapping[str, Mapping[str, float]]
 
@@ -45,56 +40,7 @@ def table(
     return {row.system: row for row in rows}, findings
 
 
-# --- by hand
-
-QRELS = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 2}, "q3": {"e": 1}}
-FIRST = {
-    "q1": {"x": 9.0, "c": 8.0, "b": 7.0, "a": 6.0},
-    "q2": {"x": 9.0, "d": 8.0, "y": 7.0},
-    "q3": {"x": 9.0, "y": 8.0},
-}
-SECOND = {
-    "q1": {"a": 9.0, "x": 8.0, "c": 7.0, "b": 6.0},
-    "q2": {"d": 9.0, "x": 8.0, "y": 7.0},
-    "q3": {"y": 9.0, "x": 8.0},
-}
-STAGES = [StageSpec("first", "bm25", (), None), StageSpec("second", "rerank", ("first",), 4)]
-
-
-def test_a_reranker_by_hand() -> None:
-    rows, findings = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES, cutoff=2)
-    assert findings == []
-    first, second = rows["first"], rows["second"]
-    assert (first.lost, first.promoted, first.changes, first.ceiling) == (0, 0, (), {})
-    assert (first.input_recall, first.output_recall) == (None, None)
-    # up to rank 2: x c | x d | x y, then a x | d x | y x
-    assert first.labels == {"3": 0, "2": 1, "1": 0, "0": 1, "unjudged": 4}
-    assert second.labels == {"3": 1, "2": 1, "1": 0, "0": 0, "unjudged": 4}
-    assert (second.lost, second.promoted) == (0, 1)  # a
-    assert second.input_recall == second.output_recall == pytest.approx((1 + 1 + 0) / 3)
-    # the best order of q1 is a b, of q2 d; q3 has nothing
-    assert second.ceiling == {
-        "nDCG@3": pytest.approx(2 / 3),
-        "RR@3": pytest.approx(2 / 3),
-        "AP": pytest.approx(2 / 3),
-        "R@2": pytest.approx(2 / 3),
-        "Success@1": pytest.approx(2 / 3),
-    }
-    rr = next(one for one in second.changes if one.measure == "RR@3")
-    # RR@3: 1/3 1/2 0, then 1 1 0
-    assert rr.difference == pytest.approx((2 / 3 + 1 / 2) / 3)
-    assert rr.of == "first"
-    assert rr.p == 0.5  # 2 of the 4 sign flips of two differences
-    assert second.measures["RR@3"] == pytest.approx(2 / 3)
-
-
-def test_rows_are_read_back_as_they_were_written() -> None:
-    rows, _ = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES)
-    for row in rows.values():
-        assert StageRow.model_validate(row.to_dict()) == row
-
-
-def test_changes_are_those_of_the_statistics() -> None:
+def test_the_main_measure_is_tested_as_in_a_comparison_of_all_systems() -> None:
     random = np.random.default_rng(1)
     ids = [f"q{number}" for number in range(30)]
     qrels: Pairs = {query: {f"d{n}": float(n % 3) for n in range(5)} for query in ids}
@@ -105,7 +51,6 @@ def test_changes_are_those_of_the_statistics() -> None:
     stages = [StageSpec("c", "fuse", ("a", "b"), None)]
     own = Settings(resamples=500, seed=7, level=0.9)
     rows, _ = table(qrels, runs, stages, ["nDCG@5", "NumRelRet", "GMAP"], settings=own)
-    scores = rs.evaluate(qrels, runs, ["nDCG@5"])
     compared = rs.compare(qrels, runs, ["nDCG@5"], resamples=500, seed=7, level=0.9)
     assert [(one.measure, one.of) for one in rows["c"].changes] == [
         ("nDCG@5", "a"),
@@ -113,17 +58,18 @@ def test_changes_are_those_of_the_statistics() -> None:
     ]
     assert set(rows["c"].measures) == {"nDCG@5", "NumRelRet", "GMAP"}
     for change in rows["c"].changes:
-        above, below = (scores.values("nDCG@5", name) for name in ("c", change.of))
-        row = [above[query] - below[query] for query in ids]
-        assert change.difference == pytest.approx(np.mean(row))
-        [test] = paired_tests(row, resamples=500, seed=7)
-        assert change.p == test.p
-        # the main measure is tested as in a comparison of all systems, and says the same
         [pair] = [pair for pair in compared.pairs if {pair.base, pair.system} == {"c", change.of}]
         ends = [pair.shown.low, pair.shown.high]
         expected = ends if pair.system == "c" else [-end for end in reversed(ends)]
         assert [change.interval.low, change.interval.high] == pytest.approx(expected)
         assert change.p_corrected == pytest.approx(pair.p_corrected)
+
+
+def test_measures_without_a_best_order_have_none() -> None:
+    measures = ["nDCG(gain={0:0,1:5,2:1})@3", "nDCG(gain={0:0,1:1,2:5})@3", "Unjudged@1", "P@1"]
+    run = {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    rows, _ = table({"q": {"a": 1, "b": 2}}, {"below": run, "above": run}, rerank(3), measures)
+    assert list(rows["above"].ceiling) == ["nDCG(gain={0:0,1:1,2:5})@3", "P@1"]
 
 
 def test_several_inputs_are_counted_against_the_best_by_the_first_measure() -> None:
@@ -134,18 +80,13 @@ def test_several_inputs_are_counted_against_the_best_by_the_first_measure() -> N
         "both": {"q": {"a": 2.0, "x": 1.0}},
     }
     stages = [StageSpec("both", "fuse", ("weak", "strong"), None)]
-    by_rr, _ = table(qrels, runs, stages, ["RR"], cutoff=2)
-    assert (by_rr["both"].lost, by_rr["both"].promoted) == (1, 1)  # b for a, against strong
-    by_recall, _ = table(qrels, runs, stages, ["R@5"], cutoff=2)
-    assert (by_recall["both"].lost, by_recall["both"].promoted) == (0, 0)  # of equal ones the first
-    by_effort, _ = table(qrels, runs, stages, ["Unjudged@1", "RR"], cutoff=2)
-    assert (by_effort["both"].lost, by_effort["both"].promoted) == (1, 1)  # less is better
-
-
-def test_measures_without_a_best_order_have_no_ceiling() -> None:
-    measures = ["nDCG(gain={0:0,1:5,2:1,3:2})@3", "nDCG(gain={0:0,1:1,2:5,3:6})@3", "Unjudged@1"]
-    rows, _ = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES, [*measures, "P@1"])
-    assert list(rows["second"].ceiling) == ["nDCG(gain={0:0,1:1,2:5,3:6})@3", "P@1"]
+    for measure, counts in (
+        ("RR", (1, 1)),  # b for a, against strong
+        ("R@5", (0, 0)),  # of equal ones the first
+        ("Unjudged@1", (1, 1)),  # less is better
+    ):
+        rows, _ = table(qrels, runs, stages, [measure], cutoff=2)
+        assert (rows["both"].lost, rows["both"].promoted) == counts
 
 
 # --- recall stays what it was
@@ -169,14 +110,9 @@ def test_a_dropped_and_an_added_document_are_errors() -> None:
         ("q1", "a"),
         ("q2", "a"),
     ]
-    assert finding.message == (
-        "2 queries have other relevant documents in the first 2 of above than of below: "
-        "2 dropped, 1 added"
-    )
     assert finding.evidence["dropped"] == 2
     assert rows["above"].input_recall == pytest.approx((1 / 2 + 1 + 1) / 3)
     assert rows["above"].output_recall == pytest.approx((1 / 2 + 0 + 1) / 3)
-    assert finding.name == "reranker-changed-recall"
 
 
 def test_a_query_that_was_not_answered_is_no_dropped_document() -> None:
@@ -198,7 +134,6 @@ def test_runs_that_are_cut_above_the_depth_cannot_be_checked() -> None:
     rows, [finding] = table(qrels, runs, rerank(5), depth=2)
     assert (finding.code, finding.severity, finding.count) == ("RS702", "note", 1)
     assert [place.query_id for place in finding.places] == ["q1"]
-    assert "reranks 5 documents and the runs hold 2" in finding.message
     assert rows["above"].input_recall == pytest.approx((1 / 2 + 0) / 2)
     assert rows["above"].output_recall == pytest.approx((1 + 0) / 2)
     # the longest answer stands for an unknown depth
@@ -207,20 +142,6 @@ def test_runs_that_are_cut_above_the_depth_cannot_be_checked() -> None:
     assert [one.code for one in table(qrels, runs, rerank(2), depth=2)[1]] == ["RS701"]
     # the runs could hold more: the answers are short
     assert [one.code for one in table(qrels, runs, rerank(5), depth=100)[1]] == ["RS701"]
-
-
-def test_a_short_answer_is_checked_also_where_runs_are_cut() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
-    runs: dict[str, Pairs] = {
-        "below": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"a": 1.0}},
-        "above": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"z": 1.0}},
-    }
-    qrels["q2"]["z"] = 0
-    _, findings = table(qrels, runs, rerank(5), depth=2)
-    assert [(one.code, one.places[0].query_id) for one in findings] == [
-        ("RS701", "q2"),
-        ("RS702", "q1"),
-    ]
 
 
 def test_ties_are_broken_as_systems_break_them() -> None:
@@ -234,20 +155,8 @@ def test_ties_are_broken_as_systems_break_them() -> None:
     assert rows["above"].input_recall == 0.5
     tied = {"q": {"a": 1.0, "b": 1.0}}
     rows, [finding] = table(qrels, {"below": tied, "above": above}, rerank(1), cutoff=1)
-    assert finding.message.endswith("1 dropped, 1 added")  # b is first of the tie
+    assert finding.evidence["dropped"] == 1  # b is first of the tie
     assert (rows["above"].lost, rows["above"].promoted) == (1, 1)
-
-
-def test_queries_that_are_left_out_of_means_are_left_out_of_the_ceiling() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
-    runs: dict[str, Pairs] = {
-        "below": {"q1": {"x": 2.0, "a": 1.0}, "q2": {"x": 1.0}},
-        "above": {"q1": {"x": 2.0, "a": 1.0}},
-    }
-    rows, findings = table(qrels, runs, rerank(2), ["RR"], rules={"queries": "both"})
-    assert findings == []
-    assert rows["above"].ceiling == {"RR": 1.0}
-    assert rows["above"].input_recall == rows["above"].output_recall == 1.0
 
 
 def test_a_query_as_its_own_document_is_left_out_where_the_profile_does() -> None:
@@ -265,16 +174,6 @@ def test_a_query_as_its_own_document_is_left_out_where_the_profile_does() -> Non
     assert finding.code == "RS702"  # what is left out was there, so the answer is not short
 
 
-def test_nothing_judged_is_retrieved() -> None:
-    runs: dict[str, Pairs] = {name: {"q": {"x": 1.0}} for name in ("below", "above")}
-    qrels = {"q": {"a": 1}, "p": {"x": -1}}
-    rows, findings = table(qrels, runs, rerank(3), depth=9)
-    assert findings == []
-    assert rows["above"].labels == {"1": 0, "unjudged": 1}
-    assert rows["above"].ceiling == dict.fromkeys(rows["above"].measures, 0.0)
-    assert rows["above"].input_recall == 0
-
-
 def test_many_grades_are_counted_by_their_whole_part() -> None:
     qrels = {"q": {f"d{n}": n / 10 for n in range(25)}}
     run = {"q": {f"d{n}": float(n) for n in range(25)}}
@@ -286,10 +185,8 @@ def test_many_grades_are_counted_by_their_whole_part() -> None:
 
 
 def test_an_unknown_system_is_named() -> None:
-    with pytest.raises(UnknownNameError, match="unknown run 'above'"):
-        table({"q": {"a": 1}}, {"below": {"q": {"a": 1.0}}}, rerank(3)[1:])
     stages = [replace(rerank(3)[0], system="belov")]
-    with pytest.raises(UnknownNameError, match="unknown run 'belov'; nearest: below"):
+    with pytest.raises(UnknownNameError, match="nearest: below"):
         table({"q": {"a": 1}}, {"below": {"q": {"a": 1.0}}}, stages)
 
 
@@ -317,7 +214,7 @@ SCORES = st.sampled_from([0.0, 1.0, 2.0, 2.5])
 QUERIES = st.sampled_from(["q1", "q2", "q3"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     qrels=st.dictionaries(
         QUERIES, st.dictionaries(IDS, GRADES, min_size=1), min_size=1, max_size=3
@@ -366,7 +263,7 @@ def test_a_naive_twin(qrels: Pairs, below: Pairs, above: Pairs, depth: int, cuto
     assert sum(finding.count for finding in findings) == len(changed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), depth=st.integers(1, 6))
 def test_an_honest_reranker_is_never_blamed_and_stays_below_its_ceiling(
     data: st.DataObject, depth: int
@@ -386,17 +283,3 @@ def test_an_honest_reranker_is_never_blamed_and_stays_below_its_ceiling(
     assert row.input_recall == row.output_recall
     for measure, most in row.ceiling.items():
         assert row.measures[measure] <= most + 1e-12
-
-
-def test_the_codes_are_documented() -> None:
-    text = DOCS.read_text("utf-8")
-    for code, name, severity in (
-        ("RS601", "strata-disagree", "warning"),
-        ("RS602", "small-groups", "warning"),
-        ("RS603", "too-many-groups", "warning"),
-        ("RS701", "reranker-changed-recall", "error"),
-        ("RS702", "too-shallow-to-check", "note"),
-    ):
-        assert re.search(
-            rf"^\| {code} \| `{name}` \| {severity} \| .+ \| .+ \|$", text, re.MULTILINE
-        )

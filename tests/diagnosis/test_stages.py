@@ -1,4 +1,4 @@
-"""What stages do, drop, improve and harm: planted cases, naive twins, and chance."""
+"""What stages do, drop, improve and harm: planted cases."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import rankscope as rs
-from rankscope.diagnosis.placement import Trial, ceilings, recalls, reranked_at
-from rankscope.diagnosis.ranked_run import RankedRun
 from rankscope.diagnosis.rankings import Rankings
 from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.stage_advice import shallower
 from rankscope.diagnosis.stage_roles import Lookup, Seen, Step
 from rankscope.diagnosis.stages import STAGES, StageRow, Stages, StagesConfig, StageSpec
-from rankscope.document.blocks import Table
 from rankscope.errors import InputError
-from rankscope.measures.language import Measure
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.settings import Settings
 
@@ -62,7 +56,6 @@ def looked(
     answer = STAGES.answer(config or StagesConfig(), inputs)
     assert isinstance(answer, Stages)
     assert Stages.model_validate(answer.to_dict()) == answer
-    STAGES.section(answer)
     return answer
 
 
@@ -98,27 +91,29 @@ def seen(below: Lists, above: Lists) -> Seen | None:
     return Step(Lookup(systems["below"]), Lookup(systems["above"])).seen()
 
 
-def test_a_reranker_and_its_depth_are_seen() -> None:
-    assert seen(BELOW, shuffled(1, depth=12)) == Seen("rerank", 12, "seen")
-    assert seen(BELOW, shuffled(1, depth=20)) == Seen("rerank", 20, "seen")
+FAILED = [(query_id, ["other", "d00"]) for query_id in IDS[:3]]
 
 
-def test_a_reranker_that_returns_only_what_it_reranked() -> None:
-    assert seen(BELOW, shuffled(1, depth=5, whole=5)) == Seen("rerank", 5, "seen")
-
-
-def test_short_answers_are_reranked_as_a_whole() -> None:
-    few = {"q000": DOCS[:3], "q001": DOCS[:1]}
-    turned = {"q000": ["d02", "d00", "d01"], "q001": DOCS[:1]}
-    above = {**shuffled(1, depth=12), **turned}
-    assert seen({**BELOW, **few}, above) == Seen("rerank", 12, "seen")
-
-
-def test_a_few_queries_may_be_exceptions() -> None:
-    failed = {"q000": ["other", "d00"], "q001": ["d05"]}
-    assert seen(BELOW, {**shuffled(1, depth=12), **failed}) == Seen("rerank", 12, "seen", 2)
-    more = {query_id: ["other", "d00"] for query_id in IDS[:3]}
-    assert seen(BELOW, {**shuffled(1, depth=12), **more}) == Seen("other")
+@pytest.mark.parametrize(
+    ("above", "does"),
+    [
+        (shuffled(1, depth=12), Seen("rerank", 12, "seen")),
+        (shuffled(1, depth=20), Seen("rerank", 20, "seen")),
+        (shuffled(1, depth=5, whole=5), Seen("rerank", 5, "seen")),
+        # two queries may be exceptions, three may not
+        (shuffled(1, depth=12) | dict(FAILED[:2]), Seen("rerank", 12, "seen", 2)),
+        (shuffled(1, depth=12) | dict(FAILED), Seen("other")),
+        (same(*DOCS[1::2]), Seen("filter")),
+        (same(*DOCS[:7]), Seen("filter")),
+        ({**BELOW, "q000": DOCS[1:]}, Seen("filter")),
+        (same("new", *DOCS), Seen("other")),
+        (BELOW, Seen("same")),
+        ({"nobody": ["d00"]}, None),
+        (same(), None),
+    ],
+)
+def test_what_a_stage_does(above: Lists, does: Seen | None) -> None:
+    assert seen(BELOW, above) == does
 
 
 def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
@@ -129,86 +124,17 @@ def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
     assert seen(BELOW, above) == Seen("rerank and cut", 18, "at least")
 
 
-def test_a_filter() -> None:
-    odd = same(*DOCS[1::2])
-    assert seen(BELOW, odd) == Seen("filter")
-    cut = same(*DOCS[:7])
-    assert seen(BELOW, cut) == Seen("filter")
-    once = {**BELOW, "q000": DOCS[1:]}
-    assert seen(BELOW, once) == Seen("filter")
-
-
-def test_nothing_is_done() -> None:
-    assert seen(BELOW, BELOW) == Seen("same")
-    assert seen(BELOW, {"nobody": ["d00"]}) is None
-    assert seen(BELOW, same()) is None
-
-
-def test_documents_from_elsewhere() -> None:
-    assert seen(BELOW, {query_id: ["new", *DOCS] for query_id in IDS}) == Seen("other")
-
-
-ORDERS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True), min_size=1, max_size=4)
-
-
-@settings(max_examples=60, deadline=None)
-@given(below=ORDERS, above=ORDERS)
-def test_the_common_depth_has_a_naive_twin(below: list[list[str]], above: list[list[str]]) -> None:
-    """Of up to four queries none may be an exception."""
-    count = min(len(below), len(above))
-    one, two = (
-        {f"q{place}": answer for place, answer in enumerate(answers[:count])}
-        for answers in (below, above)
-    )
-    judgments = as_judgments({query_id: {"a": 1} for query_id in one})
-    systems = Rankings.of(judgments, {"one": rs.Run(one), "two": rs.Run(two)}).systems
-    step = Step(Lookup(systems["one"]), Lookup(systems["two"]))
-    both = [query_id for query_id in one if one[query_id] and two[query_id]]
-    longest = max((len(answer) for answer in two.values()), default=0)
-    fitting = [
-        depth
-        for depth in range(1, longest + 1)
-        if both and all(set(one[q][:depth]) == set(two[q][:depth]) for q in both)
-    ]
-    if both:
-        assert step.common_depth == max(fitting, default=0)
-    answer = step.seen()
-    if not both:
-        assert answer is None
-    elif any(set(two[q]) - set(one[q]) for q in both) and not fitting:
-        assert answer == Seen("other")
-    elif all(one[q] == two[q] for q in both):
-        assert answer == Seen("same")
-
-
 # --- what it was given, kept and dropped ---------------------------------------------------------
 
 
-def test_kept_lost_and_promoted() -> None:
-    """Up to rank 4 there are d03 before, and d08 and d15 after."""
-    above = {query_id: ["d08", "d00", "d15", "d01", "d03"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": above}, "a,b", config=StagesConfig(cutoff=4))
-    first, second = result.stages
-    assert (first.kept, first.role, first.improvements) == (None, None, ())
-    assert (second.kept, second.lost, second.promoted) == (0, 40, 80)
-    wider = looked(QRELS, {"a": BELOW, "b": above}, "a,b", config=StagesConfig(cutoff=9))
-    assert (wider.stages[1].kept, wider.stages[1].lost, wider.stages[1].promoted) == (80, 0, 40)
-
-
 def test_a_filter_drops_relevant_documents() -> None:
-    """Without d03 the best that is left is d08, d15: (1 + 1/log2(3)) of the ideal."""
-    random = np.random.default_rng(2)
-    kept = {
-        query_id: [doc for doc in DOCS if doc != "d03" and (doc == "d08" or random.random() < 0.9)]
-        for query_id in IDS
-    }
+    """Without d03 the best that is left is d08, d15."""
+    kept = same(*(doc for doc in DOCS if doc != "d03"))
     result = looked(QRELS, {"a": BELOW, "b": kept}, "a,b")
     row = row_of(result, "b")
-    missing = sum(doc not in kept[q] for q in IDS for doc in ("d03", "d15"))
     assert (row.role, row.depth) == ("filter", None)
-    assert (row.dropped, row.dropped_queries) == (missing, 40)
-    assert row.input_recall == pytest.approx(3 / 4)
-    assert row.output_recall == pytest.approx((3 * 40 - missing) / 160)
+    assert (row.dropped, row.dropped_queries) == (40, 40)
+    assert (row.input_recall, row.output_recall) == (3 / 4, 2 / 4)
     first, second, third, fourth = (1 / np.log2(rank + 1) for rank in range(1, 5))
     ideal = 2 * first + second + third + fourth
     assert row.ceiling["nDCG@10"] == pytest.approx((2 * first + second + third) / ideal)
@@ -216,122 +142,37 @@ def test_a_filter_drops_relevant_documents() -> None:
     assert row.headroom["nDCG@10"] == pytest.approx(
         row.ceiling["nDCG@10"] - row.measures["nDCG@10"]
     )
-    left = np.mean([first + (second if "d15" in kept[q] else 0) for q in IDS]) / ideal
+    left = (first + second) / ideal
     assert row.dropped_ceiling == pytest.approx(row.ceiling["nDCG@10"] - left)
     codes = {finding.code: finding for finding in result.findings}
     assert codes["RS712"].severity == "warning"
-    assert codes["RS712"].message.startswith(
-        f"b drops {missing} relevant documents of 40 queries that a has retrieved"
-    )
     assert codes["RS712"].places[0].doc_id == "d03"
-    # here the filter is worse too, so the system below is the best, and nothing is advised but that
-    assert [advice.text.split(":")[0] for advice in result.advice] == ["Leave b out"]
     better = looked(QRELS, {"a": BELOW, "b": kept, "c": same("d08", "d15")}, "a,b,c")
-    [advice] = better.advice
-    assert advice.text == (
-        f"Filtering: b drops {missing} relevant documents of 40 queries that a has retrieved; with "
-        f"them, the best order would have up to {row.dropped_ceiling:.3f} more nDCG@10"
-    )
-    assert advice.gain == row.dropped_ceiling
+    assert [advice.gain for advice in better.advice] == [row.dropped_ceiling]
 
 
-def test_a_filter_that_drops_nothing_relevant() -> None:
-    kept = {query_id: [doc for doc in DOCS if doc != "d00"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": kept}, "a,b")
-    row = row_of(result, "b")
-    assert (row.role, row.dropped, row.dropped_ceiling) == ("filter", 0, 0.0)
-    assert result.findings == ()
-
-
-def test_a_reranker_that_cuts_is_noted() -> None:
-    above = {query_id: ["d08", "d00", "d02"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": above}, "a,b")
-    row = row_of(result, "b")
-    assert (row.role, row.depth, row.depth_source, row.dropped) == (
-        *("rerank and cut", 9, "at least"),
-        80,
-    )
-    assert row.input_recall == pytest.approx(2 / 4)  # d03 and d08 are in the first 9
-    [finding] = [finding for finding in result.findings if finding.code == "RS712"]
-    assert finding.severity == "note"
-
-
-def test_the_ceiling_of_a_fusion_is_all_that_its_inputs_have() -> None:
+def test_the_ceiling_of_a_fusion() -> None:
+    """It is all that its inputs have; unless documents are from elsewhere."""
     qrels = {query_id: {"a": 2, "b": 1, "c": 1} for query_id in IDS}
-    runs = {
-        "first": same("x", "a"),
-        "second": same("y", "b", "a"),
-        "both": same("x", "b"),
-    }
+    runs = {"first": same("x", "a"), "second": same("y", "b", "a"), "both": same("x", "b")}
     stages = [
         StageSpec("first", "bm25"),
         StageSpec("second", "vector"),
         StageSpec("both", "fuse", ("first", "second")),
     ]
     row = row_of(looked(qrels, runs, stages, ["RR", "nDCG@2", "SetP", "P@2"]), "both")
-    assert (row.role, row.depth) == ("fuse", None)
-    ideal = 2 + 1 / np.log2(3)
-    assert row.ceiling == {"RR": 1.0, "nDCG@2": pytest.approx(ideal / ideal), "P@2": 1.0}
-    assert row.headroom is not None
-    assert row.headroom["RR"] == 0.5
+    assert (row.role, row.depth, row.dropped) == ("fuse", None, 40)  # a, which both have
+    assert row.ceiling == {"RR": 1.0, "nDCG@2": 1.0, "P@2": 1.0}
     assert row.input_recall == pytest.approx(2 / 3)
-    assert row.output_recall == pytest.approx(1 / 3)
-    assert row.dropped == 40  # a, which both inputs have
-    assert {change.of for change in row.improvements} == {"first", "second"}
-    deeper = {**runs, "both": same("x", "b", "new")}
-    row = row_of(looked(qrels, deeper, stages), "both")
+    row = row_of(looked(qrels, {**runs, "both": same("x", "b", "new")}, stages), "both")
     assert (row.ceiling, row.input_recall, row.dropped) == ({}, None, None)
 
 
-def test_a_reranker_that_is_not_said_to_be_one_has_the_same_ceiling() -> None:
-    runs = {"a": BELOW, "b": shuffled(4, depth=10)}
-    said = [StageSpec("a", "bm25"), StageSpec("b", "rerank", ("a",), 10)]
-    measures = ["nDCG@10", "AP", "RR"]
-    unsaid, known = (row_of(looked(QRELS, runs, s, measures), "b") for s in ("a,b", said))
-    assert (unsaid.depth, unsaid.depth_source) == (10, "seen")
-    assert (known.depth, known.depth_source) == (10, "given")
-    assert unsaid.ceiling == known.ceiling
-    assert unsaid.input_recall == known.input_recall == unsaid.output_recall == pytest.approx(0.5)
-
-
-# --- improvements --------------------------------------------------------------------------------
-
-
-def test_an_improvement_by_hand() -> None:
-    """RR is 1/2 before; of ten queries two get 1 after: 0.6, which is 20 % more."""
-    qrels = {query_id: {"d01": 1} for query_id in IDS}
-    turned = ["d01", "d00", *DOCS[2:]]
-    above = {q: turned if place % 5 == 0 else DOCS for place, q in enumerate(IDS)}
-    result = looked(qrels, {"a": BELOW, "b": above}, "a,b", ["RR"])
-    by_rank, by_gain = row_of(result, "b").improvements
-    assert (by_rank.measure, by_rank.of) == ("RR", "a")
-    assert by_rank.base_mean == 0.5
-    assert by_rank.mean == pytest.approx(0.6)
-    assert by_rank.percent == pytest.approx(20)
-    assert by_rank.interval is not None
-    assert by_rank.interval.low < 20 < by_rank.interval.high
-    before = 1 / np.log2(3)
-    assert by_gain.measure == "nDCG@10"
-    assert by_gain.percent == pytest.approx(100 * (0.2 + 0.8 * before - before) / before)
-    # the same if nDCG@10 is asked for
-    both = row_of(looked(qrels, {"a": BELOW, "b": above}, "a,b", ["RR", "nDCG@10"]), "b")
-    assert both.improvements[1].percent == pytest.approx(by_gain.percent)
-    [only] = row_of(
-        looked(qrels, {"a": BELOW, "b": above}, "a,b", ["nDCG@10", "RR"]), "b"
-    ).improvements
-    assert only.percent == pytest.approx(by_gain.percent)
-    change = row_of(result, "b").changes[0]
-    assert (change.p <= 0.05) == (by_rank.interval.low > 0)
-
-
-def test_improvements_of_nothing_and_of_odd_measures() -> None:
+def test_of_nothing_there_is_no_percentage() -> None:
     qrels = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
-    runs: Any = {"a": same("x"), "b": same("d19")}
-    [change] = row_of(looked(qrels, runs, "a,b"), "b").improvements
+    result = looked(qrels, {"a": same("x"), "b": same("d19")}, "a,b")
+    [change] = row_of(result, "b").improvements
     assert (change.percent, change.interval, change.mean) == (None, None, 1.0)
-    for measure in ("NumRelRet", "Unjudged@1", "GMAP"):
-        row = row_of(looked(QRELS, {"a": BELOW, "b": shuffled(1, depth=5)}, "a,b", [measure]), "b")
-        assert [change.measure for change in row.improvements] == ["nDCG@10"]
 
 
 # --- a stage that loses --------------------------------------------------------------------------
@@ -343,24 +184,13 @@ def test_a_stage_that_loses_is_named() -> None:
     result = looked(QRELS, {"a": good, "b": bad}, "a,b")
     [finding] = result.findings
     assert (finding.code, finding.severity) == ("RS711", "warning")
-    assert finding.message.startswith("b is worse than a, which it builds on: nDCG@10 -0.")
     [advice] = result.advice
-    assert advice.text.startswith("Leave b out: it is worse than a, which it builds on, by 0.")
     assert advice.gain == pytest.approx(-finding.evidence["difference"])
     # a later stage makes up for it: the finding stays, and nothing is advised
     mended = looked(QRELS, {"a": good, "b": bad, "c": good}, "a,b,c")
     assert [finding.code for finding in mended.findings] == ["RS711"]
     assert mended.advice == ()
     assert looked(QRELS, {"a": bad, "b": good}, "a,b").advice == ()
-
-
-def test_chance_is_no_loss() -> None:
-    named = 0
-    for seed in range(10):
-        runs = {"a": shuffled(seed, depth=20), "b": shuffled(100 + seed, depth=20)}
-        result = looked(QRELS, runs, "a,b")
-        named += any(finding.code == "RS711" for finding in result.findings)
-    assert named <= 1  # of 10 worlds half of 5 % are expected
 
 
 # --- groups that a stage makes worse -------------------------------------------------------------
@@ -384,13 +214,8 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
     runs = {"a": BELOW, "b": planted(12)}
     result = looked(QRELS, runs, "a,b", queries=kinds(soup=15, cake=13, fish=12))
     [group] = result.harmed
-    assert (group.system, group.of, group.field, group.label, group.n) == (
-        "b",
-        "a",
-        "kind",
-        "fish",
-        12,
-    )
+    assert (group.system, group.of, group.field, group.label) == ("b", "a", "kind", "fish")
+    assert group.n == 12
     scores = rs.evaluate(QRELS, runs, ["nDCG@10"])
     above, below = (scores.values("nDCG@10", name) for name in ("b", "a"))
     assert group.difference == pytest.approx(np.mean([above[q] - below[q] for q in IDS[28:]]))
@@ -401,17 +226,8 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
     assert result.group_tests == 5
     [finding] = [finding for finding in result.findings if finding.code == "RS713"]
     assert finding.severity == "warning"
-    assert finding.message.startswith(
-        "b makes the 12 queries with kind = 'fish' worse than a, which"
-    )
-    assert "corrected for 5 tests, although it gains over all (+0." in finding.message
     [advice] = result.advice
-    assert advice.text.startswith(
-        "Leave the 12 queries with kind = 'fish' to a: b, better over all,"
-    )
     assert advice.gain == pytest.approx(-group.difference * 12 / 40)
-    titles = [block.title for block in STAGES.section(result).details if isinstance(block, Table)]
-    assert "Groups of queries that a stage makes worse" in titles
     other = looked(
         QRELS,
         runs,
@@ -420,149 +236,25 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
         config=StagesConfig(fields=("style.loud",)),
     )
     assert (other.harmed, other.group_tests) == ((), 2)
-
-
-def test_a_group_that_is_worse_as_all_others_are() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": planted(40)}, "a,b", queries=kinds(soup=28, fish=12))
-    assert {group.label for group in result.harmed if group.field == "kind"} == {"soup", "fish"}
-    harms = [finding for finding in result.findings if finding.code == "RS713"]
-    assert {finding.severity for finding in harms} == {"note"}
-    assert all(finding.message.count("and over all (-0.") == 1 for finding in harms)
-
-
-def test_groups_by_chance_are_not_named() -> None:
-    random = np.random.default_rng(5)
-    named = 0
-    for _ in range(15):
-        swap = {
-            q: ["d03", *[doc for doc in DOCS if doc != "d03"]]
-            if random.random() < 0.5
-            else [doc for doc in DOCS if doc != "d03"] + ["d03"]
-            for q in IDS
-        }
-        labels = random.permutation(["soup"] * 20 + ["fish"] * 20).tolist()
-        queries = [(q, "words", {"kind": label}) for q, label in zip(IDS, labels, strict=True)]
-        start = {q: [*DOCS[:1], "d03", *[d for d in DOCS[1:] if d != "d03"]] for q in IDS}
-        result = looked(QRELS, {"a": start, "b": swap}, "a,b", ["RR"], queries=queries)
-        named += len(result.harmed)
-    assert named <= 2  # 5 % of 15 worlds at most are expected
-
-
-def test_small_groups_are_not_tested() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b", queries=kinds(soup=31, fish=9))
-    assert {group.label for group in result.harmed} == set()
-    without = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b")
-    assert (without.group_fields, without.group_tests) == ((), None)
+    # nine queries are too few, and where all are worse it is a note
+    few = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b", queries=kinds(soup=31, fish=9))
+    assert few.harmed == ()
+    every = looked(QRELS, {"a": BELOW, "b": planted(40)}, "a,b", queries=kinds(soup=28, fish=12))
+    harms = [finding.severity for finding in every.findings if finding.code == "RS713"]
+    assert set(harms) == {"note"}
 
 
 def test_a_field_that_is_not_there() -> None:
     queries = kinds(soup=40)
-    with pytest.raises(InputError, match="nearest: kind"):
-        looked(
-            QRELS,
-            {"a": BELOW, "b": BELOW},
-            "a,b",
-            queries=queries,
-            config=StagesConfig(fields=("kinds",)),
-        )
     assert STAGES.check is not None
-    with pytest.raises(InputError, match="stages: unknown field"):
+    with pytest.raises(InputError, match="nearest: kind"):
         STAGES.check(StagesConfig(fields=("kinds",)), queries)
     STAGES.check(StagesConfig(fields=("kind", "words")), queries)
-    with pytest.raises(ValidationError, match="from 1 up"):
+    with pytest.raises(ValidationError, match="depths"):
         StagesConfig(depths=(0,))
 
 
 # --- depth and placement -------------------------------------------------------------------------
-
-
-def naive_trial(below: Lists, above: Lists, depth: int) -> dict[str, list[str]]:
-    """Rerank the first documents only, with lists."""
-    run = {}
-    for query_id, docs in below.items():
-        first = docs[:depth]
-        answer = above.get(query_id, [])
-        run[query_id] = [
-            *(doc for doc in answer if doc in first),
-            *(doc for doc in first if doc not in answer),
-            *docs[depth:],
-        ]
-    return run
-
-
-def naive_best(qrels: Grades, below: Lists, depth: int) -> dict[str, list[str]]:
-    """Sort the first documents by grade."""
-    run = {}
-    for query_id, docs in below.items():
-        grades = qrels[query_id]
-        order = sorted(-max(grades.get(doc, 0), 0) for doc in docs[:depth])
-        by_grade: dict[float, list[str]] = {}
-        for doc in docs[:depth]:
-            by_grade.setdefault(-max(grades.get(doc, 0), 0), []).append(doc)
-        run[query_id] = [by_grade[grade].pop(0) for grade in order] + docs[depth:]
-    return run
-
-
-LETTERS = list("abcdefgh")
-GRADED = st.dictionaries(
-    st.sampled_from(LETTERS), st.sampled_from([-1.0, 0.0, 1.0, 2.0]), min_size=1
-)
-TRIED = (1, 2, 3, 5, 8)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    data=st.data(),
-    count=st.integers(1, 3),
-    measure=st.sampled_from(["nDCG@3", "AP", "RR@2", "P(judged_only=True)@2", "Bpref"]),
-)
-def test_placement_has_a_naive_twin(data: st.DataObject, count: int, measure: str) -> None:
-    ids = [f"q{place}" for place in range(count)]
-    qrels: dict[str, dict[str, float]] = {"sound": {"a": 1}}
-    qrels |= {query_id: data.draw(GRADED) for query_id in ids}
-    below, above = {"sound": ["a"]}, {"sound": ["a"]}
-    for query_id in ids:
-        docs = data.draw(st.permutations(LETTERS))[: data.draw(st.integers(0, 8))]
-        below[query_id] = docs
-        above[query_id] = [*data.draw(st.permutations(docs))]
-        if data.draw(st.integers(0, 4)) == 0:  # a reranker that fails drops some
-            above[query_id] = above[query_id][data.draw(st.integers(0, 3)) :]
-    judgments = as_judgments(qrels)
-    runs: Any = {"below": rs.Run(below), "above": rs.Run(above)}
-    systems = Rankings.of(judgments, runs).systems
-    step = Step(Lookup(systems["below"]), Lookup(systems["above"]))
-    judged = RankedRun.of(judgments, runs["below"]).judged
-    trial = Trial(Measure.parse(measure), np.ones(len(qrels), bool))
-    trials: Any = {f"trial {n}": naive_trial(below, above, n) for n in TRIED}
-    trials |= {f"best {n}": naive_best(qrels, below, n) for n in TRIED}
-    expected = rs.evaluate(qrels, trials, [measure]).means
-    relevant = {q: {doc for doc, grade in qrels[q].items() if grade >= 1} for q in qrels}
-    best, known = ceilings(judged, TRIED, trial), recalls(judged, TRIED, trial.counted)
-    for place, depth in enumerate(TRIED):
-        values = reranked_at(step, judged, depth, trial)
-        assert trial.mean(values) == pytest.approx(expected[f"trial {depth}"][measure])
-        assert best[place] == pytest.approx(expected[f"best {depth}"][measure])
-        shares = [
-            len(relevant[q] & set(below[q][:depth])) / max(len(relevant[q]), 1) for q in qrels
-        ]
-        assert known[place] == pytest.approx(sum(shares) / len(shares))
-
-
-def test_a_placement_by_hand() -> None:
-    """The relevant document is fourth of six; the reranker, which looks at five, puts it first."""
-    qrels = {query_id: {"d03": 1} for query_id in IDS}
-    runs = {"a": same(*DOCS[:6]), "b": same("d03", "d04", "d02", "d01", "d00", "d05")}
-    config = StagesConfig(depths=(2, 4, 100))
-    [placement] = looked(qrels, runs, "a,b", ["RR"], config=config).placements
-    assert (placement.of, placement.reranker, placement.value) == ("a", "b", 0.25)
-    rows = [(row.depth, row.recall, row.ceiling, row.value, row.loss) for row in placement.rows]
-    assert rows == [
-        (2, 0.0, 0.25, 0.25, 0.75),
-        (4, 1.0, 1.0, 1.0, 0.0),
-        (5, 1.0, 1.0, 1.0, 0.0),
-        (6, 1.0, 1.0, None, None),
-    ]
-    assert [row.gain_kept for row in placement.rows] == [0.0, 1.0, 1.0, None]
 
 
 def test_where_the_gain_saturates() -> None:
@@ -574,47 +266,20 @@ def test_where_the_gain_saturates() -> None:
     config = StagesConfig(depths=(5, 10, 15))
     result = looked(qrels, {"a": BELOW, "b": above}, "a,b", config=config)
     [placement] = result.placements
-    by_depth = {row.depth: row for row in placement.rows}
-    assert list(by_depth) == [5, 10, 15, 20]
-    assert by_depth[5].gain_kept is not None
-    assert by_depth[5].gain_kept < 0.9
-    assert (by_depth[10].value, by_depth[10].gain_kept, by_depth[10].loss) == (1.0, 1.0, 0.0)
+    assert [row.depth for row in placement.rows] == [5, 10, 15, 20]
     rows = shallower(placement)
     assert rows is not None
     assert [row.depth for row in rows] == [10, 20]
     [finding] = result.findings
     assert (finding.code, finding.severity) == ("RS714", "note")
-    assert finding.message.startswith(
-        "reranking 10 documents of a instead of 20 would keep all of what b gains: nDCG@10 of 1.0"
-    )
     assert result.advice == ()
-    section = STAGES.section(result)
-    titles = [block.title for block in section.details if isinstance(block, Table)]
-    assert "What reranking could reach" in titles
-    assert "If b looked at fewer documents of a" in titles
-
-
-def test_no_part_of_a_gain_that_is_not_shown() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": shuffled(3, depth=3)}, "a,b")
-    [placement] = result.placements
+    # no part of a gain that is not shown
+    [placement] = looked(QRELS, {"a": BELOW, "b": shuffled(3, depth=3)}, "a,b").placements
     assert all(row.gain_kept is None for row in placement.rows)
     assert shallower(placement) is None
 
 
-def test_every_system_that_could_be_reranked_is_placed() -> None:
-    runs = {"a": BELOW, "b": shuffled(1, depth=20), "c": shuffled(2, depth=10), "d": BELOW}
-    stages = [
-        StageSpec("a", "bm25"),
-        StageSpec("d", "bm25"),
-        StageSpec("b", "fuse", ("a", "d")),
-        StageSpec("c", "rerank", ("b",), 10),
-    ]
-    result = looked(QRELS, runs, stages)
-    assert [(p.of, p.reranker) for p in result.placements] == [("a", None), ("d", None), ("b", "c")]
-    assert {row.value for row in result.placements[0].rows} == {None}
-
-
-@pytest.mark.parametrize("profile", ["beir", "ir_measures", "trec_eval-9"])
+@pytest.mark.parametrize("profile", ["beir", "trec_eval-9"])
 def test_profiles(profile: str) -> None:
     """With beir a document that has its query's id is left out, and so it is here."""
     qrels = {**QRELS, "d00": {"d03": 1}}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankscope.diagnosis.registry import Advice, Analysed, all_analyses
-from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise, summary_section
-from rankscope.document.blocks import Sentences
+from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise
 from rankscope.findings import NotApplicable
 
 
@@ -34,16 +33,3 @@ def test_there_are_few_sentences() -> None:
 def test_what_gains_nothing_is_not_advised() -> None:
     skipped = NotApplicable(name="x", reason="y")
     assert lines(answered(0.0, LEAST / 2, -0.2), skipped, None) == []
-    [block] = summary_section([], "x").blocks
-    assert isinstance(block, Sentences)
-    assert [sentence.text for sentence in block.sentences] == ["Nothing stands out."]
-
-
-def test_a_sentence_names_the_command_that_shows_more() -> None:
-    summary = summarise([(all_analyses()[0], answered(0.25))])
-    block, more = summary_section(summary, "rankscope diagnose DIR").blocks
-    assert isinstance(block, Sentences)
-    assert isinstance(more, Sentences)
-    name = all_analyses()[0].name
-    assert block.sentences[0].text == f"Gain 0.25 [{name}]"
-    assert more.sentences[0].text.endswith(f"rankscope diagnose DIR --only {name}")

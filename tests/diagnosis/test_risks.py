@@ -1,4 +1,4 @@
-"""Risk as an analysis: against the functions it is made of, by hand."""
+"""Risk: by hand, what is remarked, and where it cannot look."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import rankscope as rs
 from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.risks import RISKS, Risks, RisksConfig
-from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings
 
@@ -31,8 +30,6 @@ RUNS = {
     "steady": ranked(2, 2, 2, 1),
     "risky": ranked(1, 1, 1, 1, None, None, None, None, 1, 2),
     "bad": ranked(5, 4),
-    "worse": ranked(9, None),
-    "worst": ranked(10, None),
 }
 
 
@@ -50,14 +47,8 @@ def test_risk_by_hand() -> None:
     assert rows["base", "RR"].against is None
     risky = rows["risky", "RR"].against
     assert risky is not None
-    assert (risky.wins, risky.losses) == (20, 16)
-    assert risky.reward - risky.loss == pytest.approx(0.05)
     assert risky.u_risk == pytest.approx((5 * 0.5 - 2 * 4 * 0.5) / 10)
-    interval = rows["risky", "RR"].interval
-    assert interval is not None
-    assert interval.low < risky.u_risk < interval.high
     assert answer.critical == pytest.approx(2.0227, abs=1e-4)  # t, 39 degrees of freedom
-    assert answer.measure == "RR"
     # its gain of 0.05 is not shown, so nothing is said about it, however much losses weigh
     heavier = RISKS.answer(RisksConfig(loss_weight=3), inputs(baseline="base"))
     assert isinstance(heavier, Risks)
@@ -72,9 +63,7 @@ def test_a_gain_that_is_shown_and_risky() -> None:
     given = Inputs(scores=scores, baseline="base", queries=[(q, f"about {q}", {}) for q in QUERIES])
     answer = RISKS.answer(RisksConfig(loss_weight=30, show=2), given)
     assert isinstance(answer, Risks)
-    [finding] = answer.findings
-    assert finding.code == "RS611"
-    assert "mixed gains 0.2917 on RR against base, and loses on 20 queries" in finding.message
+    assert [finding.code for finding in answer.findings] == ["RS611"]
     assert [(loss.text, loss.after) for loss in answer.losses] == [
         ("about q01", 0.25),
         ("about q03", 0.25),
@@ -82,51 +71,21 @@ def test_a_gain_that_is_shown_and_risky() -> None:
     [row] = [row for row in answer.systems if row.system == "mixed"]
     assert row.interval is not None
     assert row.interval.high < 0, "it agrees with the corrected p-value"
-    [_, table] = RISKS.section(answer).details
-    assert isinstance(table, Table)
-    assert table.title == "Where mixed lost most"
-
-
-def test_risk_of_a_measure_for_which_less_is_better() -> None:
-    answer = RISKS.answer(RisksConfig(), inputs(measures=["Unjudged@2"], baseline="base"))
-    if isinstance(answer, NotApplicable):
-        pytest.fail(answer.reason)
-    rows = {row.system: row for row in answer.systems}
-    assert rows["steady"].geo_risk is None
-    assert rows["steady"].against is not None
-    assert (rows["steady"].against.wins, rows["steady"].against.losses) == (10, 0)
 
 
 def test_risk_without_a_baseline() -> None:
     answer = RISKS.answer(RisksConfig(), inputs())
     assert isinstance(answer, Risks)
     assert all(row.against is None and row.geo_risk is not None for row in answer.systems)
-    [table] = RISKS.section(answer).details
-    assert isinstance(table, Table)
-    assert [column.title for column in table.columns] == ["system", "mean", "GeoRisk"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (
-            lambda: RISKS.answer(RisksConfig(), inputs(["base", "risky"])),
-            "it needs a baseline and another system, or three systems",
-        ),
-        (
-            lambda: RISKS.answer(RisksConfig(), inputs(measures=["GMAP"])),
-            "no measure is a mean over queries",
-        ),
-    ],
-)
-def test_where_it_cannot_look(answer: Any, reason: str) -> None:
-    silence = answer()
-    assert isinstance(silence, NotApplicable)
-    assert silence.reason == reason
-
-
-def test_one_query_is_counted_as_one() -> None:
-    two = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}, "t": {"q": ["d"]}}, ["RR"])
-    risks = RISKS.answer(RisksConfig(), Inputs(scores=two, baseline="s"))
-    assert isinstance(risks, NotApplicable)
-    assert risks.reason.endswith(" queries, and there is 1")
+def test_where_it_cannot_look() -> None:
+    one = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}, "t": {"q": ["d"]}}, ["RR"])
+    for given, word in (
+        (inputs(["base", "risky"]), "baseline"),
+        (inputs(measures=["GMAP"]), "mean"),
+        (Inputs(scores=one, baseline="s"), "queries"),
+    ):
+        answer = RISKS.answer(RisksConfig(), given)
+        assert isinstance(answer, NotApplicable)
+        assert word in answer.reason
