@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from itertools import product
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics import clusters as module
 from rankscope.statistics.clusters import (
     cluster_means,
     cluster_sums,
@@ -143,43 +141,6 @@ def test_edges() -> None:
     assert heavy.freedom == 1
 
 
-def test_every_cluster_can_count_as_one() -> None:
-    [mean] = cluster_means([1, 1, 1, 0], clusters=list("aaab"), weights=[1 / 3] * 3 + [1])
-    assert mean.mean == pytest.approx(0.5)
-    assert mean.effective == pytest.approx(2)
-
-
-@pytest.mark.parametrize("unequal", [False, True])
-def test_false_positives_with_paraphrases(unequal: bool) -> None:
-    """20 clusters, strongly alike inside; 1,500 repetitions, nominal 0.05, 3 standard errors."""
-    random = np.random.default_rng(4)
-    sizes = random.integers(1, 9, size=20) if unequal else np.full(20, 5)
-    labels = np.repeat(np.arange(20), sizes)
-    seen: dict[str, int] = {"t": 0, "permutation": 0, "naive": 0}
-    for seed in range(1_500):
-        effects = random.exponential(size=20) - 1
-        values = effects[labels] + random.normal(0, 0.5, size=len(labels))
-        chosen = random.choice([-1, 1], size=20)[labels] * values  # symmetric, as flips assume
-        seen["t"] += cluster_tests(chosen, clusters=labels.tolist(), test="t")[0] <= 0.05
-        seen["naive"] += paired_tests(chosen, test="t")[0].p <= 0.05
-        if seed < 500:
-            [p] = cluster_tests(chosen, clusters=labels.tolist(), resamples=399, seed=seed)
-            seen["permutation"] += p <= 0.05
-    assert seen["t"] / 1_500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_500)
-    assert seen["permutation"] / 500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 500)
-    assert seen["naive"] / 1_500 > 0.25
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
-def test_false_positives_with_traffic(power: float) -> None:
-    """40 queries that weigh as 1/rank^power; 3,000 repetitions, nominal 0.05."""
-    random = np.random.default_rng(9)
-    rows = random.normal(size=(3_000, 40))
-    means = cluster_means(rows, weights=np.arange(1, 41) ** -power)
-    seen = np.mean([mean.low > 0 or mean.high < 0 for mean in means])
-    assert 0.03 <= seen <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 3_000)
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -193,7 +154,3 @@ def test_false_positives_with_traffic(power: float) -> None:
 def test_what_is_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         cluster_means([0.1, 0.2, 0.3], **options)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

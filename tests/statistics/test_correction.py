@@ -28,12 +28,6 @@ def test_by_hand() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_benjamini_hochberg_is_scipys(raw: list[float]) -> None:
-    assert corrected(raw, "bh") == pytest.approx(stats.false_discovery_control(raw), abs=1e-12)
-
-
-@settings(deadline=None)
 @given(p_values, st.sampled_from(list(CORRECTIONS)))
 def test_laws(raw: list[float], method: Correction) -> None:
     found = corrected(raw, method)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import combinations
 from typing import Any
 
@@ -133,7 +132,3 @@ def test_bad_tables() -> None:
         groups([[False, True], [False, False]])
     with pytest.raises(InputError, match="each system once"):
         groups([[False]], [1])
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import combinations, product
 from typing import Any
 
@@ -224,21 +223,6 @@ def test_an_interval_is_cut_at_0_where_only_the_test_separates() -> None:
     assert (nearest[between] == 0).all()
 
 
-def test_family_wise_error_where_half_of_the_systems_are_better() -> None:
-    """Three of six systems are better; 400 repetitions, at most 0.05 + 3 standard errors."""
-    random = np.random.default_rng(15)
-    wrong = covered = 0
-    equal = np.equal.outer([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1])
-    for repetition in range(400):
-        values = random.gamma(1.0, size=(6, 25)) + np.repeat([0, 1.5], 3)[:, np.newaxis]
-        result = max_t(values, resamples=400, seed=repetition, step_down=True)
-        wrong += bool((result.table() & equal).any())
-        truth = 1.5 * ~equal[result.first, result.second]
-        covered += bool(((result.low <= truth) & (truth <= result.high)).all())
-    assert wrong / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
-    assert covered / 400 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 400)
-
-
 @pytest.mark.parametrize(
     ("values", "options", "problem"),
     [
@@ -255,10 +239,6 @@ def test_family_wise_error_where_half_of_the_systems_are_better() -> None:
 def test_what_is_refused(values: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         max_t(values, **options)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 def test_one_query_has_no_spread_and_the_interval_of_what_was_not_seen() -> None:

@@ -39,14 +39,6 @@ def enumerated(differences: Any) -> float:
     return sum(total >= observed for total in sums) / len(flips)
 
 
-@pytest.mark.parametrize("rows", [FEW, MANY])
-def test_student_is_scipys(rows: Any) -> None:
-    for row, result in zip(rows, paired_tests(rows, test="t"), strict=True):
-        expected = stats.ttest_rel(row, np.zeros(len(row)))
-        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
-        assert result.statistic == pytest.approx(expected.statistic, rel=1e-12)
-
-
 @pytest.mark.parametrize("rows", [FEW, MANY, MANY[:, :50], MANY[:, :51]])
 def test_wilcoxon_is_scipys(rows: Any) -> None:
     for row, result in zip(rows, paired_tests(rows, test="wilcoxon"), strict=True):
@@ -74,23 +66,6 @@ def test_wilcoxon_with_ties_is_exact(seed: int) -> None:
     result = only(row, test="wilcoxon")
     assert result.p == pytest.approx(expected, rel=1e-12)
     assert result.statistic == least
-
-
-def test_sign_is_scipys() -> None:
-    rows = RANDOM.integers(-2, 4, size=(6, 30)).astype(float)
-    for row, result in zip(rows, paired_tests(rows, test="sign"), strict=True):
-        wins, losses = int((row > 0).sum()), int((row < 0).sum())
-        assert result.p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
-        assert result.statistic == wins
-
-
-def test_permutation_is_scipys_where_exact() -> None:
-    for row, result in zip(FEW, paired_tests(FEW), strict=True):
-        expected = stats.permutation_test(
-            (row,), np.mean, permutation_type="samples", n_resamples=math.inf
-        )
-        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
-        assert result.method == "permutation, exact"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -126,21 +101,11 @@ def test_bootstrap_by_hand() -> None:
     assert only(row, test="bootstrap", resamples=20_000).p == pytest.approx(expected, abs=0.02)
 
 
-@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
-def test_resampling_never_gives_zero(test: Test) -> None:
-    assert only(RANDOM.normal(5, 1, size=60), test=test, resamples=999).p == 1 / 1000
-
-
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("count", [1, 2, 10, 100])
 def test_identical_runs(test: Test, count: int) -> None:
     result = only(np.zeros(count), test=test)
     assert (result.p, result.statistic) == (1.0, 0.0)
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_one_query_shows_nothing(test: Test) -> None:
-    assert only([0.7], test=test).p == 1.0
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -200,12 +165,3 @@ def test_laws(row: list[float], test: Test, random: Any) -> None:
     assert only([-x for x in row], test=test, resamples=200).p == result.p
     scaled = only([x * 8 for x in row], test=test, resamples=200)
     assert scaled.p == pytest.approx(result.p, rel=1e-9)
-
-
-def test_type_one_error_is_near_alpha() -> None:
-    """A small check that nothing is upside down; benches/honesty.py measures."""
-    rows = np.random.default_rng(0).normal(size=(600, 30))
-    for test in TESTS:
-        results = paired_tests(rows, test=test, resamples=1_000)
-        rate = np.mean([result.p <= 0.05 for result in results])
-        assert 0.015 < rate < 0.085, test

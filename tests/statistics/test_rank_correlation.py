@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics import rank_correlation as module
 from rankscope.statistics.rank_correlation import kendall
 
 stats: Any = import_module("scipy.stats")
@@ -47,7 +45,3 @@ def test_kendall_by_hand() -> None:
 def test_what_is_refused(call: Any) -> None:
     with pytest.raises(InputError):
         call()
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

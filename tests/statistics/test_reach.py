@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics import reach as module
 from rankscope.statistics.choices import Test
 from rankscope.statistics.detectable import detectable_difference, queries_needed
 from rankscope.statistics.paired import paired_tests
@@ -123,7 +121,3 @@ def test_no_number_of_queries() -> None:
 def test_what_is_refused(call: Any) -> None:
     with pytest.raises(InputError):
         call()
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.reports.comparison import comparison_document, shows_near, verdicts
 from rankscope.statistics.choices import CORRECTIONS, PAIR_TESTS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.compare import compare, sample_of
@@ -160,68 +159,7 @@ def test_tests_of_single_pairs_draw_more_for_more_pairs() -> None:
     assert Settings.of(correction="none").resamples_for(528) == 10_000
 
 
-def test_the_family_wise_error_is_kept() -> None:
-    """Ten systems that do not differ, 300 times: any pair is separated in about 5 % of cases."""
-    random = np.random.default_rng(2)
-    alarms = 0
-    for _ in range(300):
-        values = random.beta(0.5, 0.7, 25) + random.exponential(0.1, (10, 25))
-        pairs = compared(matrix_of(np.clip(values, 0, 1)))
-        alarms += any(pair.verdict != "no difference shown" for pair in pairs)
-    assert alarms <= 27  # 15 expected, standard deviation 3.8
-
-
-def test_a_table_of_many_systems() -> None:
-    random = np.random.default_rng(3)
-    qrels = {f"q{n}": {"d": 1} for n in range(30)}
-    runs = {
-        f"run{level:02}": {
-            q: {
-                "d": float(random.normal(level / 6)),
-                **{f"x{n}": float(random.normal()) for n in range(5)},
-            }
-            for q in qrels
-        }
-        for level in range(20)
-    }
-    result = compare(qrels, runs, ["RR"], resamples=500)
-    assert shows_near(result)
-    sentence = verdicts(result)[0]
-    assert "has the best mean of 20 systems, and is not separated from" in sentence
-    document = comparison_document(result)
-    assert document.title == "Comparison of 20 runs"
-    means = [mean for mean in result.means if mean.near_best]
-    assert 1 < len(means) < 20
-    with_baseline = compare(qrels, runs, ["RR"], baseline="run00", resamples=500)
-    assert {mean.letters for mean in with_baseline.means} == {""}
-    assert {mean.near_best for mean in with_baseline.means} == {None}
-
-
 # --- clusters, weights, noise --------------------------------------------------------------------
-
-
-def clustered(random: np.random.Generator, questions: int, each: int) -> tuple[Any, Sample]:
-    """Return two systems that do not differ, on paraphrases that behave alike."""
-    difficulty = np.repeat(random.beta(1, 1, (2, questions)), each, axis=1)
-    values = np.clip(difficulty + random.normal(0, 0.05, (2, questions * each)), 0, 1)
-    labels = tuple(f"c{number}" for number in np.repeat(np.arange(questions), each))
-    return values, Sample(labels)
-
-
-def test_clusters_keep_the_error_rate() -> None:
-    random = np.random.default_rng(4)
-    alarms = {"queries": 0, "clusters": 0}
-    outside = 0
-    for _ in range(300):
-        values, sample = clustered(random, 20, 6)
-        [alone] = compared(matrix_of(values))
-        [together] = compared(matrix_of(values, sample=sample))
-        alarms["queries"] += alone.verdict != "no difference shown"
-        alarms["clusters"] += together.verdict != "no difference shown"
-        outside += excludes_zero(together.interval)
-    assert alarms["queries"] > 80, "what happens if paraphrases are taken for queries"
-    assert alarms["clusters"] <= 27
-    assert outside <= 27
 
 
 @pytest.mark.parametrize("test", PAIR_TESTS)
@@ -289,29 +227,6 @@ def test_a_query_without_a_cluster_is_one_by_itself() -> None:
     assert sample is not None
     assert sample.clusters is not None
     assert len(set(sample.clusters)) == 3, "no label is mistaken for a query's id"
-
-
-def test_seeds_count_as_noise() -> None:
-    """Two systems that do not differ, three seeds each that move all queries: few false alarms."""
-    random = np.random.default_rng(6)
-    qrels = {f"q{n}": {"d": 1} for n in range(200)}
-    alarms, naive = 0, 0
-    for _ in range(60):
-        runs: dict[str, Any] = {}
-        for name in ("a1", "a2", "a3", "b1", "b2", "b3"):
-            level = random.normal(0.5, 0.4)
-            runs[name] = {q: {"d": float(random.normal(level)), "x": 0.0, "y": 0.5} for q in qrels}
-        seeds = {"a": ["a1", "a2", "a3"], "b": ["b1", "b2", "b3"]}
-        result = compare(qrels, runs, ["RR"], seeds=seeds, resamples=200)
-        alarms += result.pairs[0].verdict != "no difference shown"
-        one = compare(qrels, {"a": runs["a1"], "b": runs["b1"]}, ["RR"], resamples=200)
-        naive += one.pairs[0].verdict != "no difference shown"
-        assert result.mean("a", "RR").interval.method == "t, with noise"
-        assert excludes_zero(result.pairs[0].shown) == (
-            result.pairs[0].verdict != "no difference shown"
-        )
-    assert naive > 20, "one seed each is taken for a difference"
-    assert alarms <= 8
 
 
 def test_noise_is_only_ever_added() -> None:
