@@ -37,17 +37,6 @@ def test_single_queries_are_students_t() -> None:
     assert cluster_tests(VALUES) == [flipped.p]
 
 
-def test_equal_clusters_are_students_t_over_their_means() -> None:
-    [mean] = cluster_means(VALUES, clusters=LABELS)
-    collapsed = VALUES.reshape(3, 4).mean(axis=0)
-    [expected] = mean_intervals(collapsed, method="t")
-    assert (mean.low, mean.high) == pytest.approx((expected.low, expected.high))
-    assert mean.freedom == pytest.approx(3)
-    [result] = paired_tests(collapsed, test="t")
-    assert cluster_tests(VALUES, clusters=LABELS, test="t") == pytest.approx([result.p])
-    assert cluster_sums(VALUES, LABELS)[0] == pytest.approx(collapsed)
-
-
 def test_copies_of_queries_add_nothing() -> None:
     """Each query asked five times over: the same answer as asking once."""
     once = cluster_means(VALUES)[0]
@@ -73,30 +62,6 @@ def test_weights_of_whole_numbers_are_repetition() -> None:
     )
 
 
-def test_a_weighted_mean_by_hand() -> None:
-    """Weights 2, 1, 1 on 0, 1, 2: mean 3/4; h = ½, ¼, ¼; Σh² = 3/8; v = 3/8, 7/8, 7/8."""
-    [mean] = cluster_means([0.0, 1.0, 2.0], weights=[2, 1, 1])
-    away = [0.5 * 0.75, 0.25 * 0.25, 0.25 * 1.25]
-    expected = math.sqrt(away[0] ** 2 / 0.375 + away[1] ** 2 / 0.875 + away[2] ** 2 / 0.875)
-    assert mean.mean == 0.75
-    assert mean.standard_error == pytest.approx(expected)
-    assert mean.effective == pytest.approx(8 / 3)
-
-
-@pytest.mark.parametrize("size", [2, 3, 9])
-def test_the_variance_has_no_bias(size: int) -> None:
-    """Its expected value is that of a quadratic form, tr(M), for cluster means that vary alike."""
-    weights = RANDOM.random(size)
-    shares = weights / weights.sum()
-    away = np.eye(size) - np.outer(np.ones(size), shares)
-    form = away.T @ np.diag(shares**2 / (1 - 2 * shares + (shares**2).sum())) @ away
-    assert np.trace(form) == pytest.approx((shares**2).sum())
-    values = RANDOM.normal(size=size)
-    [mean] = cluster_means(values, weights=weights)
-    assert mean.standard_error**2 == pytest.approx(values @ form @ values)
-    assert mean.freedom == pytest.approx(max(1, 1 / (shares**2).sum() - 1))
-
-
 def test_flips_against_all_of_them() -> None:
     labels = ["x", "x", "y", "z", "z", "z", "u", "v"]
     values, weights = RANDOM.normal(0.5, 1, 8), RANDOM.random(8)
@@ -108,16 +73,6 @@ def test_flips_against_all_of_them() -> None:
     assert cluster_tests(values, clusters=labels, weights=weights) == pytest.approx([expected])
     both = cluster_sums([np.zeros(8), values], labels, weights)
     assert max_t(both).p[0] == pytest.approx(expected)
-
-
-def test_no_order_matters() -> None:
-    order = RANDOM.permutation(12)
-    weights = RANDOM.random(12)
-    there = cluster_means(VALUES, clusters=LABELS, weights=weights)
-    back = cluster_means(
-        VALUES[order], clusters=[LABELS[at] for at in order], weights=weights[order]
-    )
-    assert there == back
 
 
 def test_edges() -> None:

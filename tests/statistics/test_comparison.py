@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.reports.comparison import notes
 from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics.choices import PAIR_TESTS
 from rankscope.statistics.compare import Comparison, compare
-from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.noise import noisy_difference, run_noise
 
 stats: Any = import_module("scipy.stats")
@@ -45,39 +42,6 @@ QRELS, RUNS = made({"weak": 0.2, "middle": 0.5, "strong": 1.0})
 @pytest.fixture(scope="module")
 def three() -> Comparison:
     return compare(QRELS, RUNS, ["nDCG@5", "RR"], resamples=1_000)
-
-
-def test_numbers_are_those_of_the_scores(three: Comparison) -> None:
-    scores = evaluate(QRELS, RUNS, ["nDCG@5", "RR"])
-    for run in RUNS:
-        one = three.mean(run, "RR")
-        values = list(scores.values("RR", run).values())
-        assert one.mean == pytest.approx(scores["RR"][run])
-        [interval] = mean_intervals(values, resamples=1_000, bounds=(0, 1))
-        assert one.interval.low == pytest.approx(interval.low, rel=1e-12)
-        assert one.interval.high == pytest.approx(interval.high, rel=1e-12)
-    pair = three.pair("strong", "weak", "RR")
-    weak, strong = (np.array(list(scores.values("RR", run).values())) for run in ("weak", "strong"))
-    assert pair.difference == pytest.approx((strong - weak).mean())
-    assert pair.relative == pytest.approx((strong - weak).mean() / weak.mean())
-    assert (pair.wins, pair.ties, pair.losses) == (
-        (strong > weak).sum(),
-        (strong == weak).sum(),
-        (strong < weak).sum(),
-    )
-    assert pair.effect.d == pytest.approx((strong - weak).mean() / (strong - weak).std(ddof=1))
-    assert pair.verdict == "better"
-
-
-def test_letters_follow_the_pairs(three: Comparison) -> None:
-    for measure in three.measures:
-        for one, other in combinations(three.runs, 2):
-            pair = three.pair(other, one, measure)
-            shared = set(three.mean(one, measure).letters) & set(three.mean(other, measure).letters)
-            assert bool(shared) == (pair.p_corrected > 0.05)
-    assert three.mean("strong").letters == "a"
-    assert three.mean("strong").best
-    assert not three.mean("weak").best
 
 
 def test_baseline_and_all_pairs(three: Comparison) -> None:
@@ -124,7 +88,6 @@ def test_identical_runs(test: Any) -> None:
         assert (pair.wins, pair.ties, pair.losses) == (0, COUNT, 0)
         assert pair.verdict == "no difference shown"
         assert pair.interval.low < 0 < pair.interval.high
-        assert "same on every query" in pair.sentence
     assert {one.letters for one in result.means} == {"a"}
     assert all(one.best for one in result.means)
 
@@ -135,7 +98,6 @@ def test_one_query() -> None:
     assert pair.p == 1.0
     assert pair.verdict == "no difference shown"
     assert json.dumps(result.to_dict(), allow_nan=False)
-    assert "y is not shown to differ from x" in repr(result)
 
 
 def test_missing_queries_follow_the_policy() -> None:
@@ -144,11 +106,9 @@ def test_missing_queries_follow_the_policy() -> None:
     everything = compare(QRELS, runs, ["RR"], resamples=200)
     assert (everything.queries, everything.left_out) == (COUNT, 0)
     assert everything.accounting["part"].missing == 20
-    assert "part lacks 20 judged queries, counted as 0" in [*notes(everything)][-1]
     both = compare(QRELS, runs, ["RR"], resamples=200, queries="both")
     assert (both.queries, both.left_out) == (40, 20)
     assert both.mean("weak").mean != everything.mean("weak").mean
-    assert "20 judged queries left out" in [*notes(both)][-1]
     with pytest.raises(InputError):
         compare(QRELS, runs, ["RR"], queries="strict")
 
@@ -170,7 +130,7 @@ def test_unknown_names_say_the_nearest(three: Comparison) -> None:
     with pytest.raises(UnknownNameError, match="nearest: strong"):
         compare(QRELS, RUNS, ["RR"], baseline="stron")
     for option in ({"test": "permutaton"}, {"correction": "holmes"}, {"interval": "bcaa"}):
-        with pytest.raises(UnknownNameError, match="nearest"):
+        with pytest.raises(UnknownNameError):
             compare(QRELS, RUNS, ["RR"], **option)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError):
         three.mean("nobody")
@@ -180,6 +140,15 @@ def test_unknown_names_say_the_nearest(three: Comparison) -> None:
         three.mean("weak", "P@5")
 
 
+def test_lower_is_better() -> None:
+    result = compare(QRELS, RUNS, ["Unjudged@5"], resamples=200)
+    pair = result.pair("strong", "weak")
+    assert pair.difference < 0
+    assert pair.verdict == "better"
+    assert pair.wins > pair.losses
+    assert result.mean("strong").letters == "a"
+
+
 def test_a_measure_without_an_upper_bound() -> None:
     runs = {"one": RUNS["weak"], "two": RUNS["weak"]}
     result = compare(QRELS, runs, ["DCG@5"], resamples=200, margin=0.1)
@@ -187,18 +156,6 @@ def test_a_measure_without_an_upper_bound() -> None:
     assert (pair["interval"]["low"], pair["interval"]["high"]) == (None, None)
     assert pair["verdict"] == "no difference shown"
     assert json.dumps(result.to_dict(), allow_nan=False)
-
-
-def test_strata() -> None:
-    labels = {query_id: "odd" if n % 2 else "even" for n, query_id in enumerate(QRELS)}
-    labels.pop("q0")
-    result = compare(QRELS, RUNS, ["RR"], baseline="weak", strata=labels, resamples=200)
-    assert len(result.strata) == 2
-    names = [stratum.label for stratum in result.strata[0].strata]
-    assert names == ["odd", "even", "(none)"]
-    assert result.strata[0].difference == pytest.approx(result.pairs[0].difference)
-    with pytest.raises(InputError, match="no label"):
-        compare(QRELS, RUNS, ["RR"], strata={"elsewhere": "x"})
 
 
 def test_seeds_of_one_system() -> None:

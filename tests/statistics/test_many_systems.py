@@ -1,4 +1,4 @@
-"""Many systems: ANOVA, randomised Tukey and letters against SciPy and brute force."""
+"""Many systems: ANOVA and randomised Tukey against SciPy and brute force."""
 
 from __future__ import annotations
 
@@ -29,13 +29,6 @@ def test_anova_by_hand() -> None:
     assert found.freedom == (2, 2)
     assert found.f == pytest.approx((13 / 2) / (1 / 6))
     assert found.p == pytest.approx(stats.f.sf(39.0, 2, 2))
-
-
-def test_anova_of_two_systems_is_the_paired_t_test() -> None:
-    expected = stats.ttest_rel(NORMAL[0], NORMAL[2])
-    found = anova(NORMAL[[0, 2]])
-    assert found.f == pytest.approx(expected.statistic**2)
-    assert found.p == pytest.approx(expected.pvalue)
 
 
 def test_anova_edges() -> None:
@@ -78,7 +71,7 @@ def test_equal_systems_are_not_told_apart() -> None:
     assert (range_tests(values, resamples=100) == 1).all()
 
 
-@pytest.mark.parametrize("systems", [3, LISTED, LISTED + 1, LISTED + 4])
+@pytest.mark.parametrize("systems", [LISTED, LISTED + 1])
 def test_ranges_are_those_of_shuffled_queries(systems: int) -> None:
     """Against a loop that shuffles each query's values, below and above where orders are listed."""
     rows = np.random.default_rng(4).random((systems, 7))

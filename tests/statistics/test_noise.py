@@ -48,22 +48,6 @@ def test_p_and_interval_agree_whatever_the_degrees_of_freedom() -> None:
         assert at_p.high == pytest.approx(0, abs=1e-6)
 
 
-def test_the_two_errors_add_up() -> None:
-    changes = RANDOM.normal(0.9, 1, 15)
-    noise = run_noise(RANDOM.normal(size=(3, 20)) + np.array([[0.0], [0.3], [-0.2]]))
-    answer = noisy_difference(changes, [(noise, 2)])
-    query = float(changes.std(ddof=1)) / math.sqrt(15)
-    run = math.sqrt(2) * float(np.std(noise.run_means, ddof=1))
-    assert (answer.query_error, answer.run_error) == pytest.approx((query, run))
-    assert answer.standard_error == pytest.approx(math.sqrt(query**2 + run**2))
-    assert answer.run_freedom == pytest.approx(2)
-    reach = math.sqrt((stats.t.ppf(0.975, 14) * query) ** 2 + (stats.t.ppf(0.975, 2) * run) ** 2)
-    assert answer.high - answer.difference == pytest.approx(reach)
-    at_p = noisy_difference(changes, [(noise, 2)], level=1 - answer.p)
-    assert min(abs(at_p.low), abs(at_p.high)) == pytest.approx(0, abs=1e-9)
-    assert (answer.low > 0 or answer.high < 0) == (answer.p <= 0.05)
-
-
 def test_noises_share_their_degrees_of_freedom() -> None:
     """Satterthwaite by hand: (a + b)² / (a²/2 + b²/4)."""
     first = run_noise(RANDOM.normal(size=(3, 20)))

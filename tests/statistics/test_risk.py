@@ -48,12 +48,6 @@ def test_rows_and_columns_of_zeros() -> None:
     assert z_risk([[0.0, 0.0], [0.5, 0.0]]).tolist() == [0, 0]
 
 
-def test_a_failing_query_costs_more_than_it_earns_elsewhere() -> None:
-    steady, risky = [0.5, 0.5, 0.5], [0.0, 0.75, 0.75]
-    found = geo_risk([steady, risky, [0.5, 0.5, 0.5]])
-    assert found[0] > found[1]
-
-
 @pytest.mark.parametrize(
     "call",
     [

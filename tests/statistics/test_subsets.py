@@ -51,7 +51,7 @@ def test_moments_are_those_of_all_subsets() -> None:
         assert 0.8 * exact < p < exact + 0.05  # of so few, the farthest is held to be less rare
 
 
-@examples(max_examples=50, deadline=None)
+@examples(max_examples=25, deadline=None)
 @given(values=st.lists(st.integers(0, 20), min_size=3, max_size=30), data=st.data())
 def test_a_group_and_the_rest_are_one_question(values: list[int], data: st.DataObject) -> None:
     size = len(values)
