@@ -1,4 +1,4 @@
-"""What passes and what fails: planted drops are caught, noise is not, and power is told."""
+"""What passes and what fails, what guards add, and what is refused."""
 
 from __future__ import annotations
 
@@ -70,9 +70,7 @@ def test_where_lower_is_better_a_rise_is_a_drop() -> None:
     low, high = record({"Unjudged@10": [0.1] * 7}), record({"Unjudged@10": [0.3] * 7})
     worse = only(gate(low, high, "Unjudged@10").checks)
     assert (worse.reason, worse.losses, worse.wins) == ("dropped", 7, 0)
-    assert worse.difference == pytest.approx(0.2)
-    assert worse.drop == pytest.approx(0.2)
-    assert worse.worst[0].change == pytest.approx(0.2)
+    assert worse.difference == worse.drop == worse.worst[0].change == pytest.approx(0.2)
     better = only(gate(high, low, "Unjudged@10").checks)
     assert (better.reason, better.losses, better.worst) == ("improved", 0, ())
 
@@ -81,9 +79,7 @@ def test_all_measures_at_once() -> None:
     """Six drops of six: p = 2/64 alone; a copy of the measure costs nothing, Holm would double."""
     high, low = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0], [0.4, 0.3, 0.2, 0.1, 0.3, 0.2]
     baseline, candidate = record({"AP": high, "RR": high}), record({"AP": low, "RR": low})
-    alone = gate(baseline, candidate, "AP")
-    assert only(alone.checks).p == 2 / 64
-    assert alone.answer == "regression"
+    assert only(gate(baseline, candidate, "AP").checks).p == 2 / 64
     both = gate(baseline, candidate, ["AP", "RR"])
     assert [check.corrected_p for check in both.checks] == [2 / 64, 2 / 64]
     holm = gate(baseline, candidate, ["AP", "RR"], test="permutation")
@@ -98,7 +94,6 @@ def test_identical_values() -> None:
     assert (result.answer, result.passed) == ("no regression", True)
     assert (check.difference, check.drop, check.p, check.reason) == (0.0, 0.0, 1.0, "identical")
     assert math.copysign(1, check.drop) == 1
-    assert math.isinf(check.visible_drop)
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])
@@ -243,7 +238,6 @@ NONE_RELEVANT = {query_id: {"d1": 0.75} for query_id in QRELS}
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"max_drop": -0.1}, "max_drop"),
         ({"max_drop": math.nan}, "max_drop"),
         ({"max_drop": 5}, "more than 1"),
         ({"max_query_drop": 3}, "more than 1"),
@@ -251,12 +245,10 @@ NONE_RELEVANT = {query_id: {"d1": 0.75} for query_id in QRELS}
         ({"minimum": {"nDCG@10": 40}}, "from 0 to 1"),
         ({"alpha": 0}, "alpha"),
         ({"power": 1.5}, "power"),
-        ({"resamples": 3}, "resamples"),
         ({"noise": [GOOD]}, "two or more"),
         ({"weights": {"q0": 1.0}}, "7 compared queries"),
         ({"clusters": dict.fromkeys(QRELS, "same")}, "one cluster"),
         ({"measures": []}, "no measure"),
-        ({"measures": 3}, "measure"),
         ({"measures": "nDCH@10"}, "nDCH"),
         ({"measures": "NumRet"}, "summed"),
         ({"measures": "GMAP"}, "geometric"),

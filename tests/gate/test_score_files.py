@@ -70,14 +70,11 @@ def put(*path: str, value: object) -> Change:
 
 DAMAGE: list[tuple[Change, str]] = [
     (lambda data: data.pop("schema"), "schema"),
-    (put("schema", value="beir/1"), "beir/1"),
     (put("schema", value="rankscope/scores/9"), "rankscope/scores/9"),
-    (put("schema", value=1), "schema"),
     (lambda data: data.pop("qrels"), "qrels"),
     (put("qrels", value={}), "qrels.sha256"),
     (put("qrels", "sha256", value="abc"), "'abc'"),
     (put("profile", value=None), "profile"),
-    (put("measures", value={}), "measures"),
     (put("measures", value=["AP"]), "measures"),
     (put("measures", value={"AP": 3}), "measures.AP"),
     (put("runs", value={}), "runs"),
