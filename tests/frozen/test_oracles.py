@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,15 @@ from scipy import stats  # type: ignore[import-untyped]
 
 import rankscope as rs
 from frozen.freezing import written
-from frozen.fusions import PAIR, THREE, mean
 from frozen.paired_worlds import CASES, SEVERAL, bundled, differences
 from frozen.subjects import (
-    fusion_methods,
-    fusion_weights,
+    fusion,
     statistics_corrections,
     statistics_dependence,
     statistics_gate,
     statistics_intervals,
     statistics_power,
     statistics_resampled,
-    statistics_robust03,
     statistics_tests,
 )
 
@@ -443,119 +439,13 @@ def test_noise() -> None:
         assert math.hypot(tails[0], tails[1] * math.sqrt(2) * spread) == near(mean, 9)
 
 
-def test_robust03() -> None:
-    try:
-        qrels, runs = statistics_robust03.collection()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    frozen = written("statistics_robust03")
-    for measure in statistics_robust03.MEASURES:
-        values: dict[str, Any] = {}
-        for name, run in runs.items():
-            by_query = rs.evaluate(qrels, run, [measure]).values(measure)
-            values[name] = np.array([by_query[query_id] for query_id in sorted(by_query)])
-            low, high = stats.t.interval(0.95, 99, values[name].mean(), stats.sem(values[name]))
-            assert frozen["means"][measure][name] == near([values[name].mean(), low, high])
-        assert frozen["anova"][measure] == near(anova([*values.values()]))
-        pairs = frozen["pairs"][measure]
-        assert len(pairs) == len(list(combinations(runs, 2)))
-        for names, figures in pairs.items():
-            system, base = (values[name] for name in names.split(" - "))
-            row = sizes_of(system - base)
-            moving = row[row != 0]
-            tested = stats.ttest_rel(system, base)
-            ends = tested.confidence_interval(0.95)
-            assert figures["difference, 95% interval"] == near([row.mean(), ends.low, ends.high])
-            ranks = stats.wilcoxon(moving, method="asymptotic", correction=False).pvalue
-            signs = stats.binomtest(int((row > 0).sum()), len(moving)).pvalue
-            for place, p in enumerate((tested.pvalue, ranks, signs)):
-                if place != 1 or len(moving) > 50:
-                    assert figures["p"][place] == near(p)
-            assert figures["cohen d"] == near(row.mean() / row.std(ddof=1))
-            reached = shown(ratio_of(figures["smallest difference"], row), 100, 0.05 / len(pairs))
-            assert reached == pytest.approx(0.8, abs=1e-4)
-        for place in range(3):
-            raw = [figures["p"][place] for figures in pairs.values()]
-            adjusted = [figures["p by holm"][place] for figures in pairs.values()]
-            assert adjusted == near(holm(raw))
-    means = [[row[0] for row in frozen["means"][m].values()] for m in statistics_robust03.MEASURES]
-    orders = frozen["order by AP and by P@10"]
-    assert orders["tau b"] == near(stats.kendalltau(*means).statistic)
-
-
-def twin(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Fuse lists of one query by methods whose formula is a line; a run without a list counts."""
-    docs = sorted({doc_id for run in runs for doc_id in run}, key=str.encode, reverse=True)
-    orders = [sorted((d for d in docs if d in run), key=lambda d: -run[d]) for run in runs]
-    ranks = [{d: at for at, d in enumerate(order, start=1)} for order in orders]
-
-    def minmax(run: dict[str, float]) -> dict[str, float]:
-        low, high = min(run.values()), max(run.values())
-        return {d: (s - low) / (high - low) if high > low else 1.0 for d, s in run.items()}
-
-    def total(terms: list[dict[str, float]], doc_id: str) -> float:
-        return math.fsum(term[doc_id] for term in terms if doc_id in term)
-
-    def each(term: Any) -> list[dict[str, float]]:
-        return [{d: term(rank) for d, rank in by_doc.items()} for by_doc in ranks]
-
-    scaled = [minmax(run) if run else {} for run in runs]
-    found = {d: sum(d in run for run in runs) for d in docs}
-    left_over = [(len(docs) - len(run) + 1) / 2 for run in runs]
-    borda = [
-        {d: len(docs) - by_doc[d] + 1 if d in by_doc else rest for d in docs}
-        for by_doc, rest in zip(ranks, left_over, strict=True)
-    ]
-    return {
-        "rrf": {d: total(each(lambda r: 1 / (60 + r)), d) for d in docs},
-        "isr": {d: found[d] * total(each(lambda r: 1 / r**2), d) for d in docs},
-        "logisr": {d: math.log(found[d]) * total(each(lambda r: 1 / r**2), d) for d in docs},
-        "rbc": {d: total(each(lambda r: 0.1 * 0.9 ** (r - 1)), d) for d in docs},
-        "borda": {d: total(borda, d) for d in docs},
-        "combsum": {d: total(runs, d) for d in docs},
-        "combmnz": {d: found[d] * total(runs, d) for d in docs},
-        "combanz": {d: total(runs, d) / found[d] for d in docs},
-        "combmax": {d: max(run[d] for run in runs if d in run) for d in docs},
-        "combmin": {d: min(run[d] for run in runs if d in run) for d in docs},
-        "linear, minmax": {d: total(scaled, d) for d in docs},
-        "combsum, minmax": {d: total(scaled, d) for d in docs},
-        "combmnz, minmax": {d: found[d] * total(scaled, d) for d in docs},
-        "combanz, minmax": {d: total(scaled, d) / found[d] for d in docs},
-    }
-
-
-def test_fusion() -> None:
-    hostile = written("fusion_hostile")
-    _, both = fusion_methods.pair()
-    query_ids = sorted(both["lexical"])
-    asked = [(list(PAIR.values()), "two runs"), (list(THREE.values()), "three runs")]
-    for runs, name in asked:
-        for query_id in hostile["rrf"][name]:
-            for method, scores in twin([run.get(query_id, {}) for run in runs]).items():
-                check_list(hostile[method][name][query_id], scores, whole=True)
-    for subject, first in (("fusion_methods", 0), ("fusion_normalised", fusion_methods.QUERIES)):
-        frozen = written(subject)
-        for query_id in query_ids[first : first + fusion_methods.QUERIES]:
-            for method, scores in twin([run[query_id] for run in both.values()]).items():
-                if method in frozen:
-                    check_list(frozen[method]["first ten"][query_id], scores)
-
-
-def check_list(frozen: Any, scores: dict[str, float], *, whole: bool = False) -> None:
-    assert [scores[doc_id] for doc_id, _ in frozen] == near([score for _, score in frozen])
-    last = frozen[-1][1]
-    named = {doc_id for doc_id, _ in frozen}
-    assert all(score <= last + 1e-12 for doc_id, score in scores.items() if doc_id not in named)
-    assert not whole or len(frozen) == len(scores)
-
-
 def test_trained_weights() -> None:
-    qrels, both = fusion_weights.pair()
+    qrels, both = fusion.turned_pair()
     frozen = written("fusion_weights")["minmax"]
     tried = {}
     for tenths in range(11):
         weights = [tenths / 10, 1 - tenths / 10]
-        tried[tenths] = mean(qrels, rs.fuse(both, method="minmax", weights=weights))
+        tried[tenths] = fusion.mean(qrels, rs.fuse(both, method="minmax", weights=weights))
     assert frozen["trained on"] == near(max(tried.values()))
     assert tried[round(10 * frozen["weights"][0])] == near(max(tried.values()))
     assert frozen["held out"] == near(frozen["run of held-out queries"])

@@ -5,14 +5,12 @@ Nothing here asks an analysis. Values of queries are made by the naive measures 
 
 from __future__ import annotations
 
-import gzip
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import combinations, permutations, product
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -23,16 +21,15 @@ from frozen.diagnosed import (
     HOSTILE_QRELS,
     HOSTILE_RUNS,
     clinical_cases,
-    collection,
     recipe_qrels,
     recipe_queries,
     recipe_runs,
 )
 from frozen.freezing import written
-from frozen.subjects import approximation, duplicates, leaks, pareto, raters, routing, similarities
-from frozen.subjects import languages as spoken
-from frozen.subjects import unanswerable as refused
-from ontology.plain import Plain
+from frozen.subjects.costs import COSTS, HITS, RANKS
+from frozen.subjects.decisions import ANSWERED, EMPTY, gated, high, low
+from frozen.subjects.groups import HITS as SPOKEN
+from frozen.subjects.texts import COPIED
 
 stats: Any = import_module("scipy.stats")
 Judged = Mapping[str, float]
@@ -102,19 +99,6 @@ def reranked(judged: Judged, ranking: Sequence[str], depth: int) -> list[str]:
 # --- gaps, stages, failures ----------------------------------------------------------------------
 
 
-def test_the_gap_of_one_query_by_hand() -> None:
-    """One query of "second": x (grade 2) is third of w (1), nobody's and x; y (2) is not found.
-
-    nDCG@10 now (1 + 2/2) / ideal, with the best order (2 + 1/log2 3) / ideal, where the ideal has
-    2, 2 and 1.
-    """
-    judged, ranking = HOSTILE_QRELS["empty"], ranked("second")["empty"]
-    assert ranking == ["w", "u1", "x"]
-    ideal = 2 + 2 / math.log2(3) + 1 / 2
-    assert ndcg(judged, ranking) == same((1 + 2 / 2) / ideal)
-    assert ndcg(judged, reranked(judged, ranking, 10)) == same((2 + 1 / math.log2(3)) / ideal)
-
-
 @pytest.mark.parametrize("system", ["lexical", "hybrid", "reranked"])
 def test_gaps_of_the_recipes(system: str) -> None:
     row = written("gaps")["recipes"]["nDCG@10"]["systems"][system]
@@ -136,18 +120,6 @@ def test_gaps_of_the_recipes(system: str) -> None:
     assert row["recall by rank"][:4] == same(
         [mean(values(system, lambda j, r, k=k: recall(j, r, k))) for k in (1, 3, 5, 10)]  # type: ignore[misc]
     )
-
-
-def test_gaps_of_the_hostile_world_leave_out_what_the_run_lacks() -> None:
-    rows = written("gaps")["hostile"]["nDCG@10"]["systems"]
-    for system, row in rows.items():
-        answers = ranked(system)
-        pairs = [(HOSTILE_QRELS[query_id], ranking) for query_id, ranking in answers.items()]
-        assert row["queries left out"] == len(HOSTILE_QRELS) - len(pairs)
-        assert row["now"] == same(mean(ndcg(*pair) for pair in pairs))
-        best = mean(ndcg(judged, reranked(judged, found, 1000)) for judged, found in pairs)
-        assert row["ranking"][0] == same(best - row["now"])
-        assert row["ideal"] == same(mean(any(g > 0 for g in j.values()) for j, _ in pairs))
 
 
 def relevant_in(system: str, cutoff: int | None = 10) -> set[tuple[str, str]]:
@@ -187,20 +159,6 @@ def test_stages_by_sets() -> None:
             assert row["per cent"][f"nDCG@10 to {name}"] == same(
                 100 * difference / mean(values(name))
             )
-
-
-def test_what_a_reranker_could_reach() -> None:
-    stages = written("stages")["stages"]
-    for system, below, depth in (("reranked", "fused", 20), ("sorted", "lexical", 50)):
-        best = mean(values(below, lambda j, r, k=depth: ndcg(j, reranked(j, r, k))))  # type: ignore[misc]
-        assert stages[system]["ceiling"]["nDCG@10"] == same(best)
-        within = mean(values(below, lambda j, r, k=depth: recall(j, r, k)))  # type: ignore[misc]
-        assert stages[system]["recall of input and output"] == same([within, within])
-    # with ten documents only, the reranker sorts these as it sorts twenty
-    fused, order = recipe_runs()["fused"], recipe_runs()["reranked"]
-    shallow = {q: sorted(found[:10], key=order[q].index) + found[10:] for q, found in fused.items()}
-    value = mean(ndcg(judged, shallow[query_id]) for query_id, judged in recipes().items())
-    assert written("stages")["reranking"]["reranked on fused"]["10"][2] == same(value)
 
 
 def test_failures_are_counted() -> None:
@@ -277,19 +235,6 @@ def test_segments_by_scipy(field: str) -> None:
             )
 
 
-def test_queries_by_relevant_documents() -> None:
-    groups: dict[str, list[float]] = {"1": [], "2": [], "3–4": [], "5+": []}
-    found = values("lexical")
-    for value, judged in zip(found, recipes().values(), strict=True):
-        count = sum(grade >= 1 for grade in judged.values())
-        groups["1" if count == 1 else "2" if count == 2 else "3–4" if count < 5 else "5+"] += [
-            value
-        ]
-    row = written("query_traits")["recipes"]["relevant documents"]
-    assert row["queries"] == [len(group) for group in groups.values()]
-    assert row["means"] == same([mean(group) for group in groups.values()])
-
-
 def test_languages_by_scipy() -> None:
     cases = clinical_cases()
     groups: dict[str, list[float]] = {}
@@ -313,7 +258,7 @@ def test_languages_by_scipy() -> None:
     planted = written("languages")["planted"]["Success@5 s"]
     fisher = stats.fisher_exact([[5, 0], [0, 5]]).pvalue
     assert planted["worst pair"] == same([1, fisher, 3 * fisher])
-    assert planted["variance"] == same(float(np.var([mean(v) for v in spoken.HITS.values()])))
+    assert planted["variance"] == same(float(np.var([mean(v) for v in SPOKEN.values()])))
 
 
 # --- baselines, holes, ties ----------------------------------------------------------------------
@@ -361,13 +306,6 @@ def test_shares_of_unjudged_documents() -> None:
             documents = sum(len(top) for _, top in tops)
             unjudged = sum(d not in judged for judged, top in tops for d in top)
             assert figures == same([documents, unjudged, unjudged / documents])
-
-
-def test_condensed_lists() -> None:
-    rows = written("holes")["recipes"]["means"]
-    for system in ("lexical", "hybrid", "reranked"):
-        condensed = values(system, lambda j, found: ndcg(j, [d for d in found if d in j]))
-        assert rows[f"nDCG@10 {system}"]["condensed"] == same(mean(condensed))
 
 
 @pytest.mark.parametrize(
@@ -422,111 +360,7 @@ def test_bounds_over_all_orders_of_ties(name: str, measure: Measure) -> None:
         assert rows[system]["tied documents"] == sum(tied)
 
 
-# --- raters --------------------------------------------------------------------------------------
-
-
-def kappa(pairs: Sequence[tuple[int, int]], weight: Callable[[int, int], float]) -> float:
-    """1 − observed / expected disagreement, by both raters' shares of grades."""
-    observed = mean(weight(a, b) for a, b in pairs)
-    expected = mean(weight(a, b) for (a, _), (_, b) in product(pairs, repeat=2))
-    return 1 - observed / expected
-
-
-def alpha(units: Sequence[Sequence[int]], level: str) -> float:
-    """Krippendorff's, by the coincidences of all ordered pairs within units."""
-    units = [unit for unit in units if len(unit) > 1]
-    coincidences: Counter[tuple[int, int]] = Counter()
-    for unit in units:
-        for a, b in permutations(unit, 2):
-            coincidences[a, b] += 1 / (len(unit) - 1)  # type: ignore[assignment]
-    totals = Counter(grade for unit in units for grade in unit)
-    count = totals.total()
-
-    def apart(a: int, b: int) -> float:
-        if level == "nominal":
-            return float(a != b)
-        if level == "interval":
-            return float((a - b) ** 2)
-        low, high = min(a, b), max(a, b)
-        between = sum(n for grade, n in totals.items() if low <= grade <= high)
-        return (between - (totals[a] + totals[b]) / 2) ** 2
-
-    observed = math.fsum(n * apart(a, b) for (a, b), n in coincidences.items()) / count
-    expected = math.fsum(
-        totals[a] * totals[b] * apart(a, b) for a, b in product(totals, repeat=2)
-    ) / (count * (count - 1))
-    return 1 - observed / expected
-
-
-def test_raters_by_formula() -> None:
-    frozen, given = written("raters")["five raters"], raters.rated()
-    items = sorted({(q, d) for table in given.values() for q, row in table.items() for d in row})
-    units = [[t[q][d] for t in given.values() if d in t.get(q, {})] for q, d in items]
-    assert frozen["Krippendorff's alpha"] == {
-        level: same(alpha(units, level)) for level in ("nominal", "ordinal", "interval")
-    }
-    for first, second in combinations(given, 2):
-        a, b = given[first], given[second]
-        pairs = [(a[q][d], b[q][d]) for q, d in items if d in a.get(q, {}) and d in b.get(q, {})]
-        row = frozen["pairs"][f"{first} and {second}"]
-        assert row["equal"] == same(mean(x == y for x, y in pairs))
-        assert row["Cohen's kappa"] == same(kappa(pairs, lambda x, y: float(x != y)))
-        assert row["quadratic"] == same(kappa(pairs, lambda x, y: float((x - y) ** 2)))
-    for left_out, row in frozen["raters"].items():
-        rest = [t for name, t in given.items() if name != left_out]
-        others = [[t[q][d] for t in rest if d in t.get(q, {})] for q, d in items]
-        assert row["alpha without"] == same(alpha(others, "ordinal"))
-        own = given[left_out]
-        biases = [
-            own[q][d] - mean(o) for (q, d), o in zip(items, others, strict=True) if d in own[q]
-        ]
-        assert row["bias"] == same(mean(biases))
-
-
-def test_fleiss_kappa_of_two_raters_by_formula() -> None:
-    """With as many ratings for each item: mean agreement of pairs, and squares of shares."""
-    given = raters.rated()
-    pairs = [(x, given["bob"][q][d]) for q, row in given["ann"].items() for d, x in row.items()]
-    shares = Counter(grade for pair in pairs for grade in pair)
-    chance = math.fsum((n / shares.total()) ** 2 for n in shares.values())
-    agreed = mean(a == b for a, b in pairs)
-    frozen = written("raters")["smallest"]["two raters"]["Fleiss' kappa"]
-    assert frozen == same((agreed - chance) / (1 - chance))
-
-
-def real(name: str) -> Path:
-    try:
-        return collection(name)
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-
-
-def test_raters_of_electronics_by_formula() -> None:
-    path = real("electronics") / "ratings.tsv"
-    rows = [line.split("\t")[2:5] for line in path.read_text().splitlines()[1:]]
-    units = [[int(grade) for grade in row] for row in rows]
-    frozen = written("raters_electronics")["agreement"]
-    assert frozen["items"] == len(units)
-    for level, value in frozen["Krippendorff's alpha"].items():
-        assert value == same(alpha(units, level))
-
-
-def test_unjudged_documents_of_official_runs() -> None:
-    folder = real("robust03")
-    with gzip.open(folder / "qrels.txt.gz", "rt") as file:
-        judged = {(line.split()[0], line.split()[2]) for line in file}
-    for name, row in written("robust03_diagnosis")["holes"]["unjudged"].items():
-        answers: dict[str, list[tuple[float, str]]] = {}
-        with gzip.open(folder / f"{name}.run.gz", "rt") as file:
-            for query_id, _, doc_id, _, score, *_ in map(str.split, file):
-                answers.setdefault(query_id, []).append((float(score), doc_id))
-        for depth in (1, 5, 10):
-            tops = [(q, d) for q in answers for _, d in sorted(answers[q], reverse=True)[:depth]]
-            unjudged = sum(pair not in judged for pair in tops)
-            assert row["by depth"][str(depth)][:2] == [len(tops), unjudged]
-
-
-# --- routing, refusals, cost, risk ---------------------------------------------------------------
+# --- routing, refusals, cost ---------------------------------------------------------------------
 
 
 def wilson(count: int, total: int) -> list[float]:
@@ -552,23 +386,8 @@ def test_routing_by_hand() -> None:
     assert frozen["load"]["busiest"] == same(17 / 10)
 
 
-def test_routing_of_ranked_candidates() -> None:
-    rows = [row for row in routing.ranked() if row["query_id"] in routing.QRELS]
-    right = [row["route"] in (row["best"] or row["allowed"]) for row in rows]
-    frozen = written("routing")["ranked"]
-    assert frozen["accuracy"][:2] == [sum(right), len(rows)]
-    assert frozen["allowed"][:2] == [sum(r["route"] in r["allowed"] for r in rows), len(rows)]
-    bins: dict[int, list[tuple[float, bool]]] = {}
-    for row, is_right in zip(rows, right, strict=True):
-        place = math.ceil(round(row["confidence"] * 10, 9)) - 1
-        bins.setdefault(place, []).append((row["confidence"], is_right))
-    error = sum(abs(sum(c for c, _ in b) - sum(r for _, r in b)) for b in bins.values()) / len(rows)
-    assert frozen["calibration"]["mean confidence"] == same(mean(r["confidence"] for r in rows))
-    assert frozen["calibration"]["expected calibration error"] == same(error)
-
-
 def test_a_gate_by_counting() -> None:
-    rows = [row for row in routing.gated() if row["needed"] is not None]
+    rows = [row for row in gated() if row["needed"] is not None]
     counts = Counter((row["retrieved"], row["needed"]) for row in rows)
     hits, alarms, misses = counts[True, True], counts[True, False], counts[False, True]
     frozen = written("routing")["gate"]
@@ -585,8 +404,8 @@ def test_a_gate_by_counting() -> None:
 
 
 def test_refusals_over_all_pairs_and_thresholds() -> None:
-    low = [refused.low(n) if n != 4 else None for n in range(refused.EMPTY)]
-    high = [refused.high(n) for n in range(refused.ANSWERED)]
+    low = [low(n) if n != 4 else None for n in range(EMPTY)]
+    high = [high(n) for n in range(ANSWERED)]
     scores = [[-math.inf if s is None else s for s in part] for part in (high, low)]
     frozen = written("unanswerable")["systems"]["scores"]
     won = [(a > b) + (a == b) / 2 for a, b in product(*scores)]
@@ -597,7 +416,7 @@ def test_refusals_over_all_pairs_and_thresholds() -> None:
         assert rightly == same(mean(score < threshold for score in scores[1]))
         assert wrongly == same(mean(score < threshold for score in scores[0]))
         kept = [(n, s) for n, s in enumerate(scores[0]) if s >= threshold and s > -math.inf]
-        assert value == same(sum(1 if n < 10 else 1 / 2 for n, _ in kept) / refused.ANSWERED)
+        assert value == same(sum(1 if n < 10 else 1 / 2 for n, _ in kept) / ANSWERED)
     best = max((right + 1 - wrong) / 2 for _, right, wrong, _ in frozen["thresholds"])
     assert frozen["balanced accuracy"] == same(best)
 
@@ -610,8 +429,8 @@ def test_fronts_over_all_pairs() -> None:
                     mean(1 / rank for rank in ranks),
                     costs[cost] * (sign if cost == "ms" else 1),
                 )
-                for name, ranks in pareto.RANKS.items()
-                for costs in [pareto.COSTS[name]]
+                for name, ranks in RANKS.items()
+                for costs in [COSTS[name]]
                 if cost in costs
             }
             for name, (quality, price) in known.items():
@@ -621,50 +440,23 @@ def test_fronts_over_all_pairs() -> None:
                     if q >= quality and c <= price and (q, c) != (quality, price)
                 ]
                 assert written("pareto")[way][f"RR and {cost}"][name] == [
-                    pareto.COSTS[name][cost],
+                    COSTS[name][cost],
                     same(quality),
                     int(not above),
                     len(above),
                 ]
 
 
-@pytest.mark.parametrize("weight", [1, 4])
-def test_risks_by_formula(weight: int) -> None:
-    rows = written("risks")[f"losses count {1 + weight} times"]["systems"]
-    table = np.array([values(system) for system in ("lexical", "hybrid", "reranked")])
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    away = np.divide(
-        table - expected, np.sqrt(expected), out=np.zeros_like(table), where=expected > 0
-    )
-    risk = np.where(away < 0, (1 + weight) * away, away).sum(axis=1) / table.shape[1]
-    tests = []
-    for place, system in enumerate(("lexical", "hybrid", "reranked")):
-        row = rows[f"nDCG@10 {system}"]
-        geo = math.sqrt(table[place].mean() * NormalDist().cdf(risk[place]))
-        assert row["GeoRisk"] == same(geo)
-        if not place:
-            continue
-        changes = table[place] - table[0]
-        weighed = np.where(changes < 0, (1 + weight) * changes, changes)
-        assert row["URisk"] == same(weighed.mean())
-        assert row["TRisk"] == same(weighed.mean() / stats.sem(weighed))
-        assert [row["wins"], row["losses"]] == [(changes > 0).sum(), (changes < 0).sum()]
-        tests.append(stats.ttest_1samp(weighed, 0).pvalue)
-    assert [rows[f"nDCG@10 {system}"]["p"] for system in ("hybrid", "reranked")] == same(
-        holm(tests)
-    )
-
-
-# --- texts, indexes, ontologies ------------------------------------------------------------------
+# --- texts and indexes ---------------------------------------------------------------------------
 
 
 def test_copies_by_their_shingles() -> None:
     def shingles(doc_id: str) -> set[tuple[str, ...]]:
-        document = duplicates.CORPUS[doc_id]
+        document = COPIED[doc_id]
         words = f"{document['title']} {document['text']}".lower().split()
         return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
 
-    texts = {doc_id: found for doc_id in duplicates.CORPUS if (found := shingles(doc_id))}
+    texts = {doc_id: found for doc_id in COPIED if (found := shingles(doc_id))}
     near = {
         frozenset(pair): len(texts[pair[0]] & texts[pair[1]]) / len(texts[pair[0]] | texts[pair[1]])
         for pair in combinations(texts, 2)
@@ -677,26 +469,8 @@ def test_copies_by_their_shingles() -> None:
     assert sum(share == 1 for share in near.values()) == frozen["planted"]["exact copies"][1]
 
 
-def test_means_of_what_leaks() -> None:
-    places = {"quotes a relevant document": 3, "is a training question": 4}
-    asked, trained = leaks.leaking()
-    assert len(asked) == len(recipes())
-    for kind, step in places.items():
-        row = written("leaks")["recipes"]["kinds"][kind]
-        known = {q for place, q in enumerate(asked) if place % step == 0}
-        if step == 4:  # two questions in the words of one document are trained on together
-            forms = {" ".join(text.lower().split()) for text in trained.values()}
-            known = {q for q, text in asked.items() if " ".join(text.lower().split()) in forms}
-        assert row["questions"] == len(known)
-        for system, means in row["means"].items():
-            found = dict(zip(recipes(), values(system), strict=True))
-            on_them = mean(value for q, value in found.items() if q in known)
-            others = mean(value for q, value in found.items() if q not in known)
-            assert means == same([on_them, others])
-
-
 def test_an_index_by_hand() -> None:
-    for name, (hits, stored, _) in approximation.HITS.items():
+    for name, (hits, stored, _) in HITS.items():
         row = written("approximation")[name]
         shares = [count / 10 for count in hits]
         around = stats.t.interval(0.95, 7, mean(shares), stats.sem(shares))
@@ -705,31 +479,3 @@ def test_an_index_by_hand() -> None:
         if stored is not None:
             assert row["lost by quantisation"] == same(1 - mean(stored) / 10)
             assert row["lost by the index"] == same(mean(stored) / 10 - mean(shares))
-
-
-def test_similarities_as_they_are_printed() -> None:
-    terms = list(similarities.PARENTS)
-    plain = Plain(
-        tuple(
-            tuple(terms.index(parent) for parent in parents.split(",") if parent)
-            for parents in similarities.PARENTS.values()
-        ),
-        {thing: (terms.index(term),) for thing, term in similarities.THINGS.items()},
-    )
-    for title, table in written("similarities")["similarities"].items():
-        name, _, ic = title.partition(", ")
-        basis = ic or "longest"
-        for first, row in table.items():
-            places = range(len(terms))
-            at = terms.index(first)
-            assert row == same([plain.similarity(name, basis, at, other) for other in places])
-    nearest = [
-        max(
-            plain.similarity("hybrid", "longest", terms.index(wanted), terms.index(found))
-            for wanted in expected
-            for found in similarities.RETRIEVED[query_id][:3]
-            if found in terms
-        )
-        for query_id, expected in similarities.EXPECTED.items()
-    ]
-    assert written("similarities")["means"]["MaxOntSim@3"] == same(mean(nearest))

@@ -15,13 +15,15 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import MEASURE, SEVERAL, bundled, judged
+from frozen.subjects import subject
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 CORRECTIONS = ["none", "bonferroni", "holm", "bh"]
 MARGIN = 0.05
 
 
-def numbers() -> Any:
+@subject
+def statistics_corrections() -> Any:
     """Ask for each correction of each family."""
     return {
         "five systems": _families(*judged(SEVERAL), [MEASURE], "first"),

@@ -16,6 +16,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import MEASURE, A, bundled, judged
+from frozen.subjects import subject
 
 PAIR = {
     "base": A,
@@ -41,7 +42,8 @@ AGAIN = {
 """Three runs of one system."""
 
 
-def numbers() -> Any:
+@subject
+def statistics_dependence() -> Any:
     """Ask for each way in which queries depend on each other."""
     found: dict[str, Any] = {"clusters": {}, "weights": {}}
     for name, labels in CLUSTERS.items():

@@ -18,13 +18,15 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import CASES, LACKING, MEASURE, bundled, judged
+from frozen.subjects import subject
 
 ANSWERS = {"no regression": 1, "undecided": 0, "regression": -1}
 MARGINS = [0.0, 0.01, 0.05]
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 
 
-def numbers() -> Any:
+@subject
+def statistics_gate() -> Any:
     """Ask the gate about each case, in both directions."""
     qrels, runs = bundled()
     found: dict[str, Any] = {"margins": {}, "guards": {}}

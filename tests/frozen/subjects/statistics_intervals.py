@@ -15,6 +15,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import CASES, MEASURE, bundled, judged
+from frozen.subjects import subject
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 LEVELS = [0.9, 0.95, 0.99]
@@ -29,7 +30,8 @@ EQUAL = {
 """Values of one system alone."""
 
 
-def numbers() -> Any:
+@subject
+def statistics_intervals() -> Any:
     """Ask for the intervals of means at each level."""
     qrels, runs = bundled()
     figures: dict[str, Any] = {

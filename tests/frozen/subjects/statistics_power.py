@@ -18,6 +18,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import CASES, MEASURE, SEVERAL, bundled, judged
+from frozen.subjects import subject
 from rankscope.statistics.power import plan_power
 
 MEASURES = ["nDCG@10", "RR@10", "AP", "Success@5"]
@@ -25,7 +26,8 @@ TARGETS = [0.01, 0.05]
 SIZES = [2, 3, 10, 50, 200, 1000]
 
 
-def numbers() -> Any:
+@subject
+def statistics_power() -> Any:
     """Ask for power from scores and from assumptions."""
     qrels, runs = bundled()
     both = {"base": runs["lexical"], "system": runs["hybrid"]}

@@ -16,6 +16,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import CASES, MEASURE, bundled, judged
+from frozen.subjects import subject
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 DRAWN = ["sixty queries", "seven queries", "mostly ties", "binary", "one outlier", "equal sizes"]
@@ -23,7 +24,8 @@ SEEDS = [0, 7]
 RESAMPLES = 2_000
 
 
-def numbers() -> Any:
+@subject
+def statistics_resampled() -> Any:
     """Ask for each figure from each seed."""
     qrels, runs = bundled()
     both = {"base": runs["lexical"], "system": runs["hybrid"]}

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import rankscope as rs
+from frozen.subjects import subject
 from rankscope.statistics.rank_correlation import kendall
 from real import COLLECTIONS
 
@@ -20,7 +21,8 @@ MEASURES = ["AP", "P@10"]
 FOLDER = COLLECTIONS / "robust03"
 
 
-def numbers() -> Any:
+@subject
+def statistics_robust03() -> Any:
     """Ask for all pairs of the eight runs."""
     compared = {test: _compared(test) for test in ("t", "wilcoxon", "sign")}
     student = compared["t"]

@@ -21,6 +21,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.paired_worlds import CASES, LACKING, MEASURE, bundled, judged
+from frozen.subjects import subject
 
 MEASURES = ["nDCG@10", "RR@10", "AP", "Success@5"]
 MARGINS = [0.02, 0.1]
@@ -28,7 +29,8 @@ ALL_FLIPS = 16
 """Up to so many differences all sign flips are tried."""
 
 
-def numbers() -> Any:
+@subject
+def statistics_tests() -> Any:
     """Ask for the tests of each case, and of the bundled runs."""
     qrels, runs = bundled()
     both = {"base": runs["lexical"], "system": runs["hybrid"]}
