@@ -20,20 +20,18 @@ def risks() -> Any:
     """
     return {
         f"losses count {1 + weight} times": _risks(
-            ask(
-                "risk",
-                recipe_qrels(),
-                some_runs(),
-                ["nDCG@10", "RR@10"],
-                baseline="lexical",
-                configs={"risk": {"loss_weight": weight}},
-            )
+            recipe_qrels(),
+            some_runs(),
+            ["nDCG@10", "RR@10"],
+            baseline="lexical",
+            configs={"risk": {"loss_weight": weight}},
         )
         for weight in (1, 4)
     }
 
 
-def _risks(answer: Any) -> Any:
+def _risks(*given: Any, **options: Any) -> Any:
+    answer = ask("risk", *given, **options)
     return {
         "critical t": answer.critical,
         "systems": {
@@ -94,20 +92,13 @@ def pareto() -> Any:
     Oracle: all pairs (`test_oracles_diagnosis`).
     """
     runs = {name: ranked(ranks) for name, ranks in RANKS.items()}
-    asked = {"measures": ["RR", "P@1"]}
-    less = ask("pareto", ONE_RELEVANT, runs, ["RR", "P@1"], costs=COSTS, configs={"pareto": asked})
-    more = ask(
-        "pareto",
-        ONE_RELEVANT,
-        runs,
-        ["RR", "P@1"],
-        costs=COSTS,
-        configs={"pareto": asked | {"higher": ["ms"]}},
-    )
-    return {"less is better": _fronts(less), "more is better": _fronts(more)}
+    return {"less is better": _fronts(runs), "more is better": _fronts(runs, higher=["ms"])}
 
 
-def _fronts(answer: Any) -> Any:
+def _fronts(runs: Any, **config: Any) -> Any:
+    measures = ["RR", "P@1"]
+    configs = {"pareto": {"measures": measures, **config}}
+    answer = ask("pareto", ONE_RELEVANT, runs, measures, costs=COSTS, configs=configs)
     return {
         f"{front.measure} and {front.cost}": {
             row.system: [row.cost, row.quality, int(row.on_front), len(row.dominated_by)]

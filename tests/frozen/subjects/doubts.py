@@ -35,26 +35,17 @@ def holes() -> Any:
     configs: dict[str, Any] = {"holes": {"judge": 5}}
     graded: dict[str, Any] = {"holes": {"judge": 5, "hole_grade": 3}}
     return {
-        "recipes": _holes(ask("holes", whole, some_runs(), MEASURES, configs=configs)),
-        "recipes, fewer judgments": _holes(
-            ask("holes", fewer, some_runs(), MEASURES, configs=configs)
-        ),
+        "recipes": _holes(whole, some_runs(), MEASURES, configs=configs),
+        "recipes, fewer judgments": _holes(fewer, some_runs(), MEASURES, configs=configs),
         "hostile": _holes(
-            ask(
-                "holes",
-                HOSTILE_QRELS,
-                HOSTILE_RUNS,
-                ["nDCG@10", "P@3", "RR", "Bpref"],
-                configs=configs,
-            )
+            HOSTILE_QRELS, HOSTILE_RUNS, ["nDCG@10", "P@3", "RR", "Bpref"], configs=configs
         ),
-        "hostile, grade 3": _holes(
-            ask("holes", HOSTILE_QRELS, HOSTILE_RUNS, ["nDCG@10", "RR"], configs=graded)
-        ),
+        "hostile, grade 3": _holes(HOSTILE_QRELS, HOSTILE_RUNS, ["nDCG@10", "RR"], configs=graded),
     }
 
 
-def _holes(answer: Any) -> Any:
+def _holes(*given: Any, **options: Any) -> Any:
+    answer = ask("holes", *given, **options)
     return {
         "judgments": answer.judgments,
         "negative": answer.negative,
@@ -125,21 +116,22 @@ def tie_effects() -> Any:
     measures = ["nDCG@10", "P@1", "RR@10"]
     return {
         "recipes, rounded": {
-            measure: _ties(ask("ties", recipe_qrels(), rounded, [measure, "P@1", "R@20"]))
+            measure: _ties(recipe_qrels(), rounded, [measure, "P@1", "R@20"])
             for measure in ("nDCG@10", "RR@10", "AP@20")
         },
         "hostile": {
-            measure: _ties(ask("ties", HOSTILE_QRELS, HOSTILE_RUNS, [measure, "P@1", "P@3"]))
+            measure: _ties(HOSTILE_QRELS, HOSTILE_RUNS, [measure, "P@1", "P@3"])
             for measure in ("nDCG@3", "RR", "P@2")
         },
         "planted": {
-            measure: _ties(ask("ties", PLANTED_QRELS, {"s": PLANTED_RUN}, [measure, "R@3"]))
+            measure: _ties(PLANTED_QRELS, {"s": PLANTED_RUN}, [measure, "R@3"])
             for measure in measures
         },
     }
 
 
-def _ties(answer: Any) -> Any:
+def _ties(*given: Any, **options: Any) -> Any:
+    answer = ask("ties", *given, **options)
     return {
         "systems": {
             row.system: {
@@ -180,7 +172,7 @@ def robust03_diagnosis() -> Any:
     failures = ask("failures", qrels, runs)
     ties = ask("ties", qrels, runs, ["nDCG@10", "P@30"])
     risks = ask("risk", qrels, runs, ["nDCG@10", "AP"], baseline="SABIR03BASE")
-    judged = ask("holes", qrels, runs, ["nDCG@10", "P@10"], configs={"holes": {"judge": 5}})
+    judged = _holes(qrels, runs, ["nDCG@10", "P@10"], configs={"holes": {"judge": 5}})
     return {
         "gaps": {
             row.system: {
@@ -198,7 +190,7 @@ def robust03_diagnosis() -> Any:
             row.system: {each.cause: each.queries for each in row.causes}
             for row in failures.systems
         },
-        "holes": _holes(judged),
+        "holes": judged,
         "ties": {
             row.system: {
                 "value": row.value,

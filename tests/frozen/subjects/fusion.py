@@ -5,7 +5,6 @@ Oracle: ranx and ten-line twins (slow/test_fusion_ranx.py, runs/test_fusion_twin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import rankscope as rs
@@ -100,11 +99,6 @@ def mean(qrels: Any, run: Any, measure: str = "nDCG@10") -> float:
     return float(rs.evaluate(qrels, run, [measure])[measure])
 
 
-def fused(runs: Mapping[str, Lists], **options: Any) -> Any:
-    """Fuse runs that are given by name."""
-    return rs.fuse(runs, **options)
-
-
 WEIGHTED = ["rrf", "linear, minmax", "linear, zscore", "combsum", "isr", "rbc", "borda"]
 WEIGHTS = [0.7, 0.3]
 QUERIES = 12
@@ -114,14 +108,18 @@ QUERIES = 12
 def fusion_methods() -> Any:
     """Each method on the two bundled runs, also weighted and learnt from judgments (probfuse)."""
     qrels, both = pair()
-    query_ids = sorted(both["lexical"])[:QUERIES]
-    runs = {name: fused(both, **options) for name, options in METHODS.items()}
+    methods = dict(METHODS)
     for name in WEIGHTED:
-        runs[f"{name}, weights 0.7 0.3"] = fused(both, weights=WEIGHTS, **METHODS[name])
+        methods[f"{name}, weights 0.7 0.3"] = {**METHODS[name], "weights": WEIGHTS}
     for segments in (5, 25):
-        runs[f"probfuse, {segments} segments"] = fused(
-            both, method="probfuse", qrels=qrels, segments=segments
-        )
+        learnt = {"method": "probfuse", "qrels": qrels, "segments": segments}
+        methods[f"probfuse, {segments} segments"] = learnt
+    return _fused(methods, sorted(both["lexical"])[:QUERIES])
+
+
+def _fused(methods: dict[str, dict[str, Any]], query_ids: list[str]) -> dict[str, Any]:
+    qrels, both = pair()
+    runs = {name: rs.fuse(both, **options) for name, options in methods.items()}
     return {
         name: {"nDCG@10": mean(qrels, run), "first ten": first_ten(run, query_ids)}
         for name, run in runs.items()
@@ -137,33 +135,23 @@ def pair() -> tuple[Any, Any]:
 @subject
 def fusion_normalised() -> Any:
     """Each combination of scores with each normalisation, on the bundled runs."""
-    qrels, both = pair()
-    query_ids = sorted(both["lexical"])[QUERIES : 2 * QUERIES]
-    runs = {name: fused(both, **options) for name, options in NORMALISED.items()}
-    return {
-        name: {"nDCG@10": mean(qrels, run), "first ten": first_ten(run, query_ids)}
-        for name, run in runs.items()
-    }
+    _, both = pair()
+    return _fused(NORMALISED, sorted(both["lexical"])[QUERIES : 2 * QUERIES])
 
 
 @subject
 def fusion_hostile() -> Any:
     """Each method and normalisation on two, and on three, small runs that are hard to fuse."""
-    found: dict[str, Any] = {}
-    for name, options in {**METHODS, **NORMALISED}.items():
-        found[name] = {
-            "two runs": _lists(PAIR, **options),
-            "three runs": _lists(THREE, **options),
-        }
-    found["probfuse, 2 segments"] = {
-        "two runs": _lists(PAIR, method="probfuse", qrels=QRELS, segments=2),
-        "three runs": _lists(THREE, method="probfuse", qrels=QRELS, segments=2),
+    learnt = {"method": "probfuse", "qrels": QRELS, "segments": 2}
+    methods = {**METHODS, **NORMALISED, "probfuse, 2 segments": learnt}
+    return {
+        name: {"two runs": _lists(PAIR, **options), "three runs": _lists(THREE, **options)}
+        for name, options in methods.items()
     }
-    return found
 
 
 def _lists(runs: Any, **options: Any) -> dict[str, Any]:
-    run = fused(runs, **options)
+    run = rs.fuse(runs, **options)
     changed = set(THREE["third"]) if len(runs) == 3 else set(run.query_ids)
     return first_ten(run, sorted(changed))
 

@@ -26,20 +26,19 @@ def gaps() -> Any:
     """
     return {
         "recipes": {
-            measure: _gaps(ask("gaps", recipe_qrels(), some_runs(), measure))
+            measure: _gaps(recipe_qrels(), some_runs(), measure)
             for measure in ("nDCG@10", "RR@10", "AP", "nDCG@5")
         },
         "hostile": {
-            measure: _gaps(ask("gaps", HOSTILE_QRELS, HOSTILE_RUNS, measure))
+            measure: _gaps(HOSTILE_QRELS, HOSTILE_RUNS, measure)
             for measure in ("nDCG@10", "RR", "AP(rel=2)")
         },
-        "first 20 only": _gaps(
-            ask("gaps", recipe_qrels(), some_runs(), configs={"gaps": {"depth": 20}})
-        ),
+        "first 20 only": _gaps(recipe_qrels(), some_runs(), configs={"gaps": {"depth": 20}}),
     }
 
 
-def _gaps(answer: Any) -> Any:
+def _gaps(*given: Any, **options: Any) -> Any:
+    answer = ask("gaps", *given, **options)
     return {
         "queries": answer.queries,
         "without a relevant document": answer.without_relevant,
@@ -95,22 +94,17 @@ def failures() -> Any:
     for query_id in list(renamed)[::6]:
         renamed[query_id] = {f"was {doc_id}": grade for doc_id, grade in renamed[query_id].items()}
     return {
-        "recipes": _failures(ask("failures", recipe_qrels(), some_runs(), **recipes)),
-        "recipes, first 3": _failures(
-            ask("failures", recipe_qrels(), some_runs(), "RR(rel=3)@3", **recipes)
-        ),
-        "recipes, renamed documents": _failures(
-            ask("failures", renamed, some_runs("lexical"), **recipes)
-        ),
-        "hostile": _failures(ask("failures", HOSTILE_QRELS, HOSTILE_RUNS)),
-        "hostile, first 2": _failures(ask("failures", HOSTILE_QRELS, HOSTILE_RUNS, "nDCG@2")),
-        "copies": _failures(
-            ask("failures", COPIED_QRELS, {"s": COPIED_RUN}, "RR@2", corpus=COPIES)
-        ),
+        "recipes": _failures(recipe_qrels(), some_runs(), **recipes),
+        "recipes, first 3": _failures(recipe_qrels(), some_runs(), "RR(rel=3)@3", **recipes),
+        "recipes, renamed documents": _failures(renamed, some_runs("lexical"), **recipes),
+        "hostile": _failures(HOSTILE_QRELS, HOSTILE_RUNS),
+        "hostile, first 2": _failures(HOSTILE_QRELS, HOSTILE_RUNS, "nDCG@2"),
+        "copies": _failures(COPIED_QRELS, {"s": COPIED_RUN}, "RR@2", corpus=COPIES),
     }
 
 
-def _failures(answer: Any) -> Any:
+def _failures(*given: Any, **options: Any) -> Any:
+    answer = ask("failures", *given, **options)
     return {
         row.system: {
             "failing": row.failing,

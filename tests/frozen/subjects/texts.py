@@ -61,24 +61,21 @@ def duplicates() -> Any:
         for name, run in some_runs().items()
     }
     return {
-        "planted": _copies(ask("duplicates", COPIED_QRELS, COPIED_RUNS, "nDCG@3", corpus=COPIED)),
+        "planted": _copies(COPIED_QRELS, COPIED_RUNS, "nDCG@3", corpus=COPIED),
         "planted, similarity 0.8": _copies(
-            ask(
-                "duplicates",
-                COPIED_QRELS,
-                COPIED_RUNS,
-                "nDCG@3",
-                corpus=COPIED,
-                configs={"duplicates": {"similarity": 0.8}},
-            )
+            COPIED_QRELS,
+            COPIED_RUNS,
+            "nDCG@3",
+            corpus=COPIED,
+            configs={"duplicates": {"similarity": 0.8}},
         ),
-        "recipes, some repeated": _copies(
-            ask("duplicates", recipe_qrels(), runs, "nDCG@10", corpus=corpus)
-        ),
+        "recipes, some repeated": _copies(recipe_qrels(), runs, "nDCG@10", corpus=corpus),
     }
 
 
-def _copies(answer: Any) -> Any:
+def _copies(*given: Any, **options: Any) -> Any:
+    answer = ask("duplicates", *given, **options)
+
     def counted(count: Any) -> list[int]:
         return [count.documents, count.groups, count.superfluous]
 
