@@ -270,23 +270,14 @@ def test_gate() -> None:
             assert sorted([sign * low, sign * high]) == near(of_pair["95% interval"])
             for margin, (answer, needed) in figures["answer, queries to settle it"].items():
                 most = float(margin)
-                check_answer(answer, difference, low, high, most, same=name == "identical")
+                regressed = high < 0 and difference < -most
+                passed = name == "identical" or low > 0 or low > -most
+                assert answer == (1 if passed else -1 if regressed else 0)
                 if needed is not None:
                     gap = difference + most if difference > -most else -difference
                     expected = of_pair["queries"] * ((difference - low) / gap) ** 2
                     assert answer == 0
                     assert needed == math.ceil(expected)
-
-
-def check_answer(
-    answer: int, difference: float, low: float, high: float, margin: float, *, same: bool
-) -> None:
-    if same or low > 0 or low > -margin:
-        assert answer == 1
-    elif high < 0 and difference < -margin:
-        assert answer == -1
-    else:
-        assert answer == 0
 
 
 def test_gate_of_three_measures() -> None:

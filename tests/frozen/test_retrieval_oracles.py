@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frozen.bundled import DATA
 from frozen.freezing import written
-from frozen.paired_worlds import bundled
+from frozen.paired_worlds import DATA, bundled
 from frozen.subjects.retrieval import APART, FIELDS, means
 
 

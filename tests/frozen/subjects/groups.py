@@ -27,19 +27,16 @@ def segments() -> Any:
 
     Oracle: SciPy (`test_oracles_diagnosis`).
     """
-    answer = ask(
-        "segments",
-        recipe_qrels(),
-        some_runs(),
-        ["nDCG@10", "RR@10"],
-        queries=recipe_queries(),
-        baseline="lexical",
-        configs={"segments": {"fields": FIELDS}},
-    )
+    options: Any = {"queries": recipe_queries(), "baseline": "lexical", "configs": _by(FIELDS)}
+    answer = ask("segments", recipe_qrels(), some_runs(), ["nDCG@10", "RR@10"], **options)
     return {
         "groups": {segment.field: _segment(segment) for segment in answer.segments},
         "costs": _costs(answer),
     }
+
+
+def _by(fields: list[str]) -> dict[str, Any]:
+    return {"segments": {"fields": fields}}
 
 
 def _segment(segment: Any) -> Any:
@@ -79,26 +76,13 @@ TRAITS = ["complexity", "question word", "rarity", "relevant documents", "overla
 def query_traits() -> Any:
     """Groups by what texts, judgments and documents say of queries.
 
-    Oracle: counts of relevant documents (`test_oracles_diagnosis`); the rules of language, rarity
-    and overlap have only the examples in their docstrings and tests.
+    The rules have no oracle but the examples in their docstrings and tests.
     """
-    recipes = ask(
-        "segments",
-        recipe_qrels(),
-        some_runs("lexical"),
-        queries=recipe_queries(),
-        corpus=recipe_corpus(),
-        configs={"segments": {"fields": TRAITS}},
-    )
+    texts: Any = {"queries": recipe_queries(), "corpus": recipe_corpus()}
+    recipes = ask("segments", recipe_qrels(), some_runs("lexical"), configs=_by(TRAITS), **texts)
     cases = clinical_cases()
-    clinical = ask(
-        "segments",
-        cases.qrels,
-        {"letters": cases.runs["letters"]},
-        "RR@10",
-        queries=cases.queries,
-        configs={"segments": {"fields": TRAITS[:3]}},
-    )
+    letters, options = {"letters": cases.runs["letters"]}, {"configs": _by(TRAITS[:3])}
+    clinical = ask("segments", cases.qrels, letters, "RR@10", queries=cases.queries, **options)
     return {"recipes": _by_trait(recipes), "clinical phrases": _by_trait(clinical)}
 
 
@@ -123,22 +107,14 @@ def languages() -> Any:
     Oracle: SciPy (`test_oracles_diagnosis`).
     """
     cases = clinical_cases()
-    clinical = ask(
-        "languages", cases.qrels, cases.runs, ["RR@10", "Success@5"], queries=cases.queries
-    )
-    ids = [f"{language}{n}" for language in HITS for n in range(5)]
-    planted = ask(
-        "languages",
-        {query_id: {"d": 1} for query_id in ids},
-        {"s": {query_id: _found(query_id) for query_id in ids}},
-        "Success@5",
-        queries={query_id: {"text": query_id, "language": query_id[:2]} for query_id in ids},
-    )
+    measures = ["RR@10", "Success@5"]
+    clinical = ask("languages", cases.qrels, cases.runs, measures, queries=cases.queries)
+    hits = {f"{name}{n}": hit for name, row in HITS.items() for n, hit in enumerate(row)}
+    qrels = {query_id: {"d": 1} for query_id in hits}
+    run = {query_id: ["d"] if hit else ["x"] for query_id, hit in hits.items()}
+    queries = {query_id: {"text": query_id, "language": query_id[:2]} for query_id in hits}
+    planted = ask("languages", qrels, {"s": run}, "Success@5", queries=queries)
     return {"clinical phrases": _languages(clinical), "planted": _languages(planted)}
-
-
-def _found(query_id: str) -> list[str]:
-    return ["d"] if HITS[query_id[:2]][int(query_id[2:])] else ["x"]
 
 
 def _languages(answer: Any) -> Any:

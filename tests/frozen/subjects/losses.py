@@ -192,27 +192,18 @@ def baselines() -> Any:
     Oracle: the hypergeometric distribution, and sorting (`test_oracles_diagnosis`). Means of
     measures for which rankings are drawn are not frozen; lexical search has tests of its own.
     """
-    recipes = ask(
-        "baselines",
-        recipe_qrels(),
-        some_runs("hybrid", "reranked"),
-        MEASURES,
-        queries=recipe_queries(),
-        corpus=recipe_corpus(),
-    )
+    texts: Any = {"queries": recipe_queries(), "corpus": recipe_corpus()}
+    runs = some_runs("hybrid", "reranked")
+    recipes = ask("baselines", recipe_qrels(), runs, MEASURES, **texts)
     measures = ["Success@1", "Success@5", "RR", "RR@5", "R@10", "nDCG@10", "AP"]
     one = ask("baselines", TARGETS, {"s": FOUND}, measures, configs=_of(200))
     hostile = ask("baselines", HOSTILE_QRELS, HOSTILE_RUNS, MEASURES, configs=_of(60))
     return {
         "recipes": _baselines(recipes),
         "recipes, against": {
-            f"{row.measure} {_NAMES.get(row.system, row.system)} to {_NAMES[row.against]}": [
-                row.mean,
-                row.base_mean,
-                row.difference,
-                row.relative,
-            ]
+            f"{row.measure} {_NAMES.get(row.system, row.system)} to {_NAMES[row.against]}": figures
             for row in recipes.improvements
+            for figures in [[row.mean, row.base_mean, row.difference, row.relative]]
         },
         "one target of 200": _baselines(one),
         "hostile": _baselines(hostile),

@@ -10,7 +10,7 @@ from typing import Any
 from click.testing import CliRunner
 
 import rankscope as rs
-from frozen.bundled import QRELS, RUNS
+from frozen.paired_worlds import QRELS, RUNS
 from frozen.subjects import subject
 from measures.variants import EXAMPLES, VARIANTS
 from rankscope.cli.app import app

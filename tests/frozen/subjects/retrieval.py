@@ -16,8 +16,7 @@ from typing import Any
 import yaml
 
 import rankscope as rs
-from frozen.bundled import DATA
-from frozen.paired_worlds import bundled
+from frozen.paired_worlds import DATA, bundled
 from frozen.subjects import subject
 from frozen.subjects.fusion import first_ten
 

@@ -143,28 +143,19 @@ def leaks() -> Any:
 
     Counts are planted; diagnosis/test_leaks.py checks means.
     """
-    planted = ask(
-        "leaks",
-        {query_id: {"a": 1} for query_id in QUERIES},
-        {"s": {query_id: ["a", "b", "c"] for query_id in QUERIES}},
-        "RR@2",
-        queries=QUERIES,
-        corpus=CORPUS,
-        training=TRAINING,
-    )
+    qrels = {query_id: {"a": 1} for query_id in QUERIES}
+    run = {query_id: ["a", "b", "c"] for query_id in QUERIES}
+    planted: Any = {"queries": QUERIES, "corpus": CORPUS, "training": TRAINING}
     asked, trained = leaking()
-    recipes = ask(
-        "leaks",
-        recipe_qrels(),
-        some_runs(),
-        queries=asked,
-        corpus=recipe_corpus(),
-        training=trained,
-    )
-    return {"planted": _leaks(planted), "recipes": _leaks(recipes)}
+    recipes: Any = {"queries": asked, "corpus": recipe_corpus(), "training": trained}
+    return {
+        "planted": _leaks(qrels, {"s": run}, "RR@2", **planted),
+        "recipes": _leaks(recipe_qrels(), some_runs(), **recipes),
+    }
 
 
-def _leaks(answer: Any) -> Any:
+def _leaks(*given: Any, **options: Any) -> Any:
+    answer = ask("leaks", *given, **options)
     return {
         "questions": answer.queries,
         "too short": answer.short,
