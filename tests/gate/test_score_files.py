@@ -75,7 +75,6 @@ DAMAGE: list[tuple[Change, str]] = [
     (put("qrels", value={}), "qrels.sha256"),
     (put("qrels", "sha256", value="abc"), "'abc'"),
     (put("profile", value=None), "profile"),
-    (put("measures", value=["AP"]), "measures"),
     (put("measures", value={"AP": 3}), "measures.AP"),
     (put("runs", value={}), "runs"),
     (put("runs", "bm25", value=[]), "'bm25'"),

@@ -71,14 +71,6 @@ def test_strata_against_the_whole() -> None:
     assert stratified(base, system, ["big"] * 4 + ["small"] * 9).finding is None
 
 
-def test_one_query_in_a_stratum() -> None:
-    found = stratified([0.1, 0.2], [0.3, 0.9], ["a", "b"])
-    for stratum in found.strata:
-        assert stratum.p == 1.0
-        assert stratum.interval.method == "unseen"
-    assert found.to_dict()["strata"][0]["n"] == 1
-
-
 def test_wilson_is_for_measures_that_are_proportions() -> None:
     """A stratum whose few values are all 0 and 1 by chance is no proportion."""
     labels = ["a"] * 10 + ["b"] * 10
