@@ -6,7 +6,6 @@ from typing import Any
 
 import rankscope as rs
 from frozen.diagnosed import (
-    DATA,
     HOSTILE_QRELS,
     HOSTILE_RUNS,
     ask,
@@ -15,6 +14,7 @@ from frozen.diagnosed import (
     recipe_qrels,
     some_runs,
 )
+from frozen.paired_worlds import DATA
 from frozen.subjects import subject
 
 MEASURES = ["nDCG@10", "P@5", "RR@10", "AP@10", "R@20"]
