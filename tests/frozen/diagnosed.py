@@ -11,14 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import rankscope as rs
+from frozen.paired_worlds import DATA
 from rankscope.findings import NotApplicable
 
-DATA = Path(str(resources.files("rankscope"))) / "data"
 RECIPES = DATA / "recipes"
 RERANKED = 20
 """How many documents the reranker looks at."""

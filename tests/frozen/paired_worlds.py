@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import rankscope as rs
-from frozen.bundled import QRELS, RUNS
+
+DATA = Path(rs.__file__).parent / "data"
+QRELS = DATA / "recipes" / "qrels" / "test.tsv"
+RUNS = {name: DATA / "runs" / f"{name}.run.gz" for name in ("lexical", "hybrid")}
+"""The bundled collection: 200 recipes, 120 judged questions, two runs."""
 
 MEASURE = "P@100"
 """The measure of cases set by hand; it has any value in hundredths."""

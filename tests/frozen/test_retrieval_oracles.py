@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frozen.benchmarks import FIELDS, means
-from frozen.bundled import DATA
 from frozen.freezing import written
-from frozen.paired_worlds import bundled
-from frozen.subjects import retrieval_vector
+from frozen.paired_worlds import DATA, bundled
+from frozen.subjects.retrieval import APART, FIELDS, means
 
 
 def texts(fields: list[str]) -> dict[str, str]:
@@ -81,7 +79,7 @@ def test_vectors(system: str, fields: list[str]) -> None:
     documents, asked = texts(fields), questions()
     rows = model.embed([text.lower() for text in documents.values()], norm=True)
     frozen = written("retrieval_vector")[system]
-    for query_id in retrieval_vector.QUERIES:
+    for query_id in APART:
         [query] = model.embed([asked[query_id].lower()], norm=True)
         cosines = np.asarray(rows, np.float64) @ query
         check(frozen, query_id, dict(zip(documents, cosines.tolist(), strict=True)), 1e-4)

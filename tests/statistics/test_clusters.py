@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from itertools import product
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics import clusters as module
 from rankscope.statistics.clusters import (
     cluster_means,
     cluster_sums,
@@ -39,17 +37,6 @@ def test_single_queries_are_students_t() -> None:
     assert cluster_tests(VALUES) == [flipped.p]
 
 
-def test_equal_clusters_are_students_t_over_their_means() -> None:
-    [mean] = cluster_means(VALUES, clusters=LABELS)
-    collapsed = VALUES.reshape(3, 4).mean(axis=0)
-    [expected] = mean_intervals(collapsed, method="t")
-    assert (mean.low, mean.high) == pytest.approx((expected.low, expected.high))
-    assert mean.freedom == pytest.approx(3)
-    [result] = paired_tests(collapsed, test="t")
-    assert cluster_tests(VALUES, clusters=LABELS, test="t") == pytest.approx([result.p])
-    assert cluster_sums(VALUES, LABELS)[0] == pytest.approx(collapsed)
-
-
 def test_copies_of_queries_add_nothing() -> None:
     """Each query asked five times over: the same answer as asking once."""
     once = cluster_means(VALUES)[0]
@@ -75,30 +62,6 @@ def test_weights_of_whole_numbers_are_repetition() -> None:
     )
 
 
-def test_a_weighted_mean_by_hand() -> None:
-    """Weights 2, 1, 1 on 0, 1, 2: mean 3/4; h = ½, ¼, ¼; Σh² = 3/8; v = 3/8, 7/8, 7/8."""
-    [mean] = cluster_means([0.0, 1.0, 2.0], weights=[2, 1, 1])
-    away = [0.5 * 0.75, 0.25 * 0.25, 0.25 * 1.25]
-    expected = math.sqrt(away[0] ** 2 / 0.375 + away[1] ** 2 / 0.875 + away[2] ** 2 / 0.875)
-    assert mean.mean == 0.75
-    assert mean.standard_error == pytest.approx(expected)
-    assert mean.effective == pytest.approx(8 / 3)
-
-
-@pytest.mark.parametrize("size", [2, 3, 9])
-def test_the_variance_has_no_bias(size: int) -> None:
-    """Its expected value is that of a quadratic form, tr(M), for cluster means that vary alike."""
-    weights = RANDOM.random(size)
-    shares = weights / weights.sum()
-    away = np.eye(size) - np.outer(np.ones(size), shares)
-    form = away.T @ np.diag(shares**2 / (1 - 2 * shares + (shares**2).sum())) @ away
-    assert np.trace(form) == pytest.approx((shares**2).sum())
-    values = RANDOM.normal(size=size)
-    [mean] = cluster_means(values, weights=weights)
-    assert mean.standard_error**2 == pytest.approx(values @ form @ values)
-    assert mean.freedom == pytest.approx(max(1, 1 / (shares**2).sum() - 1))
-
-
 def test_flips_against_all_of_them() -> None:
     labels = ["x", "x", "y", "z", "z", "z", "u", "v"]
     values, weights = RANDOM.normal(0.5, 1, 8), RANDOM.random(8)
@@ -110,16 +73,6 @@ def test_flips_against_all_of_them() -> None:
     assert cluster_tests(values, clusters=labels, weights=weights) == pytest.approx([expected])
     both = cluster_sums([np.zeros(8), values], labels, weights)
     assert max_t(both).p[0] == pytest.approx(expected)
-
-
-def test_no_order_matters() -> None:
-    order = RANDOM.permutation(12)
-    weights = RANDOM.random(12)
-    there = cluster_means(VALUES, clusters=LABELS, weights=weights)
-    back = cluster_means(
-        VALUES[order], clusters=[LABELS[at] for at in order], weights=weights[order]
-    )
-    assert there == back
 
 
 def test_edges() -> None:
@@ -143,43 +96,6 @@ def test_edges() -> None:
     assert heavy.freedom == 1
 
 
-def test_every_cluster_can_count_as_one() -> None:
-    [mean] = cluster_means([1, 1, 1, 0], clusters=list("aaab"), weights=[1 / 3] * 3 + [1])
-    assert mean.mean == pytest.approx(0.5)
-    assert mean.effective == pytest.approx(2)
-
-
-@pytest.mark.parametrize("unequal", [False, True])
-def test_false_positives_with_paraphrases(unequal: bool) -> None:
-    """20 clusters, strongly alike inside; 1,500 repetitions, nominal 0.05, 3 standard errors."""
-    random = np.random.default_rng(4)
-    sizes = random.integers(1, 9, size=20) if unequal else np.full(20, 5)
-    labels = np.repeat(np.arange(20), sizes)
-    seen: dict[str, int] = {"t": 0, "permutation": 0, "naive": 0}
-    for seed in range(1_500):
-        effects = random.exponential(size=20) - 1
-        values = effects[labels] + random.normal(0, 0.5, size=len(labels))
-        chosen = random.choice([-1, 1], size=20)[labels] * values  # symmetric, as flips assume
-        seen["t"] += cluster_tests(chosen, clusters=labels.tolist(), test="t")[0] <= 0.05
-        seen["naive"] += paired_tests(chosen, test="t")[0].p <= 0.05
-        if seed < 500:
-            [p] = cluster_tests(chosen, clusters=labels.tolist(), resamples=399, seed=seed)
-            seen["permutation"] += p <= 0.05
-    assert seen["t"] / 1_500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_500)
-    assert seen["permutation"] / 500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 500)
-    assert seen["naive"] / 1_500 > 0.25
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
-def test_false_positives_with_traffic(power: float) -> None:
-    """40 queries that weigh as 1/rank^power; 3,000 repetitions, nominal 0.05."""
-    random = np.random.default_rng(9)
-    rows = random.normal(size=(3_000, 40))
-    means = cluster_means(rows, weights=np.arange(1, 41) ** -power)
-    seen = np.mean([mean.low > 0 or mean.high < 0 for mean in means])
-    assert 0.03 <= seen <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 3_000)
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -193,7 +109,3 @@ def test_false_positives_with_traffic(power: float) -> None:
 def test_what_is_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         cluster_means([0.1, 0.2, 0.3], **options)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

@@ -26,26 +26,6 @@ def test_by_hand() -> None:
     assert effect.hedges == pytest.approx(2.0 * math.gamma(1) / math.gamma(0.5))
 
 
-@pytest.mark.parametrize("count", [3, 10, 60, 1_000])
-@pytest.mark.parametrize("shift", [-1.0, 0.0, 0.2, 3.0])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_the_ends_put_t_on_the_edge_of_a_tail(count: int, shift: float, level: float) -> None:
-    row = np.random.default_rng(count).normal(shift, 1, size=count)
-    effect = only(row, level=level)
-    t = effect.d * math.sqrt(count)
-    tail = (1 - level) / 2
-    assert effect.low < effect.d < effect.high
-    for end, share in ((effect.low, 1 - tail), (effect.high, tail)):
-        found = stats.nct.cdf(t, count - 1, end * math.sqrt(count))
-        assert found == pytest.approx(share, abs=1e-9)
-
-
-def test_mirror() -> None:
-    row = np.random.default_rng(0).normal(0.4, 1, size=20)
-    one, other = only(row), only(-row)
-    assert (one.d, one.low, one.high) == (-other.d, -other.high, -other.low)
-
-
 def test_many_rows() -> None:
     rows = np.random.default_rng(0).normal(0.4, 1, size=(4, 20))
     rows[2] = 0.5
@@ -62,12 +42,6 @@ def test_no_spread(row: list[float], d: float) -> None:
     assert (effect.d, effect.low, effect.high) == (d, -math.inf, math.inf)
     assert effect.note
     assert effect.to_dict()["low"] is None
-
-
-def test_two_queries() -> None:
-    effect = only([0.1, 0.3])
-    assert effect.hedges == 0.0
-    assert effect.low < effect.d < effect.high
 
 
 def test_bad_input() -> None:

@@ -22,18 +22,6 @@ def only(differences: Any, **options: Any) -> Equivalence:
     return result
 
 
-@pytest.mark.parametrize("margin", [0.005, 0.012, 0.02, 0.1])
-def test_student_is_scipys(margin: float) -> None:
-    for row, result in zip(ROWS, equivalence_tests(ROWS, margin=margin), strict=True):
-        low = stats.ttest_1samp(row, -margin, alternative="greater").pvalue
-        high = stats.ttest_1samp(row, margin, alternative="less").pvalue
-        assert result.p == pytest.approx(max(low, high), rel=1e-9)
-        inside = -margin < result.interval.low and result.interval.high < margin
-        assert result.equivalent == inside == (max(low, high) <= 0.05)
-        assert result.interval.level == pytest.approx(0.9)
-        assert result.method == "two one-sided t tests"
-
-
 def test_by_the_bootstrap_interval() -> None:
     result = only(ROWS[0], margin=0.1, method="bca")
     assert result.equivalent
@@ -61,12 +49,6 @@ def test_edges() -> None:
         only([0.1], margin=0.1, alpha=0.5)
 
 
-def test_to_dict() -> None:
-    data = only([0.01, -0.01, 0.0], margin=0.5).to_dict()
-    assert data["equivalent"] is True
-    assert data["interval"]["method"] == "t"
-
-
 def test_noise_of_the_systems_counts() -> None:
     """Two systems with the same mean may be far apart the next time they are asked."""
     random = np.random.default_rng(4)
@@ -80,14 +62,3 @@ def test_noise_of_the_systems_counts() -> None:
     assert not loud.equivalent
     assert loud.interval.low < -0.02
     assert loud.interval.high > 0.02
-
-
-@pytest.mark.parametrize("spread", [0.001, 0.004, 0.008, 0.02])
-def test_the_p_value_and_the_interval_agree_with_noise(spread: float) -> None:
-    differences = np.random.default_rng(5).normal(0.003, 0.02, 60)
-    noise = run_noise(np.zeros((4, 60)) + spread * np.array([[0.0], [1.0], [-1.0], [0.5]]))
-    for margin in (0.005, 0.01, 0.02, 0.05):
-        [plain] = equivalence_tests(differences, margin=margin)
-        result = noisy_equivalence(plain, differences, [(noise, 1.0)])
-        is_within = -margin < result.interval.low and result.interval.high < margin
-        assert result.equivalent == is_within

@@ -1,19 +1,18 @@
-"""Every two of several groups: as SciPy and counting have it, and quiet where nothing differs."""
+"""Every two of several groups: as SciPy and counting have it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from importlib import import_module
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.group_pairs import group_pairs, pair_interval
 from rankscope.statistics.subsets import subset_tests
+from rankscope.statistics.unpaired import group_changes, group_difference
 
 stats: Any = import_module("scipy.stats")
 CASES = tuple(f"c{number:03}" for number in range(200))
@@ -92,56 +91,54 @@ def test_tiny_values_are_no_trouble() -> None:
     assert 0 < group_pairs(tiny, [CASES[:3], CASES[:3]])[0].p < 1
 
 
-# --- how often it is wrong
-
-Draw = Callable[[Any, int, int], Any]
-WORLDS: dict[str, tuple[Draw, tuple[int, ...]]] = {
-    "ranks": (lambda random, _, size: 1 / random.geometric(0.4, size), (40, 30, 20, 10)),
-    "small": (lambda random, _, size: 1 / random.geometric(0.4, size), (2, 3, 4, 60)),
-    "hits": (lambda random, _, size: 1.0 * (random.random(size) < 0.9), (50, 30, 10, 5)),
-    "rare": (
-        lambda random, _, size: random.random(size) * (random.random(size) < 0.1),
-        (100, 50, 20, 10),
-    ),
-    "spread": (
-        lambda random, place, size: random.normal(0.5, (0.05, 0.05, 0.3, 0.3)[place], size),
-        (200, 100, 12, 8),
-    ),
-}
-"""Groups with equal means; in the last, the small ones vary six times as much as the large ones."""
+# --- two groups
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_nothing_is_seen_where_nothing_differs(world: str) -> None:
-    draw, sizes = WORLDS[world]
-    random = np.random.default_rng(11)
-    alarms = 0
-    for _ in range(200):
-        groups = [draw(random, place, size) for place, size in enumerate(sizes)]
-        alarms += corrected([pair.p for pair in group_pairs(groups)]).min() <= 0.05
-    assert alarms <= 17  # 10 expected at most; P(> 17 | 5 %) is 0.01
+@pytest.mark.parametrize("sizes", [(2, 2), (5, 40), (300, 17)])
+def test_two_groups_as_in_scipy(sizes: tuple[int, int]) -> None:
+    draw = np.random.default_rng(0)
+    first, second = draw.random(sizes[0]), 0.2 + 2 * draw.random(sizes[1])
+    result = group_difference(first, second, level=0.9)
+    expected = stats.ttest_ind(first, second, equal_var=False)
+    interval = expected.confidence_interval(0.9)
+    assert result.interval is not None
+    assert result.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (result.interval.low, result.interval.high) == pytest.approx(
+        (interval.low, interval.high)
+    )
 
 
-def test_nothing_is_seen_in_translations_that_are_alike() -> None:
-    random = np.random.default_rng(12)
-    alarms = 0
-    for _ in range(200):
-        hard = random.random(30)
-        groups: list[Any] = [1.0 * (random.random(30) < hard) for _ in range(4)]
-        pairs = group_pairs(groups, [CASES[:30]] * 4)
-        assert all(pair.paired for pair in pairs)
-        alarms += corrected([pair.p for pair in pairs]).min() <= 0.05
-    assert alarms <= 17
+def test_rows_as_in_scipy() -> None:
+    """Welch's error where it is the larger one, and the pooled one where that is."""
+    draw = np.random.default_rng(1)
+    small, large = draw.random((2, 8)), draw.random((2, 50)) / 3
+    small[1] = 0.5  # does not vary: the pooled error must do for it
+    welch, pooled = group_changes(small, large, level=0.9, bounds=(-1, 1))
+    expected = stats.ttest_ind(small[0], large[0], equal_var=False)
+    ends = expected.confidence_interval(0.9)
+    assert welch[0] == pytest.approx(small[0].mean() - large[0].mean())
+    assert (welch[1].low, welch[1].high) == pytest.approx((ends.low, ends.high))
+    error = np.sqrt(49 * large[1].var(ddof=1) / 56 * (1 / 8 + 1 / 50))
+    reach = stats.t.ppf(0.95, 49) * error  # Welch's degrees of freedom: those of what varies
+    assert pooled[1].high == pytest.approx(pooled[0] + reach)
 
 
-def test_what_differs_is_seen() -> None:
-    random = np.random.default_rng(13)
-    seen = 0
-    for _ in range(40):
-        groups = [np.clip(random.normal(mean, 0.2, 60), 0, 1) for mean in (0.7, 0.7, 0.7, 0.5)]
-        p_values = corrected([pair.p for pair in group_pairs(groups)])
-        differ = {
-            pair for pair, p in zip(combinations(range(4), 2), p_values, strict=True) if p <= 0.05
-        }
-        seen += {(0, 3), (1, 3), (2, 3)} <= differ
-    assert seen >= 38
+def test_equal_but_for_rounding_does_not_vary() -> None:
+    third = [1 / 3] * 6 + [1 - 2 / 3]
+    [(difference, interval)] = group_changes(third, [0.0] * 5, level=0.95, bounds=(-1, 1))
+    assert difference == pytest.approx(1 / 3)
+    assert (interval.low, interval.high) == (-1, 1)
+
+
+def test_tiny_values_have_an_interval() -> None:
+    [(_, interval)] = group_changes([1e-200, 2e-200], [0.0, 3e-200], level=0.95, bounds=(-1, 1))
+    assert interval.low <= 0 <= interval.high
+
+
+def test_two_groups_that_do_not_vary() -> None:
+    clear = group_difference([1.0] * 12, [0.0] * 12, bounds=(0, 1))
+    assert clear.p == 2 / math.comb(24, 12)
+    equal = group_difference([0.5] * 9, [0.5] * 9, bounds=(0, 1))
+    assert (equal.difference, equal.p, equal.is_shown(0.05)) == (0.0, 1.0, False)
+    single = group_difference([1.0], [0.0, 0.1])
+    assert (single.p, single.interval, single.is_shown(0.05)) == (None, None, False)

@@ -1,4 +1,4 @@
-"""Many pairs: blocks change no bit, parts are made on demand, letters hold, tables stay short."""
+"""Many pairs: blocks change no bit, parts are made on demand, tables stay short."""
 
 from __future__ import annotations
 
@@ -8,27 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankscope.document.blocks import Document, Table
 from rankscope.document.csv_text import as_csv
-from rankscope.document.markdown import as_markdown
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.reports.comparison import comparison_document
-from rankscope.reports.scores import scores_document
 from rankscope.reports.shown_systems import MOST_SYSTEMS, shown_systems
-from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics import arrays
 from rankscope.statistics import compare as comparing
 from rankscope.statistics import pair as pairing
 from rankscope.statistics.compare import Comparison, compare
 from rankscope.statistics.compared import compare_pairs
-from rankscope.statistics.groups import each_letter, groups, letters
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.pair import Pairs
-from rankscope.statistics.settings import MOST_DRAWN, Settings
+from rankscope.statistics.settings import Settings
 
 TESTS: list[dict[str, Any]] = [
     {},
@@ -92,13 +86,11 @@ def tables_of(document: Document) -> list[Table]:
 
 
 @pytest.mark.parametrize("options", TESTS, ids=[json.dumps(options) for options in TESTS])
-@pytest.mark.parametrize("queries", [12, 70])
-def test_blocks_change_no_bit(
-    options: dict[str, Any], queries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_change_no_bit(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of one row, of seven and of all give the same pairs, to the last bit."""
-    matrix, pairs = matrix_of(made(6, queries, 2)), all_pairs(6)
-    settings = Settings.of(resamples=400, **options)
+    queries = 20
+    matrix, pairs = matrix_of(made(5, queries, 2)), all_pairs(5)
+    settings = Settings.of(resamples=200, **options)
     whole = [pair.to_dict() for pair in compare_pairs(matrix, pairs, settings)]
     for rows in (1, 7):
         monkeypatch.setattr(arrays, "BLOCK", rows * queries)
@@ -128,13 +120,6 @@ def test_blocks_bound_what_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     for options in TESTS:
         compare_pairs(matrix, pairs, Settings.of(resamples=200, **options))
     assert max(heights) == 10
-
-
-def test_many_tests_draw_no_more_than_there_is_time_for() -> None:
-    held = Settings.of(test="permutation")
-    assert held.resamples_for(100_000) == 100_000
-    assert held.resamples_for(499_500) == MOST_DRAWN // 499_500 == 20_020
-    assert held.resamples_for(5_000_000) == 10_000
 
 
 # --- pairs on demand -----------------------------------------------------------------------------
@@ -197,61 +182,6 @@ def test_a_record_of_many_pairs_comes_back_the_same(monkeypatch: pytest.MonkeyPa
         result.pair("run001", "run002")
 
 
-# --- letters -------------------------------------------------------------------------------------
-
-
-def naive_cover(apart: np.ndarray[Any, Any]) -> int:
-    """Return how few sets cover all pairs that are not apart, by trying all; for few systems."""
-    count = len(apart)
-    cliques = [
-        set(members)
-        for size in range(1, count + 1)
-        for members in combinations(range(count), size)
-        if not any(apart[a, b] for a, b in combinations(members, 2))
-    ]
-    largest = [clique for clique in cliques if not any(clique < other for other in cliques)]
-    needed = {(a, b) for a in range(count) for b in range(a, count) if a == b or not apart[a, b]}
-    for size in range(1, len(largest) + 1):
-        for chosen in combinations(largest, size):
-            if needed <= {(a, b) for each in chosen for a in each for b in each}:
-                return size
-    raise AssertionError("each system alone covers itself")
-
-
-@given(st.integers(1, 5).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
-def test_letters_agree_with_a_naive_twin(bits: list[bool]) -> None:
-    """Two share a letter if and only if not apart; for so few, no fewer letters would do."""
-    count = round(len(bits) ** 0.5)
-    apart = np.triu(np.array(bits).reshape(count, count), 1)
-    apart |= apart.T
-    labels = letters(apart)
-    for a in range(count):
-        for b in range(count):
-            assert bool(set(labels[a]) & set(labels[b])) == (not apart[a, b])
-    assert len(groups(apart)) == naive_cover(apart)
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-def test_letters_of_200_systems(share: float) -> None:
-    """Means in order with tests that are not transitive; far more than 52 letters."""
-    random = np.random.default_rng(4)
-    places = np.sort(random.random(200))
-    apart = np.triu(np.abs(places[:, np.newaxis] - places) > 0.05, 1)
-    apart ^= np.triu(random.random((200, 200)) < share, 1)
-    apart |= apart.T
-    held = [each_letter(label) for label in letters(apart)]
-    shared = np.array([[bool(a & b) for a in held] for b in held])
-    assert (shared == ~apart).all()
-    assert len(set().union(*held)) > 52
-
-
-def test_a_label_reads_in_one_way_only() -> None:
-    labels = letters(1 - np.eye(2_000))
-    assert labels[51:54] == ["Z", "a2", "b2"]
-    assert len(set(labels)) == 2_000
-    assert each_letter("".join(labels)) == set(labels)
-
-
 # --- what is shown -------------------------------------------------------------------------------
 
 
@@ -261,83 +191,33 @@ def test_the_best_are_shown_and_the_baseline() -> None:
     assert shown_systems(names, 0) == names
     assert shown_systems(names, 3, ["s40", None]) == ["s0", "s1", "s2", "s40"]
     assert shown_systems(names, 60, ["s59"]) == names
-    with pytest.raises(InputError, match=r"^max_systems must be 0 \(all\) or more, not -1$"):
+    with pytest.raises(InputError, match="max_systems"):
         shown_systems(names, -1)
 
 
-def test_a_table_of_a_part_says_so_and_changes_no_number() -> None:
-    qrels, runs = runs_of(60)
-    result = compare(qrels, runs, ["RR", "P@1"], resamples=300)
+def test_a_table_of_a_part_changes_no_number() -> None:
+    qrels, runs = runs_of(12)
+    result = compare(qrels, runs, ["RR", "P@1"], test="t")
     whole = document_of(result, max_systems=0)
     part = comparison_document(result, max_systems=4)
-    means, labels, pairs = tables_of(part)
-    assert len(means.rows) == len(labels.rows) == 4
+    means, *_, pairs = tables_of(part)
+    assert len(means.rows) == 4
     assert len(pairs.rows) == 2 * 6
-    all_means, _, all_listed = tables_of(whole)
+    all_means, *_, all_listed = tables_of(whole)
     assert means.rows == all_means.rows[:4]
     assert set(pairs.rows) <= set(all_listed.rows)
-    assert means.notes[0] == (
-        "56 of 60 systems are not shown, those with the lowest rank by RR: --max-systems 0 shows "
-        "all, and --format json and csv hold all; tests and corrections are over all of them"
-    )
-    assert not any("not shown, those" in note for note in all_means.notes)
-    assert "3,528 of 3,540 pairs are not listed" in as_markdown(part)
-    assert len(tables_of(comparison_document(result))[0].rows) == 50
-
-
-def test_letters_of_the_shown_are_about_them() -> None:
-    qrels, runs = runs_of(40)
-    result = compare(qrels, runs, ["RR"], resamples=300)
-    table = tables_of(comparison_document(result, max_systems=10))[1]
-    held = {str(row[0].value): each_letter(str(row[1].value)) for row in table.rows}
-    assert len(held) == 10
-    for first, second in combinations(held, 2):
-        pair = result.pairs.select(among=[first, second])[0]
-        assert bool(held[first] & held[second]) == (pair.verdict not in ("better", "worse"))
-    assert min(min(each) for each in held.values()) == "a"
-
-
-def test_the_baseline_is_shown_wherever_it_ranks() -> None:
-    qrels, runs = runs_of(30)
-    result = compare(qrels, runs, ["RR"], baseline="run000", resamples=300)
-    document = comparison_document(result, max_systems=3)
-    table = tables_of(document)[0]
-    assert len(table.rows) == 4
-    assert [cell.value for row in table.rows for cell in row[:1] if cell.note] == ["run000"]
-    assert len(as_csv(document).splitlines()) == 1 + 29, "csv holds all"
-
-
-def test_everything_stays_short_for_many_systems() -> None:
-    """A page of 300 systems shows the best 50; a repr has a limit for runs, pairs and warnings."""
-    qrels, runs = runs_of(300, queries=12)
-    runs["run299"] = {"q00": {"d": 1.0}}
-    result = compare(qrels, runs, ["RR"], resamples=100, test="t", correction="none")
-    assert len(result.pairs) == 44_850
-    assert len(result._repr_html_()) < 3_000_000
-    assert len(repr(result).splitlines()) < 3 * comparing.PRINTED + 5
-    assert "and 100 runs and 44,650 pairs more" in repr(result)
-
-
-def test_scores_of_many_runs() -> None:
-    qrels, runs = runs_of(60)
-    scores = evaluate(qrels, runs, ["RR", "P@1"])
-    document = scores_document(scores)
-    [table] = tables_of(document)
-    values = [row[1].value for row in table.rows]
-    assert len(values) == 50
-    assert values == sorted(values, reverse=True)  # type: ignore[type-var]
-    assert max(scores.run(name).means["RR"] for name in scores.runs) == values[0]
-    assert table.notes[0].startswith("10 of 60 systems are not shown")
-    assert len(as_csv(document).splitlines()) == 1 + 120
-    [table] = tables_of(scores_document(scores, max_systems=0))
-    assert [row[0].value for row in table.rows] == list(scores.runs), "as they were given"
+    assert len(as_csv(part).splitlines()) == 1 + 2 * 66, "csv holds all"
+    based = compare(qrels, runs, ["RR"], baseline="run000", test="t")
+    names = [row[0].value for row in tables_of(comparison_document(based, max_systems=3))[0].rows]
+    assert len(names) == 4
+    assert "run000" in names, "wherever it ranks"
 
 
 def test_what_takes_a_record_for_each_pair_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "STRATIFIED", 5)
     qrels, runs = runs_of(5)
     strata = {query_id: query_id[-1] for query_id in qrels}
-    with pytest.raises(InputError, match=r"^strata can be had for 5 pairs .* there are 10; name a"):
+    with pytest.raises(InputError, match="there are 10"):
         compare(qrels, runs, ["RR"], resamples=100, strata=strata)
     with pytest.raises(InputError, match=r"^bounds can be had for 5 pairs .* there are 10; name a"):
         compare(qrels, runs, ["RR"], resamples=100, bounds=True)

@@ -1,8 +1,7 @@
-"""Max-T: against full enumeration, Student's t, and the error rate it promises."""
+"""Max-T: against full enumeration and Student's t; error rates are in `slow`."""
 
 from __future__ import annotations
 
-import doctest
 from itertools import combinations, product
 from typing import Any
 
@@ -17,7 +16,6 @@ from rankscope.errors import InputError
 from rankscope.statistics import max_t as module
 from rankscope.statistics.arrays import special
 from rankscope.statistics.max_t import max_t
-from rankscope.statistics.paired import paired_tests
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +48,7 @@ def all_pairs(values: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("step_down", [True, False])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_flips_of_few_queries(seed: int, step_down: bool) -> None:
     random = np.random.default_rng(seed)
     coarse = random.integers(0, 4, size=(4, 8)) / 4 + np.array([[0], [0.5], [0], [0.25]])
@@ -81,13 +79,6 @@ def test_joined_measures_are_one_family() -> None:
     assert (joined.p >= np.concatenate(apart) - 1e-12).all()
 
 
-@pytest.mark.parametrize("queries", [5, 9, 14])
-def test_two_systems_are_the_paired_permutation_test(queries: int) -> None:
-    values = np.random.default_rng(queries).random((2, queries))
-    [expected] = paired_tests(values[1] - values[0])
-    assert max_t(values).p[0] == pytest.approx(expected.p)
-
-
 def test_sampled_flips_come_near_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(8).random((5, 14)) + np.array([[0], [0], [0.2], [0.4], [0.8]])
     exact = max_t(values)
@@ -100,12 +91,6 @@ def test_sampled_flips_come_near_all_of_them(monkeypatch: pytest.MonkeyPatch) ->
     assert max_t(values, resamples=40_000).p == pytest.approx(exact.p, abs=0.01)
 
 
-def test_the_critical_value_of_one_pair_is_students() -> None:
-    values = np.vstack([np.zeros(60), np.random.default_rng(9).normal(size=60)])
-    result = max_t(values, resamples=100_000)
-    assert result.critical == pytest.approx(float(special().stdtrit(59, 0.975)), rel=0.02)
-
-
 def test_p_values_reach_far_below_alpha_over_pairs() -> None:
     """40 systems are 780 pairs: with Holm, 1/10,001 · 780 would be the smallest p-value."""
     random = np.random.default_rng(10)
@@ -114,35 +99,8 @@ def test_p_values_reach_far_below_alpha_over_pairs() -> None:
     assert result.p.min() == pytest.approx(1 / 10_001)
     assert result.separated.mean() > 0.5
     assert result.note == ""
+    assert "0.0625" in max_t([[0.0] * 5, [1.0, 0.9, 0.8, 0.9, 0.7]]).note, "2 / 2⁵"
     assert result.table().sum() == 2 * result.separated.sum()
-
-
-def test_the_number_of_flips_follows_alpha() -> None:
-    values = np.random.default_rng(11).random((3, 30))
-    assert max_t(values).flips == 10_000
-    assert max_t(values, alpha=0.001).flips == 100_000
-    assert max_t(values, resamples=500).flips == 500
-    none = max_t(values + np.array([[0], [9], [18]]), alpha=0.001, resamples=500)
-    assert none.critical == np.inf
-    assert not none.separated.any()
-    assert none.out_of_reach == 3
-    assert np.isinf(none.low).all()
-
-
-def test_what_too_few_queries_cannot_show() -> None:
-    five = max_t([[0.0] * 5, [1.0, 0.9, 0.8, 0.9, 0.7]])
-    assert five.p.tolist() == five.floor.tolist() == [2.0**-4]
-    assert five.note == (
-        "too few queries differ: the smallest possible p-value is 0.0625, above 0.05, and no pair "
-        "can be separated"
-    )
-    sparse = np.zeros((3, 40))
-    sparse[1, :4] = 1.0
-    sparse[2] = 1 + np.random.default_rng(0).random(40)
-    result = max_t(sparse)
-    assert result.floor.tolist() == [0.125, 1 / 10_001, 1 / 10_001]
-    assert result.p[0] >= 0.125
-    assert result.note.startswith("1 of 3 pairs differ on too few queries")
 
 
 def test_equal_and_constant_pairs() -> None:
@@ -175,7 +133,7 @@ def test_no_order_matters() -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     arrays.arrays(
         np.float64,
@@ -224,21 +182,6 @@ def test_an_interval_is_cut_at_0_where_only_the_test_separates() -> None:
     assert (nearest[between] == 0).all()
 
 
-def test_family_wise_error_where_half_of_the_systems_are_better() -> None:
-    """Three of six systems are better; 400 repetitions, at most 0.05 + 3 standard errors."""
-    random = np.random.default_rng(15)
-    wrong = covered = 0
-    equal = np.equal.outer([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1])
-    for repetition in range(400):
-        values = random.gamma(1.0, size=(6, 25)) + np.repeat([0, 1.5], 3)[:, np.newaxis]
-        result = max_t(values, resamples=400, seed=repetition, step_down=True)
-        wrong += bool((result.table() & equal).any())
-        truth = 1.5 * ~equal[result.first, result.second]
-        covered += bool(((result.low <= truth) & (truth <= result.high)).all())
-    assert wrong / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
-    assert covered / 400 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 400)
-
-
 @pytest.mark.parametrize(
     ("values", "options", "problem"),
     [
@@ -255,10 +198,6 @@ def test_family_wise_error_where_half_of_the_systems_are_better() -> None:
 def test_what_is_refused(values: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         max_t(values, **options)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 def test_one_query_has_no_spread_and_the_interval_of_what_was_not_seen() -> None:

@@ -1,4 +1,4 @@
-"""Intervals of means: SciPy as oracle, edges by hand, laws by hypothesis."""
+"""Intervals of means: by hand, and laws; `frozen/test_oracles.py` asks SciPy."""
 
 from __future__ import annotations
 
@@ -29,26 +29,6 @@ def only(values: Any, **options: Any) -> Interval:
     return interval
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_student_is_scipys(level: float) -> None:
-    expected = stats.ttest_1samp(SKEWED, 0).confidence_interval(level)
-    found = only(SKEWED, method="t", level=level)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
-
-
-@pytest.mark.parametrize("method", ["bca", "percentile"])
-@pytest.mark.parametrize("values", [SKEWED, -SKEWED, RANDOM.normal(size=25), RANDOM.random(200)])
-def test_bootstrap_is_scipys_but_for_chance(method: Method, values: Any) -> None:
-    scipys = "BCa" if method == "bca" else "percentile"
-    expected = stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, method=scipys, rng=np.random.default_rng(1)
-    ).confidence_interval
-    found = only(values, method=method, resamples=20_000)
-    chance = 0.08 * values.std() / math.sqrt(len(values))  # four times a quantile's own error
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=chance)
-    assert found.method == method
-
-
 def test_bca_by_hand() -> None:
     """The definition, written out for one row with its own resampled means."""
     values = np.sort(SKEWED)
@@ -65,14 +45,6 @@ def test_bca_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-12)
 
 
-def test_resampled_means_are_means_of_draws() -> None:
-    values = np.array([[0.0, 1.0, 2.0], [5.0, 5.0, 5.0]])
-    means = resampled_means(values, resamples=1_000, seed=0)
-    assert set(np.round(means[0] * 3).astype(int)) == set(range(7))
-    assert means[1] == pytest.approx(np.full(1_000, 5.0))
-    assert means[0].mean() == pytest.approx(1.0, abs=0.08)
-
-
 def test_batches_do_not_change_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     values = RANDOM.random((7, 30))
     whole = mean_intervals(values, resamples=1_000)
@@ -80,42 +52,6 @@ def test_batches_do_not_change_an_interval(monkeypatch: pytest.MonkeyPatch) -> N
     parts = mean_intervals(values, resamples=1_000)
     for one, other in zip(parts, whole, strict=True):
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-14)
-
-
-@pytest.mark.parametrize(("hits", "count"), [(0, 10), (3, 10), (10, 10), (37, 50), (1, 1)])
-def test_wilson_is_scipys(hits: int, count: int) -> None:
-    expected = stats.binomtest(hits, count).proportion_ci(method="wilson")
-    found = only([1.0] * hits + [0.0] * (count - hits), method="wilson")
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_wilson_takes_only_proportions() -> None:
-    with pytest.raises(InputError, match="values 0 and 1 only"):
-        mean_intervals([0.5, 1.0], method="wilson")
-
-
-@pytest.mark.parametrize("method", ["bca", "percentile", "t"])
-@pytest.mark.parametrize("count", [1, 2, 9, 50])
-@pytest.mark.parametrize("value", [0, 1])
-def test_equal_hits_give_the_exact_interval(method: Method, count: int, value: int) -> None:
-    expected = stats.binomtest(value * count, count).proportion_ci(method="exact")
-    found = only([float(value)] * count, method=method, bounds=(0, 1))
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-    assert found.method == "unseen"
-    assert found.note
-
-
-def test_equal_values_inside_the_bounds() -> None:
-    found = only([0.3] * 5, bounds=(0, 1))
-    share = 1 - 0.025 ** (1 / 5)
-    assert found.low == pytest.approx(0.3 - share * 0.3)
-    assert found.high == pytest.approx(0.3 + share * 0.7)
-
-
-def test_identical_runs_are_not_certain() -> None:
-    found = only([0.0] * 100, bounds=(-1, 1))
-    assert found.low == -found.high
-    assert found.high == pytest.approx(1 - 0.025**0.01)
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -136,29 +72,11 @@ def test_each_row_may_have_bounds_of_its_own(method: Method) -> None:
         mean_intervals(rows, bounds=bounds[:2])
 
 
-def test_infinite_bounds() -> None:
-    found = only([2.0] * 3, bounds=(0, math.inf))
-    assert 0 < found.low < 2
-    assert found.high == math.inf
-
-
-def test_rounding_is_not_spread() -> None:
-    differences = np.array([0.3 - 0.2, 0.2 - 0.1, 0.9 - 0.8])
-    assert only(differences, bounds=(-1, 1)).method == "unseen"
-
-
 def test_few_values_get_student() -> None:
     values = [0.1, 0.9, 0.4]
     found = only(values, method="bca")
     plain = only(values, method="t")
     assert (found.low, found.high, found.method) == (plain.low, plain.high, "t")
-    assert "fewer than 10" in found.note
-    assert not plain.note
-
-
-def test_student_stays_within_the_bounds() -> None:
-    assert only([0.0, 1.0], method="t", bounds=(0, 1)).to_dict()["low"] == 0
-    assert only([0.0, 1.0], method="t").low < 0
 
 
 def test_bad_input() -> None:
@@ -180,11 +98,6 @@ def test_bad_input() -> None:
         mean_intervals([0.1], method="percentil")  # type: ignore[arg-type]
 
 
-def test_same_seed_same_bytes() -> None:
-    assert mean_intervals(SKEWED, seed=5) == mean_intervals(SKEWED, seed=5)
-    assert mean_intervals(SKEWED, seed=5) != mean_intervals(SKEWED, seed=6)
-
-
 @settings(max_examples=40, deadline=None)
 @given(scores, st.sampled_from([m for m in METHODS if m != "wilson"]), st.randoms())
 def test_laws(values: list[float], method: Method, random: Any) -> None:
@@ -200,22 +113,13 @@ def test_laws(values: list[float], method: Method, random: Any) -> None:
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low), abs=1e-14)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=10, max_size=40))
 def test_bootstrap_holds_the_mean_and_grows_with_the_level(values: list[float]) -> None:
     narrow = only(values, method="percentile", level=0.5, resamples=500, bounds=(0, 1))
     wide = only(values, method="percentile", level=0.99, resamples=500, bounds=(0, 1))
     assert wide.low <= narrow.low <= narrow.high <= wide.high
     assert wide.low <= np.mean(values) <= wide.high
-
-
-def test_coverage_is_near_the_level() -> None:
-    """A small check that nothing is upside down; benches/honesty.py measures."""
-    samples = np.random.default_rng(0).beta(2, 3, size=(400, 50))
-    for method in ("bca", "percentile", "t"):
-        intervals = mean_intervals(samples, method=method, resamples=1_000)
-        covered = np.mean([one.low <= 0.4 <= one.high for one in intervals])
-        assert 0.90 < covered < 0.985, method
 
 
 def test_a_million_queries_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from importlib import import_module
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics import noise as module
 from rankscope.statistics.noise import noisy_difference, run_noise
 
 stats: Any = import_module("scipy.stats")
@@ -24,16 +22,6 @@ def test_components_by_hand() -> None:
     assert noise.run_means == (2.0, 4.0)
     assert noise.deviation == pytest.approx(math.sqrt(2))
     assert noise.between == pytest.approx(1.5)
-
-
-def test_components_by_mean_squares() -> None:
-    values = RANDOM.normal(size=(4, 30)) + RANDOM.normal(size=30) + RANDOM.normal(size=(4, 1))
-    noise = run_noise(values)
-    runs, queries = values.mean(axis=1, keepdims=True), values.mean(axis=0)
-    between = 30 * runs.var(ddof=1)
-    rest = ((values - runs - queries + values.mean()) ** 2).sum() / (3 * 29)
-    assert noise.between == pytest.approx((between - rest) / 30)
-    assert noise.deviation == pytest.approx(runs.std(ddof=1))
 
 
 def test_without_noise_it_is_the_paired_t_test() -> None:
@@ -58,22 +46,6 @@ def test_p_and_interval_agree_whatever_the_degrees_of_freedom() -> None:
         assert (answer.p <= 0.05) == (answer.high < 0)
         at_p = noisy_difference(changes, [(noise, 2.0)], level=1 - answer.p)
         assert at_p.high == pytest.approx(0, abs=1e-6)
-
-
-def test_the_two_errors_add_up() -> None:
-    changes = RANDOM.normal(0.9, 1, 15)
-    noise = run_noise(RANDOM.normal(size=(3, 20)) + np.array([[0.0], [0.3], [-0.2]]))
-    answer = noisy_difference(changes, [(noise, 2)])
-    query = float(changes.std(ddof=1)) / math.sqrt(15)
-    run = math.sqrt(2) * float(np.std(noise.run_means, ddof=1))
-    assert (answer.query_error, answer.run_error) == pytest.approx((query, run))
-    assert answer.standard_error == pytest.approx(math.sqrt(query**2 + run**2))
-    assert answer.run_freedom == pytest.approx(2)
-    reach = math.sqrt((stats.t.ppf(0.975, 14) * query) ** 2 + (stats.t.ppf(0.975, 2) * run) ** 2)
-    assert answer.high - answer.difference == pytest.approx(reach)
-    at_p = noisy_difference(changes, [(noise, 2)], level=1 - answer.p)
-    assert min(abs(at_p.low), abs(at_p.high)) == pytest.approx(0, abs=1e-9)
-    assert (answer.low > 0 or answer.high < 0) == (answer.p <= 0.05)
 
 
 def test_noises_share_their_degrees_of_freedom() -> None:
@@ -102,42 +74,3 @@ def test_edges() -> None:
     assert noisy_difference([0.1, -0.1], [(single, 1)]).p == 1.0
     with pytest.raises(InputError, match="two runs"):
         run_noise([0.1, 0.2])
-
-
-@pytest.mark.parametrize("runs", [2, 3, 5])
-def test_false_positives_over_seeds(runs: int) -> None:
-    """200 queries, seeds that move the mean by 0.03; nominal 0.05, 1,000 repetitions.
-
-    With the error of queries alone 0.2 and more are called different.
-    """
-    random = np.random.default_rng(runs)
-    queries = random.normal(0, 0.2, size=(1_000, 1, 200))
-    seen = naive = 0
-    for topic in queries:
-        first, second = (
-            random.normal(0, 0.03, size=(runs, 1)) + random.normal(0, 0.05, size=(runs, 200))
-            for _ in range(2)
-        )
-        noises = [(run_noise(values), 1 / runs) for values in (first, second + topic)]
-        answer = noisy_difference(second.mean(axis=0) + topic[0] - first.mean(axis=0), noises)
-        seen += answer.p <= 0.05
-        naive += abs(answer.difference) > 1.972 * answer.query_error
-    assert seen / 1_000 <= 0.05
-    assert naive / 1_000 > 0.2
-
-
-@pytest.mark.parametrize("runs", [2, 5])
-@pytest.mark.parametrize("shift", [0.01, 0.05])
-def test_false_positives_on_a_noisy_engine(runs: int, shift: float) -> None:
-    """One run of each of two equal systems; a run moves all queries by ``shift``."""
-    random = np.random.default_rng(7)
-    seen = 0
-    for _ in range(1_000):
-        row = random.normal(0, 0.1, 100) + np.diff(random.normal(0, shift, 2))
-        noise = run_noise(random.normal(0, shift, (runs, 1)) + random.normal(0, 0.03, (runs, 100)))
-        seen += noisy_difference(row, [(noise, 2)]).p <= 0.05
-    assert seen / 1_000 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_000)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0

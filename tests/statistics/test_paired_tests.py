@@ -1,4 +1,4 @@
-"""Paired tests: SciPy as oracle, exactness by enumeration, hand-made edges, laws."""
+"""Paired tests: SciPy, all sign flips, edges by hand, laws; `frozen/test_oracles.py` has more."""
 
 from __future__ import annotations
 
@@ -39,25 +39,12 @@ def enumerated(differences: Any) -> float:
     return sum(total >= observed for total in sums) / len(flips)
 
 
-@pytest.mark.parametrize("rows", [FEW, MANY])
-def test_student_is_scipys(rows: Any) -> None:
-    for row, result in zip(rows, paired_tests(rows, test="t"), strict=True):
-        expected = stats.ttest_rel(row, np.zeros(len(row)))
-        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
-        assert result.statistic == pytest.approx(expected.statistic, rel=1e-12)
-
-
-@pytest.mark.parametrize("rows", [FEW, MANY, MANY[:, :50], MANY[:, :51]])
+@pytest.mark.parametrize("rows", [FEW, MANY[:, :50], MANY[:, :51]])
 def test_wilcoxon_is_scipys(rows: Any) -> None:
     for row, result in zip(rows, paired_tests(rows, test="wilcoxon"), strict=True):
         expected = stats.wilcoxon(row)
         assert result.p == pytest.approx(expected.pvalue, rel=1e-10)
         assert result.statistic == expected.statistic
-
-
-def test_wilcoxon_with_ties_and_zeros_is_scipys_where_normal() -> None:
-    row = RANDOM.integers(-3, 5, size=120) / 10
-    assert only(row, test="wilcoxon").p == pytest.approx(stats.wilcoxon(row).pvalue, rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -76,24 +63,7 @@ def test_wilcoxon_with_ties_is_exact(seed: int) -> None:
     assert result.statistic == least
 
 
-def test_sign_is_scipys() -> None:
-    rows = RANDOM.integers(-2, 4, size=(6, 30)).astype(float)
-    for row, result in zip(rows, paired_tests(rows, test="sign"), strict=True):
-        wins, losses = int((row > 0).sum()), int((row < 0).sum())
-        assert result.p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
-        assert result.statistic == wins
-
-
-def test_permutation_is_scipys_where_exact() -> None:
-    for row, result in zip(FEW, paired_tests(FEW), strict=True):
-        expected = stats.permutation_test(
-            (row,), np.mean, permutation_type="samples", n_resamples=math.inf
-        )
-        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
-        assert result.method == "permutation, exact"
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_permutation_is_exact_with_equal_sums(seed: int) -> None:
     row = np.random.default_rng(seed).integers(-4, 6, size=11) / 10
     assert only(row).p == enumerated(row)
@@ -108,51 +78,25 @@ def test_permutation_with_many_zeros_is_exact() -> None:
 
 def test_sampled_permutation_is_the_exact_one_but_for_chance() -> None:
     row = RANDOM.normal(0.45, 1, size=17)
-    exact = stats.permutation_test(
-        (row,), np.mean, permutation_type="samples", n_resamples=math.inf
-    ).pvalue
+    signs = 1 - 2 * (np.arange(2**17)[:, None] >> np.arange(17) & 1)
+    exact = (np.abs(signs @ row) >= abs(row.sum()) - 1e-9).mean()
     result = only(row, resamples=20_000)
     assert result.method == "permutation, 20,000 resamples"
     assert result.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
 
 
-def test_bootstrap_by_hand() -> None:
-    """The definition with NumPy's own draws: shifted to the null, one added to the count."""
-    row = RANDOM.normal(0.3, 1, size=30)
-    centred = row - row.mean()
-    random = np.random.default_rng(2)
-    drawn = random.choice(centred, size=(20_000, 30)).mean(axis=1)
-    expected = (np.count_nonzero(np.abs(drawn) >= abs(row.mean())) + 1) / 20_001
-    assert only(row, test="bootstrap", resamples=20_000).p == pytest.approx(expected, abs=0.02)
-
-
-@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
-def test_resampling_never_gives_zero(test: Test) -> None:
-    assert only(RANDOM.normal(5, 1, size=60), test=test, resamples=999).p == 1 / 1000
-
-
 @pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("count", [1, 2, 10, 100])
+@pytest.mark.parametrize("count", [1, 2, 100])
 def test_identical_runs(test: Test, count: int) -> None:
     result = only(np.zeros(count), test=test)
     assert (result.p, result.statistic) == (1.0, 0.0)
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_one_query_shows_nothing(test: Test) -> None:
-    assert only([0.7], test=test).p == 1.0
+    assert only([0.7], test=test).p == 1.0, "one query shows nothing"
 
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("count", [2, 5, 12])
 def test_equal_differences_are_as_sure_as_their_signs(test: Test, count: int) -> None:
     assert only([0.1] * count, test=test).p == pytest.approx(2.0 ** (1 - count))
-
-
-def test_equal_but_for_rounding() -> None:
-    result = only([0.3 - 0.2, 0.2 - 0.1, 0.9 - 0.8], test="t")
-    assert result.p == 0.25
-    assert result.method == "t, no spread: sign"
 
 
 def test_a_tiny_p_is_not_zero() -> None:
@@ -175,11 +119,6 @@ def test_a_row_does_not_depend_on_its_company() -> None:
         assert [r.p for r in together] == [r.p for r in alone]
 
 
-def test_seeds() -> None:
-    assert paired_tests(MANY, seed=4) == paired_tests(MANY, seed=4)
-    assert paired_tests(MANY, seed=4) != paired_tests(MANY, seed=5)
-
-
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="differences are empty"):
         paired_tests([[]])
@@ -189,7 +128,7 @@ def test_bad_input() -> None:
         paired_tests([0.1], resamples=10)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tenths, st.sampled_from(TESTS), st.randoms())
 def test_laws(row: list[float], test: Test, random: Any) -> None:
     result = only(row, test=test, resamples=200)
@@ -200,12 +139,3 @@ def test_laws(row: list[float], test: Test, random: Any) -> None:
     assert only([-x for x in row], test=test, resamples=200).p == result.p
     scaled = only([x * 8 for x in row], test=test, resamples=200)
     assert scaled.p == pytest.approx(result.p, rel=1e-9)
-
-
-def test_type_one_error_is_near_alpha() -> None:
-    """A small check that nothing is upside down; benches/honesty.py measures."""
-    rows = np.random.default_rng(0).normal(size=(600, 30))
-    for test in TESTS:
-        results = paired_tests(rows, test=test, resamples=1_000)
-        rate = np.mean([result.p <= 0.05 for result in results])
-        assert 0.015 < rate < 0.085, test

@@ -25,17 +25,6 @@ stats: Any = import_module("scipy.stats")
 NORMAL = np.random.default_rng(3).normal(0.02, 0.2, size=400)
 
 
-@pytest.mark.parametrize("n", [2, 9, 50, 500, 7_000])
-@pytest.mark.parametrize("difference", [0.0, 0.01, 0.05, -0.2])
-def test_power_is_scipys(n: int, difference: float) -> None:
-    critical = stats.t.ppf(0.975, n - 1)
-    shift = difference * math.sqrt(n) / 0.2
-    expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
-    if math.isnan(expected):  # SciPy has no answer where nothing is left of the tail
-        expected = 1.0
-    assert power_for(difference, n=n, sd=0.2) == pytest.approx(expected, abs=1e-9)
-
-
 def test_published_sample_sizes() -> None:
     """Cohen, Statistical Power Analysis, 1988: paired, d = 0.2, 0.5, 0.8 at 0.05 and 0.80.
 
@@ -49,10 +38,6 @@ def test_the_three_questions_agree() -> None:
     assert power_for(smallest, n=80, sd=0.25, alpha=0.01) == pytest.approx(0.9, abs=1e-9)
     needed = queries_needed(0.05, sd=0.25)
     assert power_for(0.05, n=needed, sd=0.25) >= 0.8 > power_for(0.05, n=needed - 1, sd=0.25)
-
-
-def test_power_without_a_difference_is_alpha() -> None:
-    assert power_for(0.0, n=30, sd=0.2, alpha=0.07) == pytest.approx(0.07)
 
 
 def test_edges() -> None:
@@ -112,14 +97,6 @@ def test_report() -> None:
     assert report.needed.formula == queries_needed(0.05, sd=report.sd)
     assert report == power_of(NORMAL[::-1], target=0.05)
     assert report.differing == 400
-
-
-def test_report_on_identical_runs() -> None:
-    report = power_of(np.zeros(30), target=0.05)
-    assert report.detectable.formula == math.inf
-    assert report.to_dict()["detectable"] == {"formula": None, "simulation": None}
-    assert report.to_dict()["needed"] == {"formula": None, "simulation": None}
-    assert report.differing == 0
 
 
 def test_ties_stay_ties() -> None:

@@ -26,8 +26,7 @@ def biased(rows: list[RaterDeviation]) -> list[int]:
     return [place for place, row in enumerate(rows) if row.is_biased]
 
 
-@pytest.mark.parametrize("raters", [3, 4, 6])
-@pytest.mark.parametrize("planted", [0, 2])
+@pytest.mark.parametrize(("raters", "planted"), [(3, 0), (4, 2)])
 def test_a_rater_that_inverts_is_named(raters: int, planted: int) -> None:
     grades = table(raters)
     grades[planted] = 3 - grades[planted]
@@ -53,11 +52,11 @@ def test_a_rater_that_grades_higher_is_named_and_the_others_are_not() -> None:
 def test_equal_raters_are_not_named() -> None:
     named = [
         place
-        for seed in range(40)
-        for rows in [rater_deviations(table(seed=seed, items=60), resamples=1000)]
+        for seed in range(15)
+        for rows in [rater_deviations(table(seed=seed, items=60), resamples=500)]
         for place in apart(rows) + biased(rows)
     ]
-    assert len(named) <= 4  # at most a twentieth of the 40 tables, and some slack
+    assert len(named) <= 2  # at most a twentieth of the 15 tables, and some slack
 
 
 def test_a_small_difference_is_not_named_however_sure() -> None:
@@ -106,16 +105,3 @@ def test_odd_tables() -> None:
     assert [(row.bias, row.agreement, row.is_apart) for row in rows] == [(0.0, None, False)] * 3
     unshared = rater_deviations([[1, np.nan], [np.nan, 1]])
     assert [row.items for row in unshared] == [0, 0]
-
-
-def test_many_raters_of_few_items_each() -> None:
-    random = np.random.default_rng(5)
-    grades = np.full((40, 300), np.nan)
-    truth = random.integers(0, 4, 300)
-    for item in range(300):
-        chosen = random.choice(39, 4, replace=False)
-        grades[chosen, item] = truth[item]
-        grades[39, item] = 3 - truth[item]
-    assert apart(rater_deviations(grades)) == [39]
-    grades[39] = np.minimum(truth + 2, 3)
-    assert 39 in biased(rater_deviations(grades))

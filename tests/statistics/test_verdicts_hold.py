@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.reports.comparison import comparison_document, shows_near, verdicts
 from rankscope.statistics.choices import CORRECTIONS, PAIR_TESTS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.compare import compare, sample_of
@@ -61,7 +60,7 @@ ways = st.sampled_from(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.tuples(st.integers(2, 6), st.integers(1, 40)),
@@ -120,108 +119,20 @@ def test_agreeing(
 # --- many systems --------------------------------------------------------------------------------
 
 
-def test_many_systems_are_separated() -> None:
-    """40 systems from 0.1 to 0.9: Holm over 780 pairs with 10,000 resamples separates none."""
-    random = np.random.default_rng(0)
-    levels = np.linspace(0.1, 0.9, 40)[:, np.newaxis]
-    values = np.clip(levels + random.normal(0, 0.1, (40, 30)), 0, 1)
-    matrix = matrix_of(values)
-    pairs = compare_pairs(matrix, all_pairs(matrix), Settings.of())
-    far = [pair for pair in pairs if abs(pair.difference) > 0.2]
-    assert len(far) > 300
-    assert all(pair.verdict != "no difference shown" for pair in far)
-    [(letters, near)] = system_groups(matrix, pairs)
-    apart = pairs.apart("AP", matrix.systems)
-    shared = [[bool(set(a) & set(b)) for a in letters] for b in letters]
-    assert (np.array(shared) == ~apart).all()
-    assert 0 < len(near) < 15
-    assert 39 in near
+def warning(matrix: Matrix, **options: Any) -> str:
+    held = Settings.of(**options)
+    return family_tests(matrix, all_pairs(matrix), held).note(held)
 
 
 def test_what_cannot_be_reached_is_said() -> None:
     random = np.random.default_rng(1)
     matrix = matrix_of(random.random((3, 4)))
-    tests = family_tests(matrix, all_pairs(matrix), Settings.of())
-    assert tests.note(Settings.of()).startswith("too few queries differ to show anything")
-    many = matrix_of(random.random((130, 8)))
-    held = Settings.of(test="bootstrap")
-    assert family_tests(many, all_pairs(many), held).note(held) == (
-        "100,000 resamples cannot show any difference at 0.05 over 8,385 tests; use max-t, or t "
-        "with Holm"
-    )
-    fine = matrix_of(random.random((3, 40)))
-    assert family_tests(fine, all_pairs(fine), Settings.of()).note(Settings.of()) == ""
-
-
-def test_tests_of_single_pairs_draw_more_for_more_pairs() -> None:
-    held = Settings.of(test="permutation")
-    assert held.resamples_for(1) == 10_000
-    assert held.resamples_for(528) == 100_000
-    assert Settings.of(correction="none").resamples_for(528) == 10_000
-
-
-def test_the_family_wise_error_is_kept() -> None:
-    """Ten systems that do not differ, 300 times: any pair is separated in about 5 % of cases."""
-    random = np.random.default_rng(2)
-    alarms = 0
-    for _ in range(300):
-        values = random.beta(0.5, 0.7, 25) + random.exponential(0.1, (10, 25))
-        pairs = compared(matrix_of(np.clip(values, 0, 1)))
-        alarms += any(pair.verdict != "no difference shown" for pair in pairs)
-    assert alarms <= 27  # 15 expected, standard deviation 3.8
-
-
-def test_a_table_of_many_systems() -> None:
-    random = np.random.default_rng(3)
-    qrels = {f"q{n}": {"d": 1} for n in range(30)}
-    runs = {
-        f"run{level:02}": {
-            q: {
-                "d": float(random.normal(level / 6)),
-                **{f"x{n}": float(random.normal()) for n in range(5)},
-            }
-            for q in qrels
-        }
-        for level in range(20)
-    }
-    result = compare(qrels, runs, ["RR"], resamples=500)
-    assert shows_near(result)
-    sentence = verdicts(result)[0]
-    assert "has the best mean of 20 systems, and is not separated from" in sentence
-    document = comparison_document(result)
-    assert document.title == "Comparison of 20 runs"
-    means = [mean for mean in result.means if mean.near_best]
-    assert 1 < len(means) < 20
-    with_baseline = compare(qrels, runs, ["RR"], baseline="run00", resamples=500)
-    assert {mean.letters for mean in with_baseline.means} == {""}
-    assert {mean.near_best for mean in with_baseline.means} == {None}
+    assert "too few queries" in warning(matrix)
+    values = random.random((3, 40))
+    assert warning(matrix_of(values)) == warning(matrix_of([*values, values[0]])) == ""
 
 
 # --- clusters, weights, noise --------------------------------------------------------------------
-
-
-def clustered(random: np.random.Generator, questions: int, each: int) -> tuple[Any, Sample]:
-    """Return two systems that do not differ, on paraphrases that behave alike."""
-    difficulty = np.repeat(random.beta(1, 1, (2, questions)), each, axis=1)
-    values = np.clip(difficulty + random.normal(0, 0.05, (2, questions * each)), 0, 1)
-    labels = tuple(f"c{number}" for number in np.repeat(np.arange(questions), each))
-    return values, Sample(labels)
-
-
-def test_clusters_keep_the_error_rate() -> None:
-    random = np.random.default_rng(4)
-    alarms = {"queries": 0, "clusters": 0}
-    outside = 0
-    for _ in range(300):
-        values, sample = clustered(random, 20, 6)
-        [alone] = compared(matrix_of(values))
-        [together] = compared(matrix_of(values, sample=sample))
-        alarms["queries"] += alone.verdict != "no difference shown"
-        alarms["clusters"] += together.verdict != "no difference shown"
-        outside += excludes_zero(together.interval)
-    assert alarms["queries"] > 80, "what happens if paraphrases are taken for queries"
-    assert alarms["clusters"] <= 27
-    assert outside <= 27
 
 
 @pytest.mark.parametrize("test", PAIR_TESTS)
@@ -241,49 +152,6 @@ def test_every_test_draws_clusters(test: str) -> None:
         assert other.shown.low == pytest.approx(one.shown.low, abs=0.01)
 
 
-def test_weights_are_those_of_a_multiset() -> None:
-    """A query of weight 3 in the mean counts as three."""
-    random = np.random.default_rng(5)
-    values = random.random((3, 8))
-    weights = np.array([1, 3, 2, 1, 1, 4, 1, 2], dtype=np.float64)
-    matrix = matrix_of(values, sample=Sample(None, weights))
-    copied = np.repeat(values, weights.astype(int), axis=1)
-    assert matrix.means()[0].tolist() == pytest.approx(copied.mean(axis=1).tolist())
-    pair = compared(matrix)[0]
-    assert pair.difference == pytest.approx((copied[1] - copied[0]).mean())
-    assert pair.queries == 8
-
-
-def test_clusters_and_weights_in_compare() -> None:
-    qrels = {f"q{n}": {"d": 1} for n in range(12)}
-    good = {q: {"d": 2.0, "x": 1.0} for q in qrels}
-    mixed = {q: {"d": float(n % 3), "x": 1.5} for n, q in enumerate(qrels)}
-    labels = {q: n // 2 for n, q in enumerate(qrels)}
-    result = compare(qrels, {"a": good, "b": mixed}, ["RR"], clusters=labels)
-    assert result.clusters == 6
-    assert result.anova == {}
-    weights = {q: float(n % 3 == 0) for n, q in enumerate(qrels)}
-    weighted = compare(qrels, {"a": good, "b": mixed}, ["RR"], weights=weights)
-    assert weighted.weighted
-    assert weighted.mean("b", "RR").mean == pytest.approx(0.5)
-    assert weighted.pairs[0].difference == pytest.approx(-0.5)
-
-
-@pytest.mark.parametrize(
-    ("clusters", "weights", "message"),
-    [
-        ({}, None, "no label is known"),
-        (None, {"q1": 1.0}, "1 compared query without a weight, the first is 'q2'"),
-        (None, {"q1": 1.0, "q2": -1.0}, "query 'q2' has '-1.0', not a number from 0 up"),
-        (None, {"q1": 1.0, "q2": "many"}, "query 'q2' has 'many'"),
-        (None, {"q1": 0, "q2": 0}, "all compared queries weigh 0"),
-    ],
-)
-def test_what_is_not_known_of_queries(clusters: Any, weights: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        sample_of(["q1", "q2"], clusters, weights)
-
-
 def test_a_query_without_a_cluster_is_one_by_itself() -> None:
     sample = sample_of(["q1", "q2", "q3"], {"q1": "a", "q3": "q2"}, None)
     assert sample is not None
@@ -291,27 +159,24 @@ def test_a_query_without_a_cluster_is_one_by_itself() -> None:
     assert len(set(sample.clusters)) == 3, "no label is mistaken for a query's id"
 
 
-def test_seeds_count_as_noise() -> None:
-    """Two systems that do not differ, three seeds each that move all queries: few false alarms."""
-    random = np.random.default_rng(6)
-    qrels = {f"q{n}": {"d": 1} for n in range(200)}
-    alarms, naive = 0, 0
-    for _ in range(60):
-        runs: dict[str, Any] = {}
-        for name in ("a1", "a2", "a3", "b1", "b2", "b3"):
-            level = random.normal(0.5, 0.4)
-            runs[name] = {q: {"d": float(random.normal(level)), "x": 0.0, "y": 0.5} for q in qrels}
-        seeds = {"a": ["a1", "a2", "a3"], "b": ["b1", "b2", "b3"]}
-        result = compare(qrels, runs, ["RR"], seeds=seeds, resamples=200)
-        alarms += result.pairs[0].verdict != "no difference shown"
-        one = compare(qrels, {"a": runs["a1"], "b": runs["b1"]}, ["RR"], resamples=200)
-        naive += one.pairs[0].verdict != "no difference shown"
-        assert result.mean("a", "RR").interval.method == "t, with noise"
-        assert excludes_zero(result.pairs[0].shown) == (
-            result.pairs[0].verdict != "no difference shown"
-        )
-    assert naive > 20, "one seed each is taken for a difference"
-    assert alarms <= 8
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"clusters": {}}, "label"),
+        ({"clusters": {"q1": "same", "q2": "same"}}, "one cluster"),
+        ({"weights": {"q1": 1.0}}, "'q2'"),
+        ({"weights": {"q1": 1.0, "q2": -1.0}}, "'-1.0'"),
+        ({"weights": {"q1": 1.0, "q2": "many"}}, "'many'"),
+        ({"weights": {"q1": 0, "q2": 0}}, "0"),
+        ({"margin": 1.5}, "more than 1"),
+    ],
+)
+def test_what_is_refused(options: Any, problem: str) -> None:
+    qrels = {query_id: {"d": 1} for query_id in ("q1", "q2")}
+    answers = {"a": ["d", "x"], "b": ["x", "d"]}
+    runs = {name: dict.fromkeys(qrels, answers[name]) for name in answers}
+    with pytest.raises(InputError, match=problem):
+        compare(qrels, runs, ["RR"], **options)
 
 
 def test_noise_is_only_ever_added() -> None:
@@ -358,33 +223,6 @@ def test_one_heavy_query_is_no_evidence() -> None:
     [heavy] = compared(matrix_of(values, sample=sample))
     assert heavy.verdict == "no difference shown"
     assert np.isinf(heavy.detectable)
-    ids = [f"q{number}" for number in range(20)]
-    qrels = {query_id: {"d": 1} for query_id in ids}
-    runs = {name: {q: ["d", "x"] if name == "a" else ["x", "d"] for q in ids} for name in "ab"}
-    by_id = dict(zip(ids, weights.tolist(), strict=True))
-    assert "worth about 1 of equal weight" in compare(qrels, runs, ["RR"], weights=by_id).note
-
-
-def test_queries_without_a_cluster_are_counted() -> None:
-    qrels = {f"q{n}": {"d": 1} for n in range(8)}
-    runs = {name: {q: ["d", "x"] for q in qrels} for name in "ab"}
-    labels = {f"q{n}": n % 3 for n in range(6)}
-    note = compare(qrels, runs, ["RR"], clusters=labels).note
-    assert note == "2 queries without a cluster, each taken by itself"
-    with pytest.raises(InputError, match="all compared queries are in one cluster"):
-        compare(qrels, runs, ["RR"], clusters=dict.fromkeys(qrels, "same"))
-
-
-def test_identical_systems_are_no_reason_to_warn() -> None:
-    random = np.random.default_rng(13)
-    values = random.random((2, 40))
-    matrix = matrix_of([*values, values[0]])
-    assert family_tests(matrix, all_pairs(matrix), Settings.of()).note(Settings.of()) == ""
-
-
-def test_a_margin_as_large_as_the_range_is_refused() -> None:
-    with pytest.raises(InputError, match="AP cannot differ by more than 1"):
-        compared(matrix_of(np.random.default_rng(1).random((2, 10))), margin=1.5)
 
 
 def test_equivalent_systems_share_a_letter() -> None:

@@ -223,10 +223,10 @@ def power(
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(20)}
     >>> one = {query_id: {"d": 2.0, "e": 1.0} for query_id in qrels}
-    >>> other = {q: {"d": n % 3, "e": 1.5} for n, q in enumerate(qrels)}
-    >>> report = power(qrels, one, other, "RR@10", target=0.1)
+    >>> other = {q: {"d": n % 3, "e": 1.5, "f": 0.5} for n, q in enumerate(qrels)}
+    >>> report = power(qrels, one, other, "RR@10", target=0.05)
     >>> report.measures["RR@10"].needed.formula
-    46
+    22
     """
     paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile, order=order)
     matrix = paired.matrix

@@ -1,18 +1,16 @@
 """How far raters agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, each rater and each pair.
 
-Five raters of 40 pairs, one careless, one with an inverted scale, one who left out a third; the
-systems by each rater's grades; a rater against a final grade; one who judged twice; and the
-smallest cases: two raters, one grade only.
-
-Checked by formula from the table of coincidences (`test_oracles_diagnosis`); what is bootstrapped
-or permuted is not frozen.
+Oracle: published examples, other tools and naive twins (statistics/test_rater_agreement.py). What
+is bootstrapped or permuted is not frozen.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from frozen.diagnosed import ask
+import rankscope as rs
+from frozen.diagnosed import ask, collection
+from frozen.subjects import subject
 
 QUERIES, DOCUMENTS = 8, 5
 
@@ -65,7 +63,9 @@ TWICE = [
 ]
 
 
-def numbers() -> Any:
+@subject
+def raters() -> Any:
+    """Five raters of 40 pairs, one careless, one with an inverted scale; and the smallest cases."""
     five = rated()
     small = {
         "two raters": {"ann": five["ann"], "bob": five["bob"]},
@@ -153,4 +153,35 @@ def systems(orders: Any) -> Any:
     return {
         "judgments": orders.means,
         "raters": {row.rater or "median": {"means": row.means, "tau": row.tau} for row in rows},
+    }
+
+
+@subject
+def raters_electronics() -> Any:
+    """Three raters of 3,188 pairs of a shop's queries and products."""
+    folder = collection("electronics")
+    qrels = rs.read_qrels(folder / "qrels" / "test.tsv")
+    judged = qrels.to_dict()
+    runs = {
+        "by id": {query_id: sorted(grades) for query_id, grades in judged.items()},
+        "by id, last first": {q: sorted(grades)[::-1] for q, grades in judged.items()},
+        "relevant first": {
+            query_id: sorted(grades, key=lambda d, g=grades: (g[d] < 2, d))  # type: ignore[misc]
+            for query_id, grades in judged.items()
+        },
+    }
+    answer = ask("judges", qrels, runs, ratings=folder / "ratings.tsv")
+    return {
+        "agreement": agreement(answer),
+        "against the final grade": {
+            row.judge: {
+                "accuracy": row.accuracy,
+                "Cohen's kappa": row.kappa.value,
+                "quadratic": row.quadratic.value,
+                "confusion": row.confusion,
+            }
+            for row in answer.comparisons
+        },
+        "systems": systems(answer.orders),
+        "disputed": [answer.disputed, answer.disputed_on_top],
     }

@@ -1,11 +1,4 @@
-"""Similarities in the Human Phenotype Ontology, and soft scores of clinical phrases.
-
-The ontology is that of hpo3 1.5.1, without annotations; with another version this is skipped.
-Similarities of expected terms, each with the next ones; means of measures of nearness in five
-languages, of two plain systems that look for terms by letters and words.
-
-Checked against hpo3 (`tests/ontology/test_hpo.py`), and the formulas as for `similarities`.
-"""
+"""Similarities of terms, and measures of nearness."""
 
 from __future__ import annotations
 
@@ -20,12 +13,90 @@ from typing import Any
 
 import rankscope as rs
 from frozen.diagnosed import clinical_cases
+from frozen.subjects import subject
+
+PARENTS = {
+    "R": "",
+    "A": "R",
+    "B": "R",
+    "C": "A",
+    "D": "A,B",
+    "E": "B",
+    "F": "C,D",
+    "G": "D",
+    "S": "",
+    "T": "S",
+}
+THINGS = {"w": "C", "x": "F", "y": "G", "z": "E"}
+BY_DEPTH = ("hybrid", "resnik-like", "wu-palmer", "path", "credit")
+BY_INFORMATION = ("resnik", "lin", "jiang-conrath", "simgic")
+EXPECTED = {"q1": ["F"], "q2": ["C", "E"], "q3": ["G"], "q4": ["T"], "q5": ["D", "F"]}
+RETRIEVED = {
+    "q1": ["D", "G", "F", "R"],
+    "q2": ["A", "E", "F", "T"],
+    "q3": ["unknown", "F", "B"],
+    "q4": ["R", "A"],
+    "q5": ["F", "D", "C", "G"],
+}
+MEASURES = (
+    *(f"MaxOntSim@{cutoff}" for cutoff in (1, 3, 5)),
+    *(f"MaxOntSim(sim={name})@3" for name in (*BY_DEPTH, *BY_INFORMATION)),
+    *(f"nDCG(sim={name})@3" for name in ("hybrid", "lin", "wu-palmer", "credit")),
+    "MeanOntSim@3",
+    "SoftP@3",
+    "SoftR@3",
+    "SoftF@3",
+    "DCG(sim=hybrid)@3",
+    "RR(sim=hybrid,rel=0.6)",
+    "nDCG@3",
+    "RR",
+)
+
+
+def small(folder: Path) -> rs.Ontology:
+    """Write the ontology down and small it."""
+    rows = [f"{t}\t{parent}" for t, parents in PARENTS.items() for parent in parents.split(",")]
+    (folder / "terms.tsv").write_text("\n".join(rows))
+    (folder / "things.tsv").write_text("\n".join("\t".join(row) for row in THINGS.items()))
+    return rs.read_ontology(folder / "terms.tsv", annotations=folder / "things.tsv")
+
+
+@subject
+def similarities() -> Any:
+    """Ten terms with a diamond, two parents, a second root, and things annotated with them.
+
+    Oracle: the formulas as they are printed (ontology/test_twins.py).
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        ontology = small(Path(folder))
+        rules: list[tuple[str, str, dict[str, Any]]] = [
+            *((name, name, {}) for name in BY_DEPTH),
+            *(
+                (f"{name}, {ic}", name, {"ic": ic})
+                for name in BY_INFORMATION
+                for ic in ("structure", "annotations")
+            ),
+        ]
+        similarities = {
+            title: {
+                first: [ontology.similarity(first, second, name, **rule) for second in PARENTS]
+                for first in PARENTS
+            }
+            for title, name, rule in rules
+        }
+        scores = rs.evaluate(EXPECTED, RETRIEVED, list(MEASURES), ontology=ontology)
+        return {
+            "similarities": similarities,
+            "means": {measure: scores[measure] for measure in MEASURES},
+            "queries": {measure: scores.values(measure) for measure in MEASURES[:3]},
+        }
+
 
 HPO3 = "1.5.1"
 CASES = 20
 """So many of each language are asked."""
 NAMES = ("hybrid", "wu-palmer", "lin", "resnik", "simgic", "path", "credit")
-MEASURES = (
+OF_PHRASES = (
     *("MaxOntSim@1", "MaxOntSim@5", "MaxOntSim(sim=lin)@5", "SoftF@5"),
     *("nDCG(sim=hybrid)@10", "nDCG@10", "RR@10"),
 )
@@ -73,7 +144,12 @@ def pairs() -> list[tuple[str, str]]:
     ]
 
 
-def numbers() -> Any:
+@subject
+def hpo_terms() -> Any:
+    """The Human Phenotype Ontology of hpo3 1.5.1; with another version this is skipped.
+
+    Oracle: hpo3 (slow/test_hpo.py).
+    """
     cases = clinical_cases()
     with read() as ontology:
         groups: dict[str, list[str]] = {}
@@ -100,11 +176,11 @@ def numbers() -> Any:
 
 def _means(asked: Any, run: Any, ontology: rs.Ontology, groups: dict[str, list[str]]) -> Any:
     answers = {query_id: run[query_id] for query_id in asked}
-    scores = rs.evaluate(asked, answers, list(MEASURES), ontology=ontology)
+    scores = rs.evaluate(asked, answers, list(OF_PHRASES), ontology=ontology)
     return {
         language: {
             measure: math.fsum(scores.values(measure)[query_id] for query_id in ids) / len(ids)
-            for measure in MEASURES
+            for measure in OF_PHRASES
         }
         for language, ids in groups.items()
     }

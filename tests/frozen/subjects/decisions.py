@@ -1,17 +1,11 @@
-"""How well a router and a gate decide: shares with Wilson's intervals, loads, calibration.
-
-Planted decisions: a known confusion of three routes; several best and allowed routes, ranked
-candidates and confidences; routes beside the values of the questions; a gate that retrieves or not.
-
-Checked by hand and by formula (`test_oracles_diagnosis`): accuracy, precision, recall, F1, Wilson's
-interval, entropy, Gini. The p-value of the calibration is drawn, and not frozen.
-"""
+"""How well a router, a gate and a threshold decide: shares with Wilson's intervals, loads, AUC."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from frozen.diagnosed import ask, ends
+from frozen.subjects import subject
 
 CONFUSED = {("a", "a"): 12, ("a", "b"): 5, ("b", "b"): 9, ("b", "a"): 1, ("c", "b"): 3}
 """By where questions belong and where they are sent: how many."""
@@ -60,7 +54,13 @@ def gated() -> list[dict[str, Any]]:
     ]
 
 
-def numbers() -> Any:
+@subject
+def routing() -> Any:
+    """A known confusion of routes; ranked candidates and confidences; a gate that retrieves or not.
+
+    Oracle: by hand (`test_oracles_diagnosis`). The p-value of the calibration is drawn, and not
+    frozen.
+    """
     return {
         "confused": routed(ask("routing", QRELS, {"s": RUN}, "RR", decisions=confused())),
         "ranked": routed(ask("routing", QRELS, {"s": RUN}, "RR", decisions=ranked())),
@@ -148,4 +148,65 @@ def _gate(answer: Any) -> Any:
         "not needed": share(answer.skippable),
         "calibration": _calibration(answer.calibration),
         "quality": _quality(answer.quality),
+    }
+
+
+ANSWERED, EMPTY = 30, 20
+
+
+def high(n: int) -> float | None:
+    """Return the best score of a question with an answer; None: it gets nothing."""
+    return None if n % 11 == 10 else round(1 + (n * 7 % 13) / 5, 3)
+
+
+def low(n: int) -> float | None:
+    """Likewise of a question without an answer."""
+    return None if n % 9 == 4 else round(0.4 + (n * 5 % 11) / 6, 3)
+
+
+def golden() -> list[dict[str, Any]]:
+    return [
+        *({"query_id": f"a{n}", "relevant_ids": ["d"]} for n in range(ANSWERED)),
+        *({"query_id": f"u{n}", "relevant_ids": [], "no_answer": True} for n in range(EMPTY)),
+    ]
+
+
+def run() -> dict[str, dict[str, float]]:
+    scores = {f"a{n}": high(n) for n in range(ANSWERED)} | {f"u{n}": low(n) for n in range(EMPTY)}
+    found = {
+        query_id: {}
+        if best is None
+        else ({"d": best, "x": best - 1} if len(query_id) == 2 else {"x": best, "d": best - 0.5})
+        for query_id, best in scores.items()
+    }
+    del found["u4"]  # nobody asked it
+    return found
+
+
+@subject
+def unanswerable() -> Any:
+    """Best scores of questions with and without an answer, and the whole curve of thresholds.
+
+    Oracle: all pairs and all thresholds (`test_oracles_diagnosis`). Held-out accuracy is drawn, and
+    not frozen.
+    """
+    runs = {"scores": run(), "lists": {query_id: list(found) for query_id, found in run().items()}}
+    answer = ask("no_answer", golden(), runs, "RR")
+    return {
+        "questions": {"without an answer": answer.unanswerable, "with": answer.answerable},
+        "systems": {row.system: _system(row) for row in answer.systems},
+    }
+
+
+def _system(row: Any) -> Any:
+    refusals = row.refusals
+    return {
+        "rightly nothing": share(row.rightly_nothing),
+        "wrongly something": share(row.wrongly_something),
+        "wrongly nothing": share(row.wrongly_nothing),
+        "missing": row.missing,
+        "AUC": refusals and [refusals.separation.auc, *ends(refusals.separation.interval)],
+        "thresholds": refusals
+        and [[p.threshold, p.rightly, p.wrongly, p.value] for p in refusals.curve],
+        "balanced accuracy": refusals and refusals.balanced_accuracy,
     }

@@ -1,0 +1,169 @@
+"""What systems risk and cost, and what an approximate index loses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rankscope as rs
+from frozen.diagnosed import ask, ends, recipe_qrels, some_runs
+from frozen.subjects import subject
+from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
+from rankscope.diagnosis.registry import Inputs
+from rankscope.runs.exactness import Exactness, QueryExactness
+
+
+@subject
+def risks() -> Any:
+    """URisk, TRisk and GeoRisk, wins and losses against a baseline.
+
+    Oracle: by hand (statistics/test_risk.py).
+    """
+    return {
+        f"losses count {1 + weight} times": _risks(
+            recipe_qrels(),
+            some_runs(),
+            ["nDCG@10", "RR@10"],
+            baseline="lexical",
+            configs={"risk": {"loss_weight": weight}},
+        )
+        for weight in (1, 4)
+    }
+
+
+def _risks(*given: Any, **options: Any) -> Any:
+    answer = ask("risk", *given, **options)
+    return {
+        "critical t": answer.critical,
+        "systems": {
+            f"{row.measure} {row.system}": {
+                "mean": row.mean,
+                "GeoRisk": row.geo_risk,
+                **({} if row.against is None else _against(row)),
+            }
+            for row in answer.systems
+        },
+    }
+
+
+def _against(row: Any) -> Any:
+    return {
+        "reward": row.against.reward,
+        "loss": row.against.loss,
+        "wins": row.against.wins,
+        "losses": row.against.losses,
+        "URisk": row.against.u_risk,
+        "TRisk": row.against.t_risk,
+        "p": row.p_corrected,
+    }
+
+
+QUERIES = [f"q{number:02}" for number in range(40)]
+ONE_RELEVANT = {query_id: {"d": 1} for query_id in QUERIES}
+RANKS = {
+    "bad": (4,),
+    "middle": (2,),
+    "alike": (2,),
+    "near": (*(2,) * 39, 1),
+    "good": (1, 2),
+    "best": (1,),
+}
+COSTS = {
+    "bad": {"ms": 1.0, "euros": 3.0},
+    "middle": {"ms": 2.0, "euros": 3.0},
+    "alike": {"ms": 5.0, "euros": 1.0},
+    "near": {"ms": 6.0, "euros": 3.0},
+    "good": {"ms": 4.0, "euros": 3.0},
+    "best": {"ms": 9.0},
+}
+
+
+def ranked(ranks: tuple[int, ...]) -> dict[str, list[str]]:
+    """Make a run that has the one relevant document at these ranks, again and again."""
+    return {
+        query_id: [*(f"x{n}" for n in range(1, ranks[place % len(ranks)])), "d"]
+        for place, query_id in enumerate(QUERIES)
+    }
+
+
+@subject
+def pareto() -> Any:
+    """Fronts of quality and cost: 1 on the front, 0 dominated, and by how many.
+
+    Oracle: all pairs (`test_oracles_diagnosis`).
+    """
+    runs = {name: ranked(ranks) for name, ranks in RANKS.items()}
+    return {"less is better": _fronts(runs), "more is better": _fronts(runs, higher=["ms"])}
+
+
+def _fronts(runs: Any, **config: Any) -> Any:
+    measures = ["RR", "P@1"]
+    configs = {"pareto": {"measures": measures, **config}}
+    answer = ask("pareto", ONE_RELEVANT, runs, measures, costs=COSTS, configs=configs)
+    return {
+        f"{front.measure} and {front.cost}": {
+            row.system: [row.cost, row.quality, int(row.on_front), len(row.dominated_by)]
+            for row in sorted(front.systems, key=lambda row: row.system)
+        }
+        for front in answer.fronts
+    }
+
+
+QRELS = {f"q{n}": {"d": 1} for n in range(8)}
+RUN = {query_id: {"x": 2.0, "d": 1.0} for query_id in QRELS}
+HITS = {
+    "plain": ([10, 8, 6, 8, 10, 8, 6, 8], None, None),
+    "quantised": ([10, 8, 6, 8, 9, 7, 5, 8], [10, 10, 8, 8, 10, 9, 8, 8], None),
+    "filtered": ([10, 10, 10, 10, 9, 9, 2, 4], None, [0.0, 0.0, 0.4, 0.4, 0.8, 0.8, 0.95, 0.98]),
+}
+MILLISECONDS = {"plain": 2.0, "quantised": 1.0, "filtered": 3.0}
+
+
+@subject
+def approximation() -> Any:
+    """Planted hits of eight queries: recall, what quantisation and the index lose, filters.
+
+    Oracle: by hand (`test_oracles_diagnosis`).
+    """
+    inputs = Inputs(
+        scores=rs.evaluate(QRELS, dict.fromkeys(HITS, RUN), ["nDCG@10"]),
+        exactness={name: _exactness(name) for name in HITS},
+        costs={name: {"p50, ms": cost} for name, cost in MILLISECONDS.items()},
+    )
+    answer: Any = APPROXIMATION.answer(ApproximationConfig(), inputs)
+    return {
+        row.system: {
+            "recall": row.recall,
+            "interval": ends(row.interval),
+            "lowest": row.lowest,
+            "whole answers": row.whole,
+            "lost by quantisation": row.lost_to_quantisation,
+            "lost by the index": row.lost_to_index,
+            "by share left out": [
+                [band.more_than, band.up_to, band.queries, band.recall] for band in row.by_filter
+            ],
+            "quality": row.quality,
+            "on the front": int(row.on_front),
+        }
+        for row in answer.systems
+    }
+
+
+def _exactness(name: str) -> Exactness:
+    hits, stored, filtered = HITS[name]
+    return Exactness(
+        system=name,
+        k=10,
+        tolerance=1e-5,
+        documents=100,
+        filters=filtered is not None,
+        queries=tuple(
+            QueryExactness(
+                query_id=f"q{n}",
+                wanted=10,
+                hits=count,
+                stored_hits=None if stored is None else stored[n],
+                filtered=0.0 if filtered is None else filtered[n],
+            )
+            for n, count in enumerate(hits)
+        ),
+    )

@@ -1,0 +1,230 @@
+"""What systems lose, and where: by order, by retrieval, by cause, by stage, against baselines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frozen.diagnosed import (
+    HOSTILE_QRELS,
+    HOSTILE_RUNS,
+    RERANKED,
+    ask,
+    ends,
+    recipe_corpus,
+    recipe_qrels,
+    recipe_queries,
+    some_runs,
+)
+from frozen.subjects import subject
+
+
+@subject
+def gaps() -> Any:
+    """Means now, with the first k in the best order, and ideal; Success and recall by rank.
+
+    Oracle: a naive reranker (`test_oracles_diagnosis`), laws in diagnosis/test_gaps.py.
+    """
+    return {
+        "recipes": {
+            measure: _gaps(recipe_qrels(), some_runs(), measure)
+            for measure in ("nDCG@10", "RR@10", "AP", "nDCG@5")
+        },
+        "hostile": {
+            measure: _gaps(HOSTILE_QRELS, HOSTILE_RUNS, measure)
+            for measure in ("nDCG@10", "RR", "AP(rel=2)")
+        },
+        "first 20 only": _gaps(recipe_qrels(), some_runs(), configs={"gaps": {"depth": 20}}),
+    }
+
+
+def _gaps(*given: Any, **options: Any) -> Any:
+    answer = ask("gaps", *given, **options)
+    return {
+        "queries": answer.queries,
+        "without a relevant document": answer.without_relevant,
+        "depth": answer.depth,
+        "ranks": answer.cutoffs,
+        "systems": {
+            row.system: {
+                "now": row.now,
+                "reranked": {each.depth: each.value for each in row.reranked},
+                "ideal": row.ideal,
+                "ranking": [row.ranking.gain, *ends(row.ranking.interval)],
+                "retrieval": [row.retrieval.gain, *ends(row.retrieval.interval)],
+                "ranking share": row.ranking.share,
+                "success by rank": row.success,
+                "recall by rank": row.recall,
+                "RR": row.rr,
+                "relevant, not first": row.not_first,
+                "share not retrieved": row.not_retrieved,
+                "relevant documents": row.relevant,
+                "not retrieved": row.missing,
+                "queries left out": row.left_out,
+            }
+            for row in answer.systems
+        },
+    }
+
+
+COPIES = {
+    "gold": {"title": "Soup", "text": "Boil the leeks for ten minutes in salted water."},
+    "copy": {"title": "Soup", "text": "Boil the leeks for ten minutes in salted water."},
+    "other": {"title": "Bread", "text": "Knead the dough and let it rest."},
+}
+COPIED_QRELS = {"copy on top": {"gold": 1}, "right": {"gold": 1}, "absent": {"nowhere": 1}}
+COPIED_RUN = {
+    "copy on top": ["copy", "other"],
+    "right": ["gold", "copy"],
+    "absent": ["other", "copy"],
+}
+
+
+@subject
+def failures() -> Any:
+    """How many questions fail, by cause; with renamed documents the corpus lacks them.
+
+    Oracle: counts (`test_oracles_diagnosis`); diagnosis/test_failures.py plants each cause.
+    """
+    recipes = {
+        "corpus": recipe_corpus(),
+        "queries": recipe_queries(),
+        "configs": {"failures": {"show": 200}},
+    }
+    renamed = recipe_qrels().to_dict()
+    for query_id in list(renamed)[::6]:
+        renamed[query_id] = {f"was {doc_id}": grade for doc_id, grade in renamed[query_id].items()}
+    return {
+        "recipes": _failures(recipe_qrels(), some_runs(), **recipes),
+        "recipes, first 3": _failures(recipe_qrels(), some_runs(), "RR(rel=3)@3", **recipes),
+        "recipes, renamed documents": _failures(renamed, some_runs("lexical"), **recipes),
+        "hostile": _failures(HOSTILE_QRELS, HOSTILE_RUNS),
+        "hostile, first 2": _failures(HOSTILE_QRELS, HOSTILE_RUNS, "nDCG@2"),
+        "copies": _failures(COPIED_QRELS, {"s": COPIED_RUN}, "RR@2", corpus=COPIES),
+    }
+
+
+def _failures(*given: Any, **options: Any) -> Any:
+    answer = ask("failures", *given, **options)
+    return {
+        row.system: {
+            "failing": row.failing,
+            "causes": {each.cause: each.queries for each in row.causes},
+            "value, relevant documents, best rank": {
+                query.query_id: [query.value, query.relevant, query.best_ranks[row.system]]
+                for query in sorted(row.worst, key=lambda query: query.query_id)
+            },
+        }
+        for row in answer.systems
+    }
+
+
+STAGES = (
+    {"system": "lexical", "kind": "retrieval"},
+    {"system": "hybrid", "kind": "retrieval"},
+    {"system": "fused", "kind": "fuse", "of": ["lexical", "hybrid"]},
+    {"system": "reranked", "kind": "rerank", "of": ["fused"], "depth": RERANKED},
+    {"system": "cut", "kind": "filter", "of": ["reranked"]},
+    {"system": "sorted", "kind": "rerank", "of": ["lexical"], "depth": 50},
+)
+OF_STAGES = ["nDCG@10", "RR@10", "R@50", "AP"]
+
+
+@subject
+def stages() -> Any:
+    """What each stage of a pipeline adds and loses, and could reach at most.
+
+    Oracle: sets in plain Python and SciPy's t test (`test_oracles_diagnosis`).
+    """
+    runs = some_runs(*(str(stage["system"]) for stage in STAGES))
+    answer = ask("stages", recipe_qrels(), runs, OF_STAGES, stages=list(STAGES))
+    return {
+        "stages": {row.system: _stage(row) for row in answer.stages},
+        "reranking": {
+            f"{table.reranker or 'nothing'} on {table.of}": {
+                row.depth: [row.recall, row.ceiling, row.value, row.loss, row.gain_kept]
+                for row in table.rows
+            }
+            for table in answer.placements
+        },
+    }
+
+
+def _stage(row: Any) -> Any:
+    first = {
+        "means": row.measures,
+        "grades in the first 10": row.labels,
+    }
+    if not row.of:
+        return first
+    return first | {
+        "differences": {
+            f"{change.measure} to {change.of}": [change.difference, change.p]
+            for change in row.changes
+        },
+        "per cent": {
+            f"{change.measure} to {change.of}": change.percent for change in row.improvements
+        },
+        "ceiling": row.ceiling,
+        "recall of input and output": [row.input_recall, row.output_recall],
+        "relevant in the first 10": {
+            "kept": row.kept,
+            "lost": row.lost,
+            "promoted": row.promoted,
+        },
+        "dropped": {
+            "documents": row.dropped,
+            "queries": row.dropped_queries,
+            "ceiling": row.dropped_ceiling,
+        },
+    }
+
+
+MEASURES = ["nDCG@10", "RR@10", "R@50", "Success@5", "P@5", "AP@100"]
+TARGETS = {f"q{n}": {f"d{n}": 1} for n in range(20)}
+_NAMES = {"random": "random", "title-only": "titles", "full text": "all text"}
+FOUND = {query: [*(f"x{at}" for at in range(n % 7)), f"d{n}"] for n, query in enumerate(TARGETS)}
+
+
+@subject
+def baselines() -> Any:
+    """Means beside those of chance, of plain search, and of the best ranking there is.
+
+    Oracle: the hypergeometric distribution, and sorting (`test_oracles_diagnosis`). Means of
+    measures for which rankings are drawn are not frozen; lexical search has tests of its own.
+    """
+    texts: Any = {"queries": recipe_queries(), "corpus": recipe_corpus()}
+    runs = some_runs("hybrid", "reranked")
+    recipes = ask("baselines", recipe_qrels(), runs, MEASURES, **texts)
+    measures = ["Success@1", "Success@5", "RR", "RR@5", "R@10", "nDCG@10", "AP"]
+    one = ask("baselines", TARGETS, {"s": FOUND}, measures, configs=_of(200))
+    hostile = ask("baselines", HOSTILE_QRELS, HOSTILE_RUNS, MEASURES, configs=_of(60))
+    return {
+        "recipes": _baselines(recipes),
+        "recipes, against": {
+            f"{row.measure} {_NAMES.get(row.system, row.system)} to {_NAMES[row.against]}": figures
+            for row in recipes.improvements
+            for figures in [[row.mean, row.base_mean, row.difference, row.relative]]
+        },
+        "one target of 200": _baselines(one),
+        "hostile": _baselines(hostile),
+    }
+
+
+def _of(documents: int) -> dict[str, Any]:
+    return {"baselines": {"documents": documents}}
+
+
+def _baselines(answer: Any) -> Any:
+    return {
+        row.measure: {
+            "random": None if row.random is None or row.random.draws else row.random.mean,
+            "deviation of random": None
+            if row.random is None or row.random.draws
+            else row.random.deviation,
+            "titles": row.title_only,
+            "all text": row.full_text,
+            "ideal": row.ideal,
+            "systems": row.systems,
+        }
+        for row in answer.means
+    }
