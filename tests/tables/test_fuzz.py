@@ -1,4 +1,7 @@
-"""Whatever bytes a file holds: a table, or an error on purpose. Never anything else."""
+"""Whatever bytes a file holds: a table, or an error on purpose. Never anything else.
+
+A short form: `python -m reliability.fuzz` goes on for as long as it may.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from rankscope.files import COMPRESSIONS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(max_examples=25, deadline=None)
 SUFFIXES = (".run", ".csv", ".tsv", ".json", ".jsonl", ".parquet", "")
 
 RUN = Run({"q1": {"d1": 2.5, "dö": 1.5}, "007": {'"x,y"': 0.5}})
@@ -79,7 +82,7 @@ tokens = st.sampled_from(
 
 
 @readers
-@settings(max_examples=120, deadline=None)
+@LAW
 @given(parts=st.lists(tokens, max_size=30), suffix=st.sampled_from(SUFFIXES))
 def test_any_text(read: Callable[..., Any], parts: list[str], suffix: str) -> None:
     survives(read, "".join(parts).encode(), suffix)
@@ -106,7 +109,7 @@ json_values = st.recursive(
 
 
 @readers
-@settings(max_examples=200, deadline=None)
+@LAW
 @given(value=json_values, suffix=st.sampled_from([".json", ".jsonl", ""]))
 @example(value=[None, None, dict.fromkeys(["qid", "doc", "score", "grade"])], suffix="")
 def test_any_json(read: Callable[..., Any], value: Any, suffix: str) -> None:
@@ -114,7 +117,7 @@ def test_any_json(read: Callable[..., Any], value: Any, suffix: str) -> None:
 
 
 @readers
-@settings(max_examples=150, deadline=None)
+@LAW
 @given(data=st.data())
 def test_spoilt_files(read: Callable[..., Any], data: st.DataObject) -> None:
     """A valid file of any format with a few bytes changed, cut out or put in."""

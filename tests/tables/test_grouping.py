@@ -24,7 +24,7 @@ def naive(sizes: list[int], ids: list[str]) -> list[int]:
     return rows
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     groups=st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=20),
     block=st.sampled_from([1, 3, 16, 1 << 16]),
@@ -38,7 +38,7 @@ def test_repetitions_are_those_a_naive_pass_finds(groups: list[list[int]], block
         assert repeated_rows(offsets, pl.Series(ids, dtype=pl.String)).tolist() == naive(sizes, ids)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(batches=st.lists(st.lists(st.integers(0, 40), max_size=40), min_size=1, max_size=4))
 def test_slots_are_used_again_and_tell_equal_marks_from_those_that_meet(
     batches: list[list[int]],
@@ -51,11 +51,10 @@ def test_slots_are_used_again_and_tell_equal_marks_from_those_that_meet(
 
 
 def test_a_repetition_among_many_rows_is_found_on_all_cores() -> None:
-    rows, size = 400_000, 1_000
-    ids = pl.Series(np.arange(rows)).cast(pl.String)
+    rows, size = 100_000, 1_000
+    doubled = list(map(str, range(rows)))
     offsets = np.arange(0, rows + 1, size)
-    assert not repeated_rows(offsets, ids).size
-    doubled = ids.to_list()
-    doubled[123_456] = doubled[123_999] = "twice"
-    doubled[399_999] = "twice"  # of another group
-    assert repeated_rows(offsets, pl.Series(doubled)).tolist() == [123_999]
+    assert not repeated_rows(offsets, pl.Series(doubled)).size
+    doubled[23_456] = doubled[23_999] = "twice"
+    doubled[99_999] = "twice"  # of another group
+    assert repeated_rows(offsets, pl.Series(doubled)).tolist() == [23_999]

@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -39,16 +38,11 @@ class Hit:
     score: float
 
 
-def from_duckdb(columns: dict[str, list[Any]]) -> Any:
-    return duckdb.from_arrow(pa.table(columns))
-
-
 FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "lazy": pl.LazyFrame,
     "pyarrow": pa.table,
-    "duckdb": from_duckdb,
 }
 every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 
@@ -83,22 +77,18 @@ def test_frames(make: Callable[..., Any]) -> None:
 
 
 @every_frame
-def test_integers_become_their_digits(make: Callable[..., Any]) -> None:
+def test_whole_numbers_become_their_digits(make: Callable[..., Any]) -> None:
     data = make({"qid": [7, 2**62], "doc": [-1, 2**53 + 1], "score": [1, 2]})
     assert Run(data).to_dict() == {"7": {"-1": 1.0}, str(2**62): {str(2**53 + 1): 2.0}}
-
-
-@every_frame
-def test_whole_floats_become_their_digits(make: Callable[..., Any]) -> None:
     data = make({"qid": [7.0, -0.0], "doc": [2.0**53 - 1, 5.0], "score": [1, 2]})
     assert Run(data).to_dict() == {"7": {str(2**53 - 1): 1.0}, "0": {"5": 2.0}}
 
 
 @every_frame
-@pytest.mark.parametrize("bad", [1.5, 2.0**53, 1e300])
-def test_other_floats_lost_their_digits(make: Callable[..., Any], bad: float) -> None:
-    with pytest.raises(InputError, match=r"row 2.*a fraction or too large"):
-        Run(make({"qid": ["a", "a"], "doc": [1.0, bad], "score": [1, 2]}))
+def test_other_floats_lost_their_digits(make: Callable[..., Any]) -> None:
+    for bad in (1.5, 2.0**53, 1e300):
+        with pytest.raises(InputError, match="row 2"):
+            Run(make({"qid": ["a", "a"], "doc": [1.0, bad], "score": [1, 2]}))
 
 
 def test_single_precision_loses_digits_sooner() -> None:
@@ -112,17 +102,13 @@ def test_single_precision_loses_digits_sooner() -> None:
 
 
 @every_frame
-@pytest.mark.parametrize("role", ["query_id", "doc_id"])
-def test_missing_ids(make: Callable[..., Any], role: str) -> None:
-    with pytest.raises(InvalidDataError, match=r"row 3.*an id is missing"):
-        Run(make({**COLUMNS, role: ["x", "y", None]}))
-    with pytest.raises(InvalidDataError, match="an id is missing"):
-        Run(make({**COLUMNS, role: ["x", "", "z"]}))
-
-
-@every_frame
-def test_missing_scores(make: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidDataError, match=r"row 2.*score is (missing|nan)"):
+def test_missing_values(make: Callable[..., Any]) -> None:
+    for role in ("query_id", "doc_id"):
+        with pytest.raises(InvalidDataError, match="row 3"):
+            Run(make({**COLUMNS, role: ["x", "y", None]}))
+        with pytest.raises(InvalidDataError, match="missing"):
+            Run(make({**COLUMNS, role: ["x", "", "z"]}))
+    with pytest.raises(InvalidDataError, match="row 2"):
         Run(make({**COLUMNS, "score": [1.0, None, 2.0]}))
 
 
@@ -209,32 +195,15 @@ def test_sets_are_fine_for_qrels() -> None:
     assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
 
 
-@every_frame
-def test_the_callers_objects_stay_as_they_are(make: Callable[..., Any]) -> None:
-    frame = make(COLUMNS)
-    run = Run(frame)
-    assert Run(frame) == run
-    before = copy.deepcopy(COLUMNS)
-    assert before == COLUMNS
-    if isinstance(frame, pd.DataFrame):
-        pd.testing.assert_frame_equal(frame, pd.DataFrame(COLUMNS))
-
-
 def test_later_changes_do_not_show() -> None:
     data, frame = copy.deepcopy(EXPECTED), pd.DataFrame(COLUMNS)
     scores = np.array(COLUMNS["score"])
-    runs = [Run(data), Run(frame), Run(pl.DataFrame({**COLUMNS, "score": scores}))]
+    column = pl.DataFrame({**COLUMNS, "score": scores})
+    made = [Run(data), Run(frame), Run(column), Qrels(column)]
     data["q1"]["d1"] = 99.0
     frame.loc[0, "score"] = 99.0
     scores[0] = 99.0
-    assert [run.to_dict() for run in runs] == [EXPECTED] * 3
-
-
-def test_later_changes_of_grades_do_not_show() -> None:
-    grades = np.array([0.5, 1.0])
-    qrels = Qrels(pl.DataFrame({"qid": ["q", "q"], "doc": ["a", "b"], "grade": grades}))
-    grades[0] = 99.0
-    assert qrels.to_dict() == {"q": {"a": 0.5, "b": 1.0}}
+    assert [table.to_dict() for table in made] == [EXPECTED] * 4
 
 
 # --- using
@@ -294,23 +263,6 @@ def test_frames_come_back() -> None:
     assert Run(run.to_polars()) == Run(run.to_pandas()) == run
 
 
-def test_repr() -> None:
-    shown = repr(Run(EXPECTED, name="bm25"))
-    assert shown.startswith("Run 'bm25': 3 rows, 2 queries\n")
-    assert "d2" in shown
-    many = repr(Qrels({f"q{n}": {"d": 1} for n in range(5000)}))
-    assert many.startswith("Qrels: 5,000 rows, 5,000 queries\n")
-    assert len(many) < 1000
-    assert repr(Run()) == "Run 'run': 0 rows, 0 queries"
-
-
-def test_renaming_shares_the_content() -> None:
-    run = Run(EXPECTED, name="a")
-    assert run.named("b").name == "b"
-    assert run.name == "a"
-    assert run.named("b") == run
-
-
 def test_empty_tables() -> None:
     assert Run().to_dict() == Qrels({}).to_dict() == {}
     assert Run([]) == Run({})
@@ -330,22 +282,7 @@ def test_a_trusted_table_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> N
     assert Qrels._trusted(*qrels.pieces).to_dict() == qrels.to_dict()
 
 
-def test_the_pieces_of_a_table_survive_a_cache(tmp_path: Path) -> None:
-    qrels = Qrels({"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 0}, "q3": []})
-    query_ids, offsets, columns = qrels.pieces
-    columns.write_ipc(tmp_path / "columns")
-    pl.DataFrame([query_ids, pl.Series("end", offsets[1:])]).write_ipc(tmp_path / "queries")
-    queries = pl.read_ipc(tmp_path / "queries")
-    ends = queries["end"].to_numpy()
-    again = Qrels._trusted(
-        queries["query_id"], np.append(0, ends), pl.read_ipc(tmp_path / "columns")
-    )
-    assert again == qrels
-    assert repr(again) == repr(qrels)
-    assert again["q3"] == {}
-
-
-@pytest.mark.parametrize("value", [[1], {"a": 1}, [[[[1]]]], (1, 2), {1}, [[1], 2.5, None]])
+@pytest.mark.parametrize("value", [[1], {"a": 1}, [[[[1]]]], {1}])
 def test_polars_is_given_nothing_that_holds_other_values(
     value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

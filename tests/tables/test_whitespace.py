@@ -19,7 +19,7 @@ from rankscope.tables import whitespace
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.whitespace import read_clean, read_exact, shape_of
 
-LAW = settings(max_examples=150, deadline=None)
+LAW = settings(max_examples=40, deadline=None)
 COLUMNS = RUN.headerless[6]
 TYPES: dict[str, Any] = {"query_id": pl.Categorical, "doc_id": pl.String, "score": pl.Float64}
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.25}}
@@ -78,17 +78,7 @@ def test_ids_are_text_as_it_stands(tmp_path: Path) -> None:
     assert read_run(put(tmp_path, content)).to_dict() == {one: {one: 1.0} for one in ids}
 
 
-def test_interleaved_queries_keep_the_order_within_each(tmp_path: Path) -> None:
-    content = "b Q0 x 1 1 t\na Q0 z 1 1 t\nb Q0 a 2 1 t\na Q0 y 2 1 t\nb Q0 m 3 1 t\n"
-    run = read_run(put(tmp_path, content))
-    assert {q: list(documents) for q, documents in run.to_dict().items()} == {
-        "b": ["x", "a", "m"],
-        "a": ["z", "y"],
-    }
-    assert list(run) == ["b", "a"]
-
-
-def test_many_interleaved_rows_keep_the_order_within_each(tmp_path: Path) -> None:
+def test_interleaved_rows_keep_the_order_within_each_query(tmp_path: Path) -> None:
     """Enough rows that an unstable sort would show."""
     docs = [f"d{n * 7919 % 1000}" for n in range(1000)]
     content = "".join(f"q{n % 3} Q0 {doc} 1 1 t\n" for n, doc in enumerate(docs))
@@ -118,11 +108,6 @@ def test_lines_that_do_not_fit_are_not_made_to_fit(
         read_run(put(tmp_path, content))
     assert refused.value.findings[0].code == "RS102"
     assert refused.value.findings[0].places[0].line == line
-
-
-def test_lines_that_balance_out_in_qrels(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r":2: expected 4 columns, found 5"):
-        read_qrels(put(tmp_path, "q1 0 d1 1\nq1 0 d2 1 1\nq1 0 d3\n"))
 
 
 def test_usual_files_take_the_fast_way() -> None:
@@ -202,7 +187,7 @@ def test_both_ways_give_the_same_table(data: bytes) -> None:
         assert clean(data, types=text) == by_hand(data)
 
 
-TAGS = ("bm25", "t", "e", "run", "5", "inf", "1e3", "fifty", "tt", "x-1e5", "nan", "r", "ü7", "m")
+TAGS = ("bm25", "t", "e", "5", "inf", "1e3", "x-1e5", "nan", "ü7")
 
 
 @pytest.mark.parametrize("tag", TAGS)
@@ -216,14 +201,14 @@ def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(
             assert clean((good + short + long).encode()) is None
 
 
-@settings(deadline=None)
+@LAW
 @given(files(), st.sampled_from(TAGS))
 def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
     fast = clean(data, tag=tag)
     assert fast is None or repr(fast) == repr(clean(data))
 
 
-@settings(max_examples=60, deadline=None)
+@LAW
 @given(files(), st.integers(1, 60))
 @example(b"a\tb\tc d\n", 1)  # tabs and a space, in one block and in several
 @example(b"a b\tc\td\n", 3)
@@ -240,7 +225,7 @@ def test_blocks_do_not_show(data: bytes, size: int) -> None:
         assert repr(exact(data)) == repr(whole)
 
 
-@settings(max_examples=60, deadline=None)
+@LAW
 @given(
     st.lists(st.sampled_from(["q Q0 d 1 1 t", "# c", "", "short"]), min_size=1), st.integers(1, 60)
 )
