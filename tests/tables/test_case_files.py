@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.benchmark.collection import load_collection
-from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import InputError
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.case_files import case_files_in, has_case_files
@@ -55,44 +49,37 @@ def both(path: Path) -> tuple[rs.Qrels, rs.Queries]:
 # --- forms
 
 
-def _csv(path: Path, cases: list[dict[str, Any]], separator: str) -> Path:
-    names = list(dict.fromkeys(name for case in cases for name in case))
-    with path.open("w", newline="") as file:
-        table = csv.DictWriter(file, names, delimiter=separator, restval="")
-        table.writeheader()
-        for case in cases:
-            table.writerow({n: ";".join(v) if isinstance(v, list) else v for n, v in case.items()})
+def table_of(cases: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return cases with lists as text, as a cell has them."""
+    return pl.DataFrame(
+        [{n: ";".join(v) if n[0] == "e" else v for n, v in c.items()} for c in cases]
+    )
+
+
+def file_of(form: str, folder: Path, cases: list[dict[str, Any]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"cases.{form if form in ('jsonl', 'csv', 'tsv', 'parquet') else 'json'}"
+    if form in ("csv", "tsv"):
+        table_of(cases).write_csv(path, separator="," if form == "csv" else "\t")
+    elif form == "parquet":
+        pl.DataFrame(cases).write_parquet(path)
+    elif form == "columns":
+        written(path, pl.DataFrame(cases).to_dict(as_series=False))
+    else:
+        wrapped = {"metadata": {"version": "1"}, form: cases}
+        written(path, wrapped if form.endswith("cases") else cases)
     return path
 
 
-def _parquet(path: Path, cases: list[dict[str, Any]]) -> Path:
-    pl.DataFrame(cases).write_parquet(path)
-    return path
+FORMS = ["list", "jsonl", "test_cases", "cases", "columns", "csv", "tsv", "parquet"]
 
 
-FILES: dict[str, Callable[[Path, list[dict[str, Any]]], Path]] = {
-    "list": lambda folder, cases: written(folder / "cases.json", cases),
-    "lines": lambda folder, cases: written(folder / "cases.jsonl", cases),
-    "test_cases": lambda folder, cases: written(
-        folder / "cases.json", {"metadata": {"version": "1"}, "test_cases": cases}
-    ),
-    "cases": lambda folder, cases: written(folder / "cases.json", {"n": 2, "cases": cases}),
-    "columns": lambda folder, cases: written(
-        folder / "cases.json", pl.DataFrame(cases).to_dict(as_series=False)
-    ),
-    "csv": lambda folder, cases: _csv(folder / "cases.csv", cases, ","),
-    "tsv": lambda folder, cases: _csv(folder / "cases.tsv", cases, "\t"),
-    "parquet": lambda folder, cases: _parquet(folder / "cases.parquet", cases),
-}
-
-
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form(form: str, tmp_path: Path) -> None:
     for name, folder in (("hpo", "german"), ("mondo", "en"), ("", "other")):
         expected = f"expected_{name}_ids" if name else "expected_ids"
-        (tmp_path / folder).mkdir()
         cases = [{"text": c["text"], expected: c["expected_hpo_ids"]} for c in CASES]
-        qrels, queries = both(FILES[form](tmp_path / folder, cases))
+        qrels, queries = both(file_of(form, tmp_path / folder, cases))
         assert qrels.to_dict() == GRADES
         assert list(qrels["Tremor und Klonus"]) == ["HP:0002169", "HP:0001337"]
         assert dict(queries.items()) == {text: text for text in GRADES}
@@ -102,11 +89,11 @@ def test_every_form(form: str, tmp_path: Path) -> None:
         assert queries.metadata_of("Anasarka").get("language") == code
 
 
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", FORMS)
 def test_ids(form: str, tmp_path: Path) -> None:
     for id_name in ("case_id", "id", "_id", "query_id"):
         cases = [{id_name: number, **case} for number, case in enumerate(CASES, start=7)]
-        qrels, queries = both(FILES[form](tmp_path, cases))
+        qrels, queries = both(file_of(form, tmp_path, cases))
         assert queries.ids == ["7", "8"]
         assert queries["7"] == "Anasarka"
         assert queries.metadata_of("7")["description"] == "Anasarca"
@@ -122,11 +109,8 @@ def test_objects() -> None:
         assert rs.Queries(data).ids == list(GRADES)
         run = {"Anasarka": ["HP:0012050"], "Tremor und Klonus": ["x", "HP:0001337"]}
         assert rs.evaluate(data, run, "RR")["RR"] == 0.75
-        if not isinstance(data, pl.DataFrame | pd.DataFrame):
-            assert rs.evaluate_retriever(run.get, data, k=2).means["RR@2"] == 0.75
-    assert rs.Qrels(wrapped).languages == dict.fromkeys(GRADES, "de")
+    assert rs.evaluate_retriever(run.get, wrapped, k=2).means["RR@2"] == 0.75
     assert rs.Qrels(CASES[0]).to_dict() == {"Anasarka": {"HP:0012050": 1}}
-    assert rs.Queries(CASES[0]).ids == ["Anasarka"]
 
 
 def test_case_ids_win_over_what_else_may_be_one(tmp_path: Path) -> None:
@@ -141,22 +125,18 @@ def test_case_ids_win_over_what_else_may_be_one(tmp_path: Path) -> None:
 
 
 def test_other_golden_sets_stay_what_they_are(tmp_path: Path) -> None:
-    folder = tmp_path / "de"
     for golden in (
-        [{"question": "q", "expected_ids": ["a"], "text": "t"}],
-        [{"topic": "q", "expected_ids": ["a"], "text": "t"}],
-        [{"query": "q", "relevant_ids": ["a"], "text": "t"}],
-        [{"id": "q", "text": "t", "expected_ids": {"a": 2}}],
-        [{"id": "q", "text": "t", "expected_ids": [{"doc_id": "a", "grade": 2}]}],
-        [{"id": "q", "text": "t", "expected_ids": [["a", 2]]}],
+        {"question": "q", "expected_ids": ["a"], "text": "t"},
+        {"query": "q", "relevant_ids": ["a"], "text": "t"},
+        {"id": "q", "text": "t", "expected_ids": {"a": 2}},
+        {"id": "q", "text": "t", "expected_ids": [{"doc_id": "a", "grade": 2}]},
+        {"id": "q", "text": "t", "expected_ids": [["a", 2]]},
     ):
-        path = written(folder / "golden.json", golden)
-        assert both(path)[0].query_ids == ["q"]
-        assert list(rs.read_qrels(path)["q"]) == ["a"]
-        assert rs.read_qrels(path).languages == {}
-        assert "language" not in rs.read_queries(path).metadata_of("q")
-    no_text = written(folder / "golden.json", [{"query_id": "q", "expected_ids": ["a"]}])
-    assert rs.read_qrels(no_text).to_dict() == {"q": {"a": 1}}
+        qrels, queries = both(written(tmp_path / "de" / "golden.json", [golden]))
+        assert qrels.query_ids == ["q"]
+        assert list(qrels["q"]) == ["a"]
+        assert qrels.languages == {}
+        assert "language" not in queries.metadata_of("q")
 
 
 def test_order_is_that_of_the_file_also_without_a_term(tmp_path: Path) -> None:
@@ -211,20 +191,13 @@ def test_a_run_by_case_id(tmp_path: Path) -> None:
 # --- languages
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [("German", "de"), (" de_AT ", "de"), ("zh-Hans-CN", "zh"), ("Deutsch", "deutsch"), ("", "")],
-)
-def test_codes(text: str, code: str) -> None:
-    assert language_code(text) == code
-
-
-def test_folders_of_languages() -> None:
+def test_codes_and_folders_of_languages() -> None:
+    codes = {"German": "de", " de_AT ": "de", "zh-Hans-CN": "zh", "Deutsch": "deutsch", "": ""}
+    assert {text: language_code(text) for text in codes} == codes
     assert folder_language("cases/German/a.json") == "de"
     assert folder_language(Path("nl") / "a.json") == "nl"
-    assert folder_language("cases/klingon/a.json") is None
-    assert folder_language("cases/de-DE/a.json") is None
-    assert folder_language("-") is None
+    for path in ("cases/klingon/a.json", "cases/de-DE/a.json", "-"):
+        assert folder_language(path) is None
 
 
 def test_whose_language_counts(tmp_path: Path) -> None:
@@ -355,16 +328,6 @@ def test_a_collection_stays_a_collection(tmp_path: Path) -> None:
     assert both(tmp_path)[0].to_dict() == {"q": {"d": 1}}
 
 
-def test_a_config_takes_a_folder(tmp_path: Path) -> None:
-    written(tmp_path / "cases" / "german" / "a.json", CASES)
-    (tmp_path / "a.run").write_text("q Q0 a 1 1.0 a\n")
-    config = tmp_path / "bench.yaml"
-    config.write_text("name: x\ncollection: {path: cases}\nsystems: {a: {run: a.run}}\n")
-    collection = load_collection(read_config(config), tmp_path / "cache")
-    assert [query.query_id for query in collection.queries] == list(GRADES)
-    assert collection.judgments.languages == dict.fromkeys(GRADES, "de")
-
-
 # --- what is wrong
 
 
@@ -372,19 +335,12 @@ GOOD = CASES[0]
 BAD: dict[str, tuple[object, str]] = {
     "no text": ([GOOD, {"case_id": "c", "expected_hpo_ids": []}], "item 2: .*text"),
     "null text": ([{**GOOD, "text": None}], "null"),
-    "number as text": ([{**GOOD, "text": 7}], "'7'"),
     "empty text": ([{**GOOD, "text": " "}], "item 1"),
     "null id": ([{**GOOD, "case_id": None}], "case_id is null"),
-    "fraction as id": ([{**GOOD, "case_id": 1.5}], "'1.5'"),
     "empty id": ([{**GOOD, "case_id": ""}], "case_id is empty"),
-    "half a character": ([{**GOOD, "text": "\ud800"}], "Unicode"),
     "no expected ids": ([GOOD, {"text": "t"}], "item 2: case 't'"),
-    "null for a list": ([{**GOOD, "expected_hpo_ids": None}], "expected_hpo_ids is null"),
     "an object for a list": ([{**GOOD, "expected_hpo_ids": {"a": 1}}], r"\(dict\)"),
     "nested lists": ([{**GOOD, "expected_hpo_ids": [["a"]]}], r"\(list\)"),
-    "a null in a list": ([{**GOOD, "expected_hpo_ids": [None]}], "null"),
-    "an empty id in a list": ([{**GOOD, "expected_hpo_ids": [""]}], "empty"),
-    "a surrogate in a list": ([{**GOOD, "expected_hpo_ids": ["\ud800"]}], "Unicode"),
     "metadata that are a list": ({"metadata": ["de"], "test_cases": [GOOD]}, "metadata"),
     "a case's language": ([{**GOOD, "language": 3}], "item 1: the language"),
     "no object": ([GOOD, "Anasarka"], "item 2: .*'Anasarka'"),
@@ -394,7 +350,6 @@ BAD: dict[str, tuple[object, str]] = {
     "an answer to none": ([{**GOOD, "no_answer": True}], "no answer"),
     "no case at all": ({"metadata": {}, "test_cases": []}, r"cases\.json"),
     "no list of cases": ({"metadata": {}, "test_cases": None}, "test_cases is null"),
-    "cases by id": ({"test_cases": {"c": GOOD}}, "test_cases"),
     "an odd mark": ([{**GOOD, "no_answer": "perhaps"}], "'perhaps'"),
 }
 
@@ -408,11 +363,6 @@ def test_what_is_refused(case: str, tmp_path: Path) -> None:
             read(path)
         assert str(error.value).startswith(f"{path}")
         assert "\n" not in str(error.value)
-
-
-def test_a_query_may_have_any_id() -> None:
-    assert rs.Run({"test_cases": {"d": 1}}).to_dict() == {"test_cases": {"d": 1}}
-    assert rs.evaluate({"metadata": {"d": 1}}, {"metadata": {"d": 1}}, "RR")["RR"] == 1
 
 
 def test_lines_are_named(tmp_path: Path) -> None:
@@ -435,43 +385,3 @@ def test_what_is_odd_and_yet_clear(tmp_path: Path) -> None:
     assert both(path)[0].to_dict() == {"Anasarka": {"7": 1, "x": 1}}
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(CASES).encode())
     assert both(path)[0].to_dict() == GRADES
-
-
-LAW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
-RECORDS = st.lists(
-    st.fixed_dictionaries(
-        {"text": TEXTS.filter(str.strip), "expected_hpo_ids": st.lists(TEXTS, max_size=3)},
-        optional={
-            "case_id": TEXTS | st.integers(0, 99),
-            "language": st.sampled_from(["de", "German", "en-GB", "klingon"]),
-            "difficulty": st.sampled_from(["easy", "hard"]),
-        },
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-@LAW
-@given(files=st.lists(RECORDS, min_size=1, max_size=3))
-def test_both_readers_agree(files: list[list[dict[str, Any]]], tmp_path: Path) -> None:
-    """Whatever is read: the same ids in the same order, or the same sentence."""
-    home = tmp_path / "cases"
-    for old in case_files_in(home) if home.is_dir() else ():
-        old.unlink()
-    for folder, cases in zip(("german", "english", "other"), files, strict=False):
-        written(home / folder / "cases.json", cases)
-    for place in (*case_files_in(home), home):
-        answers: list[Any] = []
-        for read in (rs.read_qrels, rs.read_queries):
-            try:
-                table = read(place)
-                answers.append(table.query_ids if isinstance(table, rs.Qrels) else table.ids)
-            except InputError as error:
-                if "RS2" in str(error):  # a pair twice, of which queries know nothing
-                    break
-                answers.append(str(error))
-        assert answers[:1] * len(answers) == answers

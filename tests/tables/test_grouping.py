@@ -38,18 +38,6 @@ def test_repetitions_are_those_a_naive_pass_finds(groups: list[list[int]], block
         assert repeated_rows(offsets, pl.Series(ids, dtype=pl.String)).tolist() == naive(sizes, ids)
 
 
-@settings(max_examples=40, deadline=None)
-@given(batches=st.lists(st.lists(st.integers(0, 40), max_size=40), min_size=1, max_size=4))
-def test_slots_are_used_again_and_tell_equal_marks_from_those_that_meet(
-    batches: list[list[int]],
-) -> None:
-    slots = grouping._Slots()
-    for batch in batches:  # low marks all meet in one slot
-        marks = np.array(batch, np.uint64)
-        expected = [row for row, mark in enumerate(batch) if batch.count(mark) > 1]
-        assert slots.rows_with_equal(marks).tolist() == expected
-
-
 def test_a_repetition_among_many_rows_is_found_on_all_cores() -> None:
     rows, size = 100_000, 1_000
     doubled = list(map(str, range(rows)))

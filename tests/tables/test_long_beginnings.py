@@ -32,17 +32,10 @@ def score(path: Path) -> Any:
 
 TABLES: list[tuple[str, str, Callable[[Path], Any], Any]] = [
     ("qrels.txt", "q1 0 d1 2\n", grade, 2),
-    ("qrels.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n", grade, 2),
     ("qrels.csv", "query_id,doc_id,grade\nq1,d1,2\n", grade, 2),
-    ("qrels", "query_id;doc_id;grade\nq1;d1;2\n", grade, 2),
     ("run.txt", "q1 Q0 d1 1 0.5 tag\n", score, 0.5),
     ("run.txt", "q1 Q0 d1 1 0.5 tag\n", lambda path: rs.read_run(path).name, "tag"),
-    ("run.csv", "query_id,doc_id,score\nq1,d1,0.5\n", score, 0.5),
     ("run", "q1\td1\t1\nq1\td2\t2\n", lambda path: len(rs.read_run(path)["q1"]), 2),
-    ("queries.tsv", "q1\thello\n", lambda path: len(read_queries(path)), 1),
-    ("queries", "q1\thello\n", lambda path: len(read_queries(path)), 1),
-    ("corpus.tsv", "id\ttext\nd1\thello\n", lambda path: len(read_corpus(path)), 1),
-    ("corpus.csv", "id,text\nd1,hello\n", lambda path: len(read_corpus(path)), 1),
 ]
 
 

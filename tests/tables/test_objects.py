@@ -8,7 +8,6 @@ from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
         [Hit(*row) for row in zip(*COLUMNS.values(), strict=True)],
         [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)],
         {"q1": [("d1", 2.5), ("d2", "1.5")], "q2": {"d1": Decimal("0.5")}},
-        {"q1": {"d1": np.float32(2.5), "d2": np.float64(1.5)}, "q2": {"d1": 0.5}},
+        {"q1": {"d1": np.float32(2.5), "d2": np.float64(1.5)}, "q2": {"d1": np.array(0.5)}},
     ],
     ids=lambda data: type(data).__name__,
 )
@@ -123,13 +122,6 @@ def test_categories() -> None:
         assert run == Run(EXPECTED)
 
 
-def test_a_named_index_is_a_column() -> None:
-    frame = pd.DataFrame(COLUMNS)
-    assert Run(frame.set_index("query_id")).to_dict() == EXPECTED
-    assert Run(frame.set_index(["query_id", "doc_id"])).to_dict() == EXPECTED
-    assert Run(frame.set_index(pd.Index([7, 8, 9]))).to_dict() == EXPECTED
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -137,27 +129,16 @@ def test_a_named_index_is_a_column() -> None:
         pd.DataFrame([["a", "b", 1.0]], columns=["qid", "qid", "score"]),
         pl.DataFrame({"a": [1]}),
         pl.DataFrame({"qid": [b"x"], "doc": ["d"], "score": [1.0]}),
-        pl.DataFrame({"qid": [True], "doc": ["d"], "score": [1.0]}),
-        pl.DataFrame({"qid": ["x"], "doc": [["d"]], "score": [1.0]}),
         pl.DataFrame({"qid": ["x"], "doc": ["d"], "score": [[1.0]]}),
         {"query_id": ["a"], "doc_id": ["b", "c"], "score": [1.0]},
         {"q": {"d1", "d2"}},
-        {"q": object()},
         {1: ["a"], "1": ["b"]},
-        {1: [], "1": ["b"]},
-        {True: ["a"]},
         {1.5: ["a"]},
-        {None: ["a"]},
-        {"q": {10**5000: 1.0}, "p": object()},
-        [("q",)],
         [("q", "d", 1, 2)],
         [("q", "d", 1), {"q": 1}],
-        [object()],
         {"\ud800": ["a"]},
         "a.run",
-        Path("a.run"),
         b"bytes",
-        7,
         None,
     ],
     ids=lambda data: type(data).__name__,
@@ -167,32 +148,17 @@ def test_what_is_refused(data: Any) -> None:
         Run(data)
 
 
-@pytest.mark.parametrize("series", [pd.Series(["a", "b"]), pl.Series(["a", "b"])])
-def test_a_series_is_a_list(series: Any) -> None:
-    assert Run(series) == Run(["a", "b"])
-    assert Run({"q": series}) == Run({"q": ["a", "b"]})
-
-
 @pytest.mark.parametrize("documents", [{1: 1.0, "2": 0.5}, {"2": 0.5, 1: 1.0}])
 def test_numbers_and_text_may_be_mixed(documents: dict[Any, float]) -> None:
     """Ids are text; which kind comes first makes no difference, and no match is lost."""
     assert Run({"q": documents})["q"] == {"1": 1.0, "2": 0.5}
-    assert Qrels({"q": {1: 1, "2": 0}}) == Qrels({"q": {"1": 1, 2: 0}})
     for qrels in ({"q": {"1": 1}}, {"q": {1: 1}}, {"q": {"2": 0, 1: 1}}):
         for run in ({"q": documents}, Run({"q": documents})):
             assert evaluate(qrels, run, ["P@1", "RR"]).means == {"P@1": 1.0, "RR": 1.0}
-
-
-@pytest.mark.parametrize("documents", [{1: 1.0, "1": 0.5}, {"1": 0.5, 1: 1.0}])
-def test_an_id_as_number_and_as_text_is_there_twice(documents: dict[Any, float]) -> None:
     with pytest.raises(InvalidDataError, match="'1'"):
-        Run({"q": documents})
+        Run({"q": {**documents, "1": 0.5}})
     with pytest.raises(InputError, match="1"):
-        evaluate({"q": {"1": 1}}, {"q": documents}, ["P@1"])
-
-
-def test_sets_are_fine_for_qrels() -> None:
-    assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
+        evaluate({"q": {"1": 1}}, {"q": {**documents, "1": 0.5}}, ["P@1"])
 
 
 def test_later_changes_do_not_show() -> None:
@@ -260,57 +226,21 @@ def test_frames_come_back() -> None:
     run = Run(EXPECTED)
     assert run.to_polars().to_dict(as_series=False) == COLUMNS
     pd.testing.assert_frame_equal(run.to_pandas(), pd.DataFrame(COLUMNS), check_dtype=False)
-    assert Run(run.to_polars()) == Run(run.to_pandas()) == run
+    assert Run(pd.DataFrame(COLUMNS).set_index(["query_id", "doc_id"])) == run
+    assert Run([]) == Run({}) == Run()
+    assert Run({"q": pd.Series(["a", "b"])}) == Run({"q": ["a", "b"]})
+    assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
 
 
-def test_empty_tables() -> None:
-    assert Run().to_dict() == Qrels({}).to_dict() == {}
-    assert Run([]) == Run({})
-
-
-# --- tables rankscope made itself
-
-
-def test_a_trusted_table_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run({**EXPECTED, "q3": []}, name="mine")
-    qrels = Qrels({"q": {"d": {"1": 1, "2": 0}}})
-    for module in ("rankscope.runs.table", "rankscope.collection.qrels"):
-        for work in ("group_by_query", "repeated_rows", "as_ids", "as_numbers"):
-            monkeypatch.delattr(f"{module}.{work}", raising=False)
-    twin = Run.trusted(run.pieces.query_ids, run.sizes, run.doc_ids, run.scores, name="twin")
-    assert (twin, twin.name, list(twin)) == (run, "twin", ["q1", "q2", "q3"])
-    assert Qrels._trusted(*qrels.pieces).to_dict() == qrels.to_dict()
-
-
-@pytest.mark.parametrize("value", [[1], {"a": 1}, [[[[1]]]], {1}])
-def test_polars_is_given_nothing_that_holds_other_values(
-    value: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of values that are nested 90 deep it would think for minutes."""
-    make = pl.Series.__init__
-
-    def checked(
-        self: pl.Series, name: Any = None, values: Any = None, *rest: Any, **more: Any
-    ) -> None:
-        for item in values if isinstance(values, list) else ():
-            assert item is None or isinstance(item, str | int | float)
-        make(self, name, values, *rest, **more)
-
-    monkeypatch.setattr(pl.Series, "__init__", checked)
+def test_values_that_hold_others_are_refused() -> None:
+    """Of values that are nested 90 deep Polars would think for minutes."""
+    deep: Any = 1
+    for _ in range(90):
+        deep = [deep]
     for data in (
-        {"q": {"d": value, "e": 1}},
-        [("q", "d", value)],
-        [{"query_id": "q", "doc_id": "d", "score": value}],
+        {"q": {"d": deep, "e": 1}},
+        [("q", "d", deep)],
+        [{"query_id": "q", "doc_id": "d", "score": {"a": 1}}],
     ):
-        with pytest.raises(InvalidDataError, match="which is not a number"):
+        with pytest.raises(InvalidDataError, match="not a number"):
             Run(data)
-
-
-def test_numbers_of_any_kind_stay_numbers() -> None:
-    for values, expected in (
-        ([1.5, 2.5], [1.5, 2.5]),
-        ([1, 2.5], [1.0, 2.5]),
-        ([np.float32(1.5), np.array(2.0)], [1.5, 2.0]),
-    ):
-        run = Run({"q": dict(zip("de", values, strict=True))})
-        assert run.to_dict() == {"q": dict(zip("de", expected, strict=True))}

@@ -59,10 +59,7 @@ def test_sound_files_are_read(compression: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"data_page_version": "2.0"},
-        {"data_page_size": 64},
-        {"compression": "brotli"},
+        {"data_page_version": "2.0", "compression": "brotli"},
         {"use_dictionary": False, "column_encoding": {"query_id": "DELTA_BYTE_ARRAY"}},
     ],
 )
@@ -82,11 +79,6 @@ def test_rows_from_the_middle(low: int, high: int) -> None:
     assert [doc_id for batch in batches for doc_id in batch["doc_id"]] == [
         *TABLE["doc_id"][low:high]
     ]
-
-
-def test_the_index_of_pandas_is_no_column(tmp_path: Path) -> None:
-    TABLE.to_pandas().iloc[10:20].to_parquet(tmp_path / "a.parquet")
-    assert parquet_frame(str(tmp_path / "a.parquet"), source="a").equals(TABLE[10:20])
 
 
 def test_a_table_that_expands_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

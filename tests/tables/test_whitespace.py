@@ -51,14 +51,12 @@ def exact(data: bytes, width: int = 6, types: dict[str, Any] = TYPES) -> list[An
     "content",
     [
         "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
-        "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t",
         "q1\tQ0\td1\t1\t2.5\tt\nq1\tQ0\td2\t2\t1.5\tt\nq2\tQ0\td1\t1\t.25\tt\n",
         "q1 Q0\td1  1 \t 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
         "q1 Q0 d1 1 2.5 t\r\nq1 Q0 d2 2 1.5 t\r\nq2 Q0 d1 1 .25 t\r\n",
         "\ufeffq1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
         "\n\nq1 Q0 d1 1 2.5 t\n\n  \t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n\n",
         "# c\nq1 Q0 d1 1 2.5 t\n  # b\nq1 Q0 d2 2 1.5 t\n#q Q0 d 1 1 t\nq2 Q0 d1 1 .25 t\n#",
-        " q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t  \nq2 Q0 d1 1 .25 t\t",
         "q1 Q0 d1 1 2.5 t\nq1\vQ0\fd2 2 1.5 t\nq2 Q0 d1 1\r.25 t\n",
         "q1 Q0 d1 1 2.5 007\nq2 Q0 d1 1 .25 7\nq1 Q0 d2 2 1.5 0\n",
     ],
@@ -92,13 +90,10 @@ def test_interleaved_rows_keep_the_order_within_each_query(tmp_path: Path) -> No
     ("content", "line"),
     [
         (b"q1 Q0 d1 1 2 t x\nq1 Q0 d2 2 1\n", 1),
-        (b"q1 Q0 d1 1 2\nq1 Q0 d2 2 1 t x\n", 1),
         (b"q1 Q0 d0 1 3 t\nq1 Q0 d1 1 2 t x\nq1 Q0 d2 2 1\n", 2),
         (b"q1\tQ0\td0\t1\t3\tt\nq1\tQ0\td1\t1\t2\tt\tx\nq1\tQ0\td2\t2\t1\n", 2),
-        (b" Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n", 1),
         (b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq1", 3),
         (b"q1 Q0 d1 1 2 t\n\xff Q0 d2 2 1 t\n", 2),
-        (b"q1 Q0 d1 1 2 \xff\nq1 Q0 d2 2 1 t\n", 1),
     ],
 )
 def test_lines_that_do_not_fit_are_not_made_to_fit(
@@ -122,19 +117,12 @@ def test_usual_files_take_the_fast_way() -> None:
         b"q1 Q0  d1 1 2.5 t\n",
         b"q1 Q0 d1 1 2.5 t\r\n",
         b"q1 Q0 d1 1 2.5\tt\n",
-        b"q1 Q0 d1 1 2.5 t \n",
-        b" q1 Q0 d1 1 2.5 t\n",
         b" Q0 d1 1 2.5 t\n",
         b"q1 Q0 d1 1 2.5 t\x00\n",
         b"q1 Q0 d1 1 high t\n",
-        b"q1 Q0 d1 1 2.5\n",
-        b"q1 Q0 d1 1 2.5 t x\n",
         b"q1 Q0 d1 1 2.5 t x\nq1 Q0 d2 1 2.5\n",
-        b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 1 2.5\nq1 Q0 d1 1 2.5 t x\n",
         b"q1 Q0 d1 1 2.5 t ",
-        b"q1 Q0 d1 1 2.5 t\nx",
         b"",
-        b"\n",
     ],
 )
 def test_other_files_do_not(data: bytes) -> None:
@@ -190,15 +178,14 @@ def test_both_ways_give_the_same_table(data: bytes) -> None:
 TAGS = ("bm25", "t", "e", "5", "inf", "1e3", "x-1e5", "nan", "ü7")
 
 
-@pytest.mark.parametrize("tag", TAGS)
-def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(tag: str) -> None:
-    line = f"q Q0 d{{}} 1 2 {tag}\n"
-    good = "".join(line.format(number) for number in range(3))
-    assert clean(good.encode(), tag=tag) is not None or not tag.isascii()
-    for short in (f"q d 1 2 {tag}\n", "q Q0 e 1 2\n", "q Q0 e 1 25\n", f"q Q0 {tag} 1 5\n"):
-        for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
-            assert clean((good + short + long).encode(), tag=tag) is None
-            assert clean((good + short + long).encode()) is None
+def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones() -> None:
+    for tag in TAGS:
+        good = "".join(f"q Q0 d{number} 1 2 {tag}\n" for number in range(3))
+        assert clean(good.encode(), tag=tag) is not None or not tag.isascii()
+        for short in (f"q d 1 2 {tag}\n", "q Q0 e 1 2\n", "q Q0 e 1 25\n", f"q Q0 {tag} 1 5\n"):
+            for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
+                assert clean((good + short + long).encode(), tag=tag) is None
+                assert clean((good + short + long).encode()) is None
 
 
 @LAW
