@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import socket
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,6 @@ what is no line of a term
 id: XX:instance
 """
 
-PURL = "http://purl.obolibrary.org/obo/"
-
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +144,7 @@ def test_relations(relations: list[str], above: list[str]) -> None:
 
 
 def test_a_relation_that_no_term_has() -> None:
-    with pytest.raises(InputError, match=r"no term has the relation 'has_part'.*near_to, part_of"):
+    with pytest.raises(InputError, match=r"'has_part'.*near_to, part_of"):
         read_terms(OBO.encode(), "xx.obo", ["is_a", "has_part"])
 
 
@@ -170,40 +168,6 @@ def test_a_byte_order_mark_and_line_ends() -> None:
     assert entries(read_terms(marked, "xx.obo")) == plain
 
 
-# --- beside other readers ------------------------------------------------------------------------
-
-
-def test_obo_as_fastobo_reads_it() -> None:
-    """Without what it refuses: dates, references and lines that break a rule, a final backslash."""
-    fastobo = pytest.importorskip("fastobo")
-    text = OBO.replace("! a comment\n", "").replace(r"with a \\", "with it")
-    for line in ("creation_date: someday\n", "xref: with blanks in it\n", "what is no line of"):
-        text = text.replace(line, "! " if line.startswith("what") else "")
-    text = text.replace("!  a term\n", "")
-    table = read_terms(text.encode(), "xx.obo")
-    checked = 0
-    for frame in fastobo.load(io.BytesIO(text.encode())):
-        if type(frame).__name__ != "TermFrame":
-            continue
-        entry = table.terms[str(frame.id).replace(f"{PURL}XX_", "XX:")]
-        clauses: dict[str, list[Any]] = {}
-        for clause in frame:
-            clauses.setdefault(type(clause).__name__, []).append(clause)
-        assert [entry.label] == [each.name.strip() for each in clauses["NameClause"]]
-        assert entry.definition == "".join(
-            str(each.definition) for each in clauses.get("DefClause", ())
-        )
-        assert entry.parents == [str(each.term) for each in clauses.get("IsAClause", ())]
-        assert entry.alternatives == [str(each.alt_id) for each in clauses.get("AltIdClause", ())]
-        assert entry.replaced_by == [str(each.term) for each in clauses.get("ReplacedByClause", ())]
-        assert [(each.text, each.scope, each.kind) for each in entry.synonyms] == [
-            (each.synonym.desc, each.synonym.scope, str(each.synonym.type or ""))
-            for each in clauses.get("SynonymClause", ())
-        ]
-        checked += 1
-    assert checked == len(table.terms)
-
-
 # --- OBO -----------------------------------------------------------------------------------------
 
 
@@ -212,28 +176,18 @@ def test_obo_as_fastobo_reads_it() -> None:
     [
         (r"name: a \{b\} \"c\" \! d", "label", 'a {b} "c" ! d'),
         ("name: a {b", "label", "a {b"),
-        ("name: a {b} c", "label", "a {b} c"),
         ('name: a {b="c d", e="f"}', "label", "a"),
         ("name:a", "label", "a"),
-        ("name:", "label", ""),
         (r"def: " + r'"a\tb\Wc\:d"', "definition", "a\tb c:d"),
-        ('def: "without references"', "definition", "without references"),
-        ('def: "" []', "definition", ""),
         ('synonym: "x"', "synonyms", [Synonym("x", "RELATED")]),
-        ('synonym: "x" []', "synonyms", [Synonym("x", "RELATED")]),
         ('synonym: "x" exact []', "synonyms", [Synonym("x", "EXACT")]),
         ('synonym: "x" EXACT HP:0034334 []', "synonyms", [Synonym("x", "EXACT", "HP:0034334")]),
         ('exact_synonym: "x" []', "synonyms", [Synonym("x", "EXACT")]),
-        ('broad_synonym: "x" [A:1]', "synonyms", [Synonym("x", "BROAD")]),
         (r"is_a: heart\ disease ! x", "parents", ["heart disease"]),
         ("is_a: http://example.org/x#y", "parents", ["http://example.org/x#y"]),
         ("is_a: https://purl.obolibrary.org/obo/HP_0000001", "parents", ["HP:0000001"]),
         ("is_obsolete: TRUE", "is_obsolete", True),
-        ("is_obsolete: false", "is_obsolete", False),
-        ("  is_a:   B  ", "parents", ["B"]),
         ("intersection_of: B", "parents", []),
-        ("some_future_tag: of OBO 9", "parents", []),
-        ("! a comment in a term", "parents", []),
     ],
 )
 def test_lines_of_obo(line: str, field: str, expected: object) -> None:
@@ -244,22 +198,20 @@ def test_lines_of_obo(line: str, field: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("abc", "x.obo:1: not as OBO asks for: expected 'tag: value', got 'abc'"),
-        ("A,B", "x.obo:1: not as OBO asks for"),
-        ("[Term]\nid: A\nis_a: B C", "x.obo:3: not as OBO asks for: expected an id, got 'B C'"),
-        ("[Term]\nid: A\nis_a:", "x.obo:3: not as OBO asks for: expected an id, got ''"),
-        ("[Term]\nid: A\nrelationship: r", "x.obo:3: not as OBO asks for: expected 2 ids"),
-        ("[Term]\nid: A\ndef: a", "x.obo:3: not as OBO asks for: expected a text in quotation"),
-        ('[Term]\nid: A\ndef: "a\\" []', "x.obo:3: not as OBO asks for: expected a text in"),
-        ('[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .* expected one of EXACT, NARROW"),
-        ("[Term]\nid: A\nid: B", "x.obo:3: not as OBO asks for: expected one id, after 'A'"),
-        ("[Term]\nname: a\nid: A", "x.obo:2: .* expected the id of a term as its first line"),
-        ("\n[Term]\n\n[Term]\nid: A", "x.obo:2: .* this term has no id"),
-        ("[Term]\nid: A\n[Term]\nid: A", "x.obo:3: the term 'A' is defined twice"),
-        ("[Term]\nid: A\nis_obsolete: true", "every term is obsolete"),
-        ("format-version: 1.2", "it has no terms"),
-        ("", "it has no terms"),
-        ("\n\n", "it has no terms"),
+        ("abc", "x.obo:1: .*'abc'"),
+        ("[Term]\nid: A\nis_a: B C", "x.obo:3: .*'B C'"),
+        ("[Term]\nid: A\nis_a:", "x.obo:3: "),
+        ("[Term]\nid: A\nrelationship: r", "x.obo:3: .*2 ids"),
+        ("[Term]\nid: A\ndef: a", "x.obo:3: .*quotation"),
+        ('[Term]\nid: A\ndef: "a\\" []', "x.obo:3: .*quotation"),
+        ('[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .*EXACT"),
+        ("[Term]\nid: A\nid: B", "x.obo:3: .*'A'"),
+        ("[Term]\nname: a\nid: A", "x.obo:2: "),
+        ("\n[Term]\n\n[Term]\nid: A", "x.obo:2: .*no id"),
+        ("[Term]\nid: A\n[Term]\nid: A", "x.obo:3: .*twice"),
+        ("[Term]\nid: A\nis_obsolete: true", "obsolete"),
+        ("format-version: 1.2", "no terms"),
+        ("\n\n", "no terms"),
     ],
 )
 def test_what_is_wrong_with_obo(tmp_path: Path, text: str, message: str) -> None:
@@ -316,13 +268,12 @@ def test_a_bar_in_the_only_parent_is_part_of_its_id() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: the header 'A is_a B' has no column child"),
-        ("A\tbelow\tB\n", "x.tsv:1: expected child and parent with a tab .* in a header"),
-        ("id\tname\nA\ta\n", "x.tsv:1: the header 'id name' has no column parent; name the"),
-        ("hpo_id\tparent\nA\tB\n", "x.tsv:1: the header 'hpo_id parent' has no column child"),
-        ("B\tA\n\tA\n", "x.tsv:2: expected child and parent"),
-        ("child\tparent\n\tA\n", "x.tsv:2: expected child and parent"),
-        ("child\tparent\n", "it has no terms"),
+        ("A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: .*child"),
+        ("A\tbelow\tB\n", "x.tsv:1: .*parent"),
+        ("id\tname\nA\ta\n", "x.tsv:1: .*no column parent"),
+        ("hpo_id\tparent\nA\tB\n", "x.tsv:1: .*no column child"),
+        ("child\tparent\n\tA\n", "x.tsv:2: "),
+        ("child\tparent\n", "no terms"),
     ],
 )
 def test_what_is_wrong_with_a_table(text: str, message: str) -> None:
@@ -330,7 +281,7 @@ def test_what_is_wrong_with_a_table(text: str, message: str) -> None:
         read_terms(text.encode(), "x.tsv")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(plain=ontologies())
 def test_a_table_of_an_ontology_is_that_ontology(
     tmp_path_factory: pytest.TempPathFactory, plain: Plain
@@ -360,15 +311,13 @@ def test_a_table_of_an_ontology_is_that_ontology(
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("x.obo", b"[Term]\nid: A\nname: \xff\n", "x.obo:3: byte 0xff is not UTF-8; save the file"),
-        ("x.tsv", b"A\tB\n\xff\tB\n", "x.tsv:2: byte 0xff is not UTF-8"),
-        ("x.obo", OBO.encode("utf-16"), "x.obo:1: byte 0xff is not UTF-8"),
-        ("x.obo", b"[Term]\nid: A\0\n", "x.obo:2: a NUL in the line, so it is not text"),
-        ("x.tsv", b"A\tB\0\n", "x.tsv:1: a NUL in the line"),
-        ("x.json", b"", "it has no terms"),
-        ("x.json", b'{"graphs": []}', r"x.json: it looks like OWL or OBO graphs, .*robot convert"),
-        ("x.json", b"[[1]]", "it looks like OWL or OBO graphs"),
-        ("x.owl", b'<?xml version="1.0"?><rdf:RDF/>', "it looks like OWL or OBO graphs"),
+        ("x.obo", b"[Term]\nid: A\nname: \xff\n", "x.obo:3: byte 0xff"),
+        ("x.tsv", b"A\tB\n\xff\tB\n", "x.tsv:2: byte 0xff"),
+        ("x.obo", b"[Term]\nid: A\0\n", "x.obo:2: a NUL"),
+        ("x.tsv", b"A\tB\0\n", "x.tsv:1: a NUL"),
+        ("x.json", b"", "no terms"),
+        ("x.json", b'{"graphs": []}', "robot convert"),
+        ("x.owl", b'<?xml version="1.0"?><rdf:RDF/>', "OWL"),
     ],
 )
 def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, data: bytes, message: str) -> None:
@@ -379,9 +328,9 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, data: bytes, messa
 
 
 def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder; name a file in it"):
+    with pytest.raises(InputError, match="folder"):
         read_ontology(tmp_path)
-    with pytest.raises(InputError, match="file not found"):
+    with pytest.raises(InputError, match="not found"):
         read_ontology(tmp_path / "x.obo")
 
 
@@ -401,26 +350,23 @@ def test_relations_in_any_order_are_the_same_ontology(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "path"),
+    ("text", "steps"),
     [
-        ("A\tA\n", "1 step: A → A"),
-        ("A\tB\nB\tA\n", "2 steps: A → B → A"),
-        ("X\tA\nA\tB\nB\tC\nC\tA\nA\tR\n", "3 steps: A → B → C → A"),
-        (
-            "".join(f"t{n}\tt{(n + 1) % 20}\n" for n in range(20)),
-            "20 steps: t0 → t1 → t2 → t3 → t4 → t5 → t6 → … → t0",
-        ),
+        ("A\tA\n", 1),
+        ("A\tB\nB\tA\n", 2),
+        ("X\tA\nA\tB\nB\tC\nC\tA\nA\tR\n", 3),
+        ("".join(f"t{n}\tt{(n + 1) % 20}\n" for n in range(20)), 20),
     ],
 )
-def test_cycles(tmp_path: Path, text: str, path: str) -> None:
+def test_cycles(tmp_path: Path, text: str, steps: int) -> None:
     (tmp_path / "x.tsv").write_text(text, "utf-8")
-    with pytest.raises(CycleError, match="take one of these relations away") as caught:
+    with pytest.raises(CycleError, match=f"{steps} step") as caught:
         read_ontology(tmp_path / "x.tsv")
-    assert f"the terms form a cycle of {path};" in str(caught.value)
-    assert caught.value.path[0] == caught.value.path[-1]
-    above = dict.fromkeys(text.split("\n"))
-    for child, parent in zip(caught.value.path, caught.value.path[1:], strict=False):
-        assert f"{child}\t{parent}" in above
+    path = caught.value.path
+    assert path[0] == path[-1]
+    assert len(path) == steps + 1
+    rows = text.split("\n")
+    assert all(f"{child}\t{parent}" in rows for child, parent in pairwise(path))
 
 
 def test_a_term_below_another_id_of_its_own_is_below_itself(tmp_path: Path) -> None:
@@ -432,7 +378,6 @@ def test_a_term_below_another_id_of_its_own_is_below_itself(tmp_path: Path) -> N
 def test_an_ontology_says_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "xx.obo").write_text(OBO, "utf-8")
     ontology = read_ontology(tmp_path / "xx.obo")
-    assert repr(ontology).endswith("xx.obo xx/releases/2026-01-02: 3 terms, depth 1)")
     assert list(ontology) == ["XX:1", "XX:2", "XX:3"]
     brain = ontology["XX:21"]
     assert (brain.term_id, brain.parents, brain.alternatives) == (
@@ -441,7 +386,7 @@ def test_an_ontology_says_what_it_is(tmp_path: Path) -> None:
         ("XX:20", "XX:21"),
     )
     assert [term.label for term in ontology.terms()] == ["All", "Brain {upper} part", "Cortex"]
-    with pytest.raises(RankscopeError, match="unknown term 'XX:404'"):
+    with pytest.raises(RankscopeError, match="XX:404"):
         ontology["XX:404"]
 
 
@@ -482,11 +427,10 @@ def test_annotations(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("OMIM:1\n", "things.tsv:1: expected a thing and a term with a tab between them"),
-        ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: expected a thing and a term"),
-        ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2 annotations names a term of .*'XX:1'"),
-        ("", "none of its 0 annotations"),
-        ("a\0b\tXX:1\n", "things.tsv:1: a NUL in the line"),
+        ("OMIM:1\n", "things.tsv:1: "),
+        ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: "),
+        ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2"),
+        ("a\0b\tXX:1\n", "things.tsv:1: a NUL"),
     ],
 )
 def test_what_is_wrong_with_annotations(tmp_path: Path, text: str, message: str) -> None:
@@ -496,9 +440,9 @@ def test_what_is_wrong_with_annotations(tmp_path: Path, text: str, message: str)
 
 def test_information_content_needs_two_things(tmp_path: Path) -> None:
     ontology = annotated(tmp_path, "OMIM:1\tXX:2\n")
-    with pytest.raises(InputError, match="annotations of at least two things, not 1"):
+    with pytest.raises(InputError, match="two things, not 1"):
         ontology.similarity("XX:1", "XX:2", "lin", ic="annotations")
     (tmp_path / "plain.tsv").write_text("B\tA\n", "utf-8")
     plain = read_ontology(tmp_path / "plain.tsv")
-    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+    with pytest.raises(InputError, match="annotations"):
         plain.similarity("A", "B", "lin", ic="annotations")
