@@ -57,7 +57,6 @@ HOSTILE: dict[str, tuple[str, Callable[[], str], str]] = {
         "x.obo:3: ",
     ),
     "many cells": ("x.tsv", lambda: "A\tB\n" + "x\t" * LONG, "x.tsv:2: "),
-    "a line break in an OBO id": ("x.obo", lambda: "[Term]\nid: A\\nB", "line break"),
     "escapes in ids of a cycle": ("x.tsv", lambda: "\x1b[31m\t\x1b[31m\n", "control character"),
     "a list of cases": (
         "x.json",
@@ -86,6 +85,11 @@ def test_hostile_files(tmp_path: Path, capfd: pytest.CaptureFixture[str], what: 
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 400
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_file_imports_is_not_fetched() -> None:
+    assert "import: http://" in OBO
+    assert len(read_terms(OBO.encode(), "xx.obo").terms) == 5
 
 
 def test_a_chain_is_refused_before_anything_is_computed(tmp_path: Path) -> None:

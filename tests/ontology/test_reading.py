@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
-import socket
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from ontology.plain import Plain, ontologies
-from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.errors import InputError, RankscopeError
 from rankscope.ontology.graph import CycleError
 from rankscope.ontology.term_files import read_terms
 from rankscope.ontology.term_table import Synonym, TermTable
@@ -79,15 +75,6 @@ id: XX:instance
 """
 
 
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise AssertionError("something was to be fetched")
-
-    for name in ("socket", "create_connection", "getaddrinfo"):
-        monkeypatch.setattr(socket, name, refused)
-
-
 def entries(table: TermTable) -> dict[str, list[Any]]:
     return {
         term_id: [
@@ -106,7 +93,6 @@ def entries(table: TermTable) -> dict[str, list[Any]]:
 # --- OBO as a whole ------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_network")
 def test_what_a_file_says() -> None:
     table = read_terms(OBO.encode(), "xx.obo")
     assert table.version == "xx/releases/2026-01-02"
@@ -128,27 +114,20 @@ def test_what_a_file_says() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("relations", "above"),
-    [
+def test_relations() -> None:
+    for relations, above in (
         (["is_a", "part_of"], ["XX:1", "XX:2"]),
         (["part_of"], ["XX:2"]),
-        (["near_to"], ["XX:1"]),
         (["is_a", "near_to"], ["XX:1", "XX:1"]),
-    ],
-)
-def test_relations(relations: list[str], above: list[str]) -> None:
-    table = read_terms(OBO.encode(), "xx.obo", relations)
-    assert sorted(table.terms["XX:3"].parents) == above
-    assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
+    ):
+        table = read_terms(OBO.encode(), "xx.obo", relations)
+        assert sorted(table.terms["XX:3"].parents) == above
+        assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
 
 
 def test_a_relation_that_no_term_has() -> None:
     with pytest.raises(InputError, match=r"'has_part'.*near_to, part_of"):
         read_terms(OBO.encode(), "xx.obo", ["is_a", "has_part"])
-
-
-def test_the_names_of_relations_are_shown_safely() -> None:
     lines = "".join(f"relationship: r{n}\\n\\x1b A\n" for n in range(100))
     with pytest.raises(InputError) as caught:
         read_terms(f"[Term]\nid: A\n{lines}".encode(), "x.obo", ["q"])
@@ -156,16 +135,12 @@ def test_the_names_of_relations_are_shown_safely() -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_compressed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    (tmp_path / "xx.obo").write_bytes(pack(OBO.encode()))
-    assert len(read_ontology(tmp_path / "xx.obo")) == 3
-
-
-def test_a_byte_order_mark_and_line_ends() -> None:
+def test_compression_a_byte_order_mark_and_line_ends(tmp_path: Path) -> None:
     plain = entries(read_terms(OBO.encode(), "xx.obo"))
     marked = b"\xef\xbb\xbf" + OBO.replace("\n", "\r\n").encode()
     assert entries(read_terms(marked, "xx.obo")) == plain
+    (tmp_path / "xx.obo").write_bytes(gzip.compress(OBO.encode()))
+    assert len(read_ontology(tmp_path / "xx.obo")) == 3
 
 
 # --- OBO -----------------------------------------------------------------------------------------
@@ -177,16 +152,13 @@ def test_a_byte_order_mark_and_line_ends() -> None:
         (r"name: a \{b\} \"c\" \! d", "label", 'a {b} "c" ! d'),
         ("name: a {b", "label", "a {b"),
         ('name: a {b="c d", e="f"}', "label", "a"),
-        ("name:a", "label", "a"),
         (r"def: " + r'"a\tb\Wc\:d"', "definition", "a\tb c:d"),
         ('synonym: "x"', "synonyms", [Synonym("x", "RELATED")]),
         ('synonym: "x" exact []', "synonyms", [Synonym("x", "EXACT")]),
         ('synonym: "x" EXACT HP:0034334 []', "synonyms", [Synonym("x", "EXACT", "HP:0034334")]),
         ('exact_synonym: "x" []', "synonyms", [Synonym("x", "EXACT")]),
         (r"is_a: heart\ disease ! x", "parents", ["heart disease"]),
-        ("is_a: http://example.org/x#y", "parents", ["http://example.org/x#y"]),
         ("is_a: https://purl.obolibrary.org/obo/HP_0000001", "parents", ["HP:0000001"]),
-        ("is_obsolete: TRUE", "is_obsolete", True),
         ("intersection_of: B", "parents", []),
     ],
 )
@@ -195,37 +167,7 @@ def test_lines_of_obo(line: str, field: str, expected: object) -> None:
     assert getattr(table.terms["A"], field) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("abc", "x.obo:1: .*'abc'"),
-        ("[Term]\nid: A\nis_a: B C", "x.obo:3: .*'B C'"),
-        ("[Term]\nid: A\nis_a:", "x.obo:3: "),
-        ("[Term]\nid: A\nrelationship: r", "x.obo:3: .*2 ids"),
-        ("[Term]\nid: A\ndef: a", "x.obo:3: .*quotation"),
-        ('[Term]\nid: A\ndef: "a\\" []', "x.obo:3: .*quotation"),
-        ('[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .*EXACT"),
-        ("[Term]\nid: A\nid: B", "x.obo:3: .*'A'"),
-        ("[Term]\nname: a\nid: A", "x.obo:2: "),
-        ("\n[Term]\n\n[Term]\nid: A", "x.obo:2: .*no id"),
-        ("[Term]\nid: A\n[Term]\nid: A", "x.obo:3: .*twice"),
-        ("[Term]\nid: A\nis_obsolete: true", "obsolete"),
-        ("format-version: 1.2", "no terms"),
-        ("\n\n", "no terms"),
-    ],
-)
-def test_what_is_wrong_with_obo(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "x.obo").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=message):
-        read_ontology(tmp_path / "x.obo")
-
-
 # --- tables --------------------------------------------------------------------------------------
-
-
-def parents_of(text: str, name: str = "x.tsv") -> dict[str, list[str]]:
-    table = read_terms(text.encode(), name)
-    return {term_id: entry.parents for term_id, entry in table.terms.items()}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +184,9 @@ def parents_of(text: str, name: str = "x.tsv") -> dict[str, list[str]]:
     ],
 )
 def test_tables(text: str) -> None:
-    assert parents_of(text) == {"A": [], "B": ["A"], "C": ["A", "B"]}
+    terms = read_terms(text.encode(), "x.tsv").terms
+    parents = {term_id: entry.parents for term_id, entry in terms.items()}
+    assert parents == {"A": [], "B": ["A"], "C": ["A", "B"]}
 
 
 def test_all_columns_of_a_table() -> None:
@@ -259,26 +203,6 @@ def test_all_columns_of_a_table() -> None:
         "B": ["", "", [], [], [], False, []],
         "O": ["old", "", [], [], [], True, ["A", "B"]],
     }
-
-
-def test_a_bar_in_the_only_parent_is_part_of_its_id() -> None:
-    assert parents_of("child\tparent\nB\tA|C\n") == {"B": ["A|C"], "A|C": []}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: .*child"),
-        ("A\tbelow\tB\n", "x.tsv:1: .*parent"),
-        ("id\tname\nA\ta\n", "x.tsv:1: .*no column parent"),
-        ("hpo_id\tparent\nA\tB\n", "x.tsv:1: .*no column child"),
-        ("child\tparent\n\tA\n", "x.tsv:2: "),
-        ("child\tparent\n", "no terms"),
-    ],
-)
-def test_what_is_wrong_with_a_table(text: str, message: str) -> None:
-    with pytest.raises(FormatError, match=message):
-        read_terms(text.encode(), "x.tsv")
 
 
 @settings(max_examples=20, deadline=None)
@@ -309,44 +233,47 @@ def test_a_table_of_an_ontology_is_that_ontology(
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "message"),
+    ("name", "text", "message"),
     [
-        ("x.obo", b"[Term]\nid: A\nname: \xff\n", "x.obo:3: byte 0xff"),
-        ("x.tsv", b"A\tB\n\xff\tB\n", "x.tsv:2: byte 0xff"),
-        ("x.obo", b"[Term]\nid: A\0\n", "x.obo:2: a NUL"),
-        ("x.tsv", b"A\tB\0\n", "x.tsv:1: a NUL"),
-        ("x.json", b"", "no terms"),
-        ("x.json", b'{"graphs": []}', "robot convert"),
-        ("x.owl", b'<?xml version="1.0"?><rdf:RDF/>', "OWL"),
+        ("x.obo", "abc", "x.obo:1: .*'abc'"),
+        ("x.obo", "[Term]\nid: A\nis_a: B C", "x.obo:3: .*'B C'"),
+        ("x.obo", "[Term]\nid: A\nrelationship: r", "x.obo:3: .*2 ids"),
+        ("x.obo", "[Term]\nid: A\ndef: a", "x.obo:3: .*quotation"),
+        ("x.obo", '[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .*EXACT"),
+        ("x.obo", "[Term]\nid: A\nid: B", "x.obo:3: .*'A'"),
+        ("x.obo", "[Term]\nname: a\nid: A", "x.obo:2: "),
+        ("x.obo", "\n[Term]\n\n[Term]\nid: A", "x.obo:2: .*no id"),
+        ("x.obo", "[Term]\nid: A\n[Term]\nid: A", "x.obo:3: .*twice"),
+        ("x.obo", "[Term]\nid: A\nis_obsolete: true", "obsolete"),
+        ("x.obo", "[Term]\nid: A\nname: \udcff\n", "x.obo:3: byte 0xff"),
+        ("x.obo", "[Term]\nid: A\nalt_id: B\nis_a: B\n", "A → A"),
+        ("x.obo", "\n\n", "no terms"),
+        ("x.tsv", "A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: .*child"),
+        ("x.tsv", "id\tname\nA\ta\n", "x.tsv:1: .*no column parent"),
+        ("x.tsv", "child\tparent\n\tA\n", "x.tsv:2: "),
+        ("x.tsv", "child\tparent\n", "no terms"),
+        ("x.tsv", "A\tB\0\n", "x.tsv:1: a NUL"),
+        ("x.json", '{"graphs": []}', "robot convert"),
+        ("x.owl", '<?xml version="1.0"?><rdf:RDF/>', "OWL"),
     ],
 )
-def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, data: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(FormatError, match=message) as caught:
+def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=message) as caught:
         read_ontology(tmp_path / name)
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="folder"):
-        read_ontology(tmp_path)
-    with pytest.raises(InputError, match="not found"):
-        read_ontology(tmp_path / "x.obo")
+    for path in (tmp_path, tmp_path / "x.obo"):
+        with pytest.raises(InputError, match=r"folder|not found"):
+            read_ontology(path)
 
 
 def test_parents_that_are_not_defined_are_left_out_and_named(tmp_path: Path) -> None:
     text = "[Term]\nid: A\nis_a: Z:1\nis_a: B\n[Term]\nid: B\nis_a: Z:1\n"
     (tmp_path / "x.obo").write_text(text, "utf-8")
     assert read_ontology(tmp_path / "x.obo").undefined == ("Z:1",)
-
-
-def test_relations_in_any_order_are_the_same_ontology(tmp_path: Path) -> None:
-    (tmp_path / "xx.obo").write_text(OBO, "utf-8")
-    by_is_a, by_both, again = (
-        read_ontology(tmp_path / "xx.obo", relations=relations).sha256
-        for relations in ((), ["is_a", "part_of"], ["part_of", "is_a", "is_a"])
-    )
-    assert by_is_a != by_both == again
 
 
 @pytest.mark.parametrize(
@@ -369,23 +296,13 @@ def test_cycles(tmp_path: Path, text: str, steps: int) -> None:
     assert all(f"{child}\t{parent}" in rows for child, parent in pairwise(path))
 
 
-def test_a_term_below_another_id_of_its_own_is_below_itself(tmp_path: Path) -> None:
-    (tmp_path / "x.obo").write_text("[Term]\nid: A\nalt_id: B\nis_a: B\n", "utf-8")
-    with pytest.raises(CycleError, match="A → A"):
-        read_ontology(tmp_path / "x.obo")
-
-
-def test_an_ontology_says_what_it_is(tmp_path: Path) -> None:
+def test_an_ontology_has_terms(tmp_path: Path) -> None:
     (tmp_path / "xx.obo").write_text(OBO, "utf-8")
     ontology = read_ontology(tmp_path / "xx.obo")
     assert list(ontology) == ["XX:1", "XX:2", "XX:3"]
     brain = ontology["XX:21"]
-    assert (brain.term_id, brain.parents, brain.alternatives) == (
-        "XX:2",
-        ("XX:1",),
-        ("XX:20", "XX:21"),
-    )
-    assert [term.label for term in ontology.terms()] == ["All", "Brain {upper} part", "Cortex"]
+    assert (brain.term_id, brain.parents) == ("XX:2", ("XX:1",))
+    assert brain.alternatives == ("XX:20", "XX:21")
     with pytest.raises(RankscopeError, match="XX:404"):
         ontology["XX:404"]
 
