@@ -1,3 +1,5 @@
+"""Search by words: the scores of bm25, its words, and the index that is kept."""
+
 from __future__ import annotations
 
 import math
@@ -88,12 +90,12 @@ def test_lists_are_joined_and_other_names_found() -> None:
     assert answer({"fields": ["ingredients"]}, texts, "cane")
     assert answer({}, texts, "pie")
     assert answer({}, texts, "flour")
-    with pytest.raises(UnknownNameError, match="unknown field 'ingredient'; nearest: ingredients"):
+    with pytest.raises(UnknownNameError, match="nearest: ingredients"):
         answer({"fields": ["ingredient"]}, texts, "cane")
 
 
 def test_nothing_but_stop_words_is_said() -> None:
-    with pytest.raises(InputError, match="no document has a word left to search for"):
+    with pytest.raises(InputError, match="no document"):
         answer({}, {"a": "the and of", "b": "the"}, "the")
 
 
@@ -101,7 +103,7 @@ def test_documents_without_text_are_noted() -> None:
     system = build_system("bm25")
     system.index(Corpus({"a": "soup", "b": "", "c": "  "}))
     (note,) = system.notes
-    assert note.startswith("2 of 3 documents have no text to search and cannot be found")
+    assert "2 of 3 documents" in note
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_words(language: str, text: str, terms: list[str]) -> None:
     assert Analyzer(language, stop_words(language)).terms(text) == terms
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="abC é\u0301ßΣ1_-\n", max_size=40))
 def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
     words = Analyzer("none", ()).words(text)
@@ -132,7 +134,7 @@ def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
         )
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 45))
 def test_best_positions(scores: list[int], depth: int) -> None:
     expected = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:depth]
@@ -140,32 +142,24 @@ def test_best_positions(scores: list[int], depth: int) -> None:
 
 
 def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = Corpus(TEXTS)
-    first = build_system("bm25", cache=tmp_path)
-    first.index(corpus)
-    expected = [ranking.pairs() for ranking in first.search([Query("q", QUESTIONS[0])], 5)]
-    (entry,) = (tmp_path / "indexes").iterdir()
+    def answers(spec: Any = "bm25") -> list[tuple[str, float]]:
+        system = build_system(spec, cache=tmp_path)
+        system.index(Corpus(TEXTS))
+        (ranking,) = system.search([Query("q", QUESTIONS[0])], 5)
+        return ranking.pairs()
 
     def again(*_: object) -> None:
         raise AssertionError("indexed again")
 
+    expected = answers()
+    (entry,) = (tmp_path / "indexes").iterdir()
     with monkeypatch.context() as patch:
         patch.setattr(BM25, "_indexed", again)
-        second = build_system("bm25", cache=tmp_path)
-        second.index(corpus)
-        assert [
-            ranking.pairs() for ranking in second.search([Query("q", QUESTIONS[0])], 5)
-        ] == expected
-        other = build_system({"bm25": {"b": 0.1}}, cache=tmp_path)
-        other.index(corpus)
+        assert answers() == expected
         with pytest.raises(AssertionError, match="indexed again"):
-            other.prepare()
+            answers({"bm25": {"b": 0.1}})
     good = entry.read_bytes()
     for damage in (b"", good[:-7], good[:100] + b"x" + good[101:], b"not at all"):
         entry.write_bytes(damage)
-        third = build_system("bm25", cache=tmp_path)
-        third.index(corpus)
-        assert [
-            ranking.pairs() for ranking in third.search([Query("q", QUESTIONS[0])], 5)
-        ] == expected
+        assert answers() == expected
         assert entry.read_bytes() == good

@@ -8,8 +8,10 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.plain_search import PlainSearch
 from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.registry import build_system
 
 CORPUS = {
     "a": {"title": "Leek soup", "text": "Boil.", "ingredients": ["leek", "salt"], "minutes": 20},
@@ -32,9 +34,6 @@ def test_titles_and_all_words() -> None:
 
 
 def test_it_is_bm25_as_a_config_makes_it() -> None:
-    from rankscope.retrieval.fetch import fetch
-    from rankscope.retrieval.registry import build_system
-
     system = build_system({"bm25": {"fields": ["title", "text", "ingredients"]}})
     system.index(rs.Corpus(CORPUS))
     expected = fetch(system, {"q": "leek"}, depth=10).run

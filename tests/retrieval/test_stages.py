@@ -1,3 +1,5 @@
+"""Stages: rewriting, reranking, fusing, and runs as systems."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -36,8 +38,6 @@ def answer(system: System, text: str, depth: int = 10) -> Ranking:
         ("What is the best way to boil leeks?", "boil leeks"),
         ("Can you please tell me how long I should bake bread?", "bake bread"),
         ("I'm looking for a soup with leeks", "soup leeks"),
-        ("How many calories are there in butter", "calories butter"),
-        ("leek soup", "leek soup"),
         ("what is it?", "what is it?"),
         ("Crème brûlée — how?", "crème brûlée"),
     ],
@@ -107,32 +107,22 @@ def test_reranking_reorders_the_top_and_adds_nothing() -> None:
 
 
 def test_a_reranker_may_return_ids() -> None:
-    system = build(
-        {
-            "rerank": {
-                "of": "bm25",
-                "python": lambda _, documents: [d.doc_id for d in documents][::-1],
-            }
-        }
-    )
+    def turned(_: str, documents: list[Any]) -> list[str]:
+        return [document.doc_id for document in documents][::-1]
+
+    system = build({"rerank": {"of": "bm25", "python": turned}})
     assert answer(system, "soup").doc_ids == answer(build("bm25"), "soup").doc_ids[::-1]
 
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda *_: [1.0], "returned 1 scores for"),
-        (lambda *_: ["new"], "returned the document 'new', which it was not given"),
-        (lambda _, documents: [documents[0].doc_id], "must return each document it was given once"),
-        (
-            lambda _, documents: [float("nan")] * len(documents),
-            "one finite score for each document",
-        ),
-        (
-            lambda _, documents: [object()] * len(documents),
-            "expected scores or ids from the reranker",
-        ),
-        (lambda *_: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda *_: [1.0], "1 scores"),
+        (lambda *_: ["new"], "'new'"),
+        (lambda _, documents: [documents[0].doc_id], "once"),
+        (lambda _, documents: [float("nan")] * len(documents), "finite"),
+        (lambda _, documents: [object()] * len(documents), "scores or ids"),
+        (lambda *_: 1 / 0, "ZeroDivisionError"),
         (lambda *_: None, "TypeError"),
     ],
 )
