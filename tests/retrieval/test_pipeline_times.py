@@ -83,27 +83,6 @@ def test_what_another_system_has_asked_counts(systems: dict[str, System]) -> Non
     assert [system.asked for system in systems.values() if isinstance(system, Slow)] == asked
 
 
-class Curious:
-    """A reranker's function that asks a system itself."""
-
-    def __init__(self, system: System, memory: Memory) -> None:
-        self._system, self._memory = system, memory
-
-    def __call__(self, _: str, documents: list[Any]) -> list[float]:
-        ask(self._system, [QUERIES[0]], 10, self._memory)
-        return [float(place) for place, _ in enumerate(documents)]
-
-
-def test_what_a_reranker_asks_counts_where_it_is_known(systems: dict[str, System]) -> None:
-    memory = Memory()
-    ask(systems["slow"], QUERIES, 10, memory)
-    scored = Curious(systems["slow"], memory)
-    reranked = built({"rerank": {"of": "fast", "python": scored}}, systems, memory)
-    assert isinstance(reranked, Rerank)
-    [answer] = reranked.search(QUERIES[:1], 10)
-    assert hours(answer.seconds) == 1100
-
-
 def test_a_function_that_reranks_takes_as_long_as_each_query_does(
     systems: dict[str, System],
 ) -> None:

@@ -59,11 +59,8 @@ def test_nothing_to_search(corpus: Any, problem: str) -> None:
         search(corpus).run("title", 10)
 
 
-def test_no_text_at_all() -> None:
+def test_no_text_at_all_and_a_language_that_is_not_known() -> None:
     with pytest.raises(InputError, match="no text"):
         search({"a": {"minutes": 3}}).run("text", 10)
-
-
-def test_a_language_that_is_not_known() -> None:
     with pytest.raises((InputError, UnknownNameError), match="elvish"):
         search().run("text", 10, "elvish")

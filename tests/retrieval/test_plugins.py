@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from pydantic import Field
 
 from rankscope import Corpus
-from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.options import Options, Reading, SpecError, TextList
 from rankscope.retrieval.protocol import (
@@ -23,7 +21,6 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Entry, build_system
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
-from rankscope.retrieval.stages.stage import Memory
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 CORPUS = Corpus({f"d{n}": f"soup {'leek ' * n}" for n in range(5)})
@@ -114,31 +111,11 @@ def test_a_part_there_is_not() -> None:
         build_system({"rerank": {"of": "bm25"}})
 
 
-def test_the_schema_has_it() -> None:
-    schema = config_json_schema()["$defs"]["System"]["anyOf"][1]["properties"]["rerank"]
-    part = schema["anyOf"][0]["properties"]["reversed"]
-    factor = part["anyOf"][0]["properties"]["factor"]
-    assert (factor["type"], factor["exclusiveMinimum"], factor["default"]) == ("number", 0, 1.0)
-
-
 def test_variables_are_checked_when_they_have_a_value() -> None:
     options = spec(factor="${FACTOR}")
     SYSTEMS.read(options, Reading(unexpanded=True))
     with pytest.raises(SpecError, match="FACTOR"):
         SYSTEMS.read(options)
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    system = build_system(
-        {
-            "rerank": {
-                "of": {"bm25": {"k1": np.float32(2)}},
-                "depth": np.int64(3),
-                "reversed": {},
-            }
-        }
-    )
-    assert system.depth == 3  # type: ignore[attr-defined]
 
 
 # --- what a plug-in raises -----------------------------------------------------------------------
@@ -163,41 +140,3 @@ def test_an_exception_keeps_its_cause(tmp_path: Path) -> None:
 def test_a_name_is_registered_once() -> None:
     with pytest.raises(ValueError, match="twice"):
         EMBEDDERS.add("wordllama", Options, summary="")(lambda *_: None)  # type: ignore[arg-type]
-
-
-# --- answers that several stages ask for ---------------------------------------------------------
-
-
-def test_what_several_stages_ask_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lexical = build_system("bm25")
-    lexical.index(CORPUS)
-    asked: list[tuple[str, int]] = []
-    search = lexical.search
-
-    def counted(queries: Sequence[Query], depth: int) -> Any:
-        asked.extend((query.query_id, depth) for query in queries)
-        return search(queries, depth)
-
-    monkeypatch.setattr(lexical, "search", counted)
-    queries = [Query("q1", "soup"), Query("q2", "leek")]
-    answers = []
-    for memory in (None, Memory(), Memory(documents=3)):
-        stages = [
-            build_system(
-                {"fuse": {"of": ["lexical"], "method": method}},
-                systems={"lexical": lexical},
-                memory=memory,
-            )
-            for method in ("rrf", "minmax")
-        ]
-        asked.clear()
-        rankings = [stage.search(queries, 5) for stage in stages for _ in range(2)]
-        answers.append([ranking.pairs() for several in rankings for ranking in several])
-        if memory is None:
-            assert len(asked) == 8
-        else:
-            assert asked[:2] == [("q1", 1000), ("q2", 1000)]
-            assert (len(asked) == 2) is (len(answers) == 2)
-    assert answers[0] == answers[1] == answers[2]
-    lexical.index(Corpus({"other": "soup"}))
-    assert stages[0].search(queries, 5)[0].doc_ids == ("other",)

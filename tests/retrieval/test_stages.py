@@ -12,7 +12,7 @@ from rankscope import Corpus, Run, fuse
 from rankscope.retrieval.lexical.bm25 import BM25
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.stages.rewrite import REWRITERS, Keywords, Rewrite
+from rankscope.retrieval.stages.rewrite import REWRITERS, Keywords
 from rankscope.retrieval.stages.rm3 import RM3, RM3Options
 
 WORDS = ["leek", "soup", "pie", "salt"]
@@ -79,17 +79,6 @@ def test_rm3_by_the_formula() -> None:
     expected["leek"] = expected.get("leek", 0) + 0.6 / 3
     expected["pie"] = expected.get("pie", 0) + 0.6 * 2 / 3
     assert weights == pytest.approx(expected)
-
-
-def test_rm3_finds_what_the_query_does_not_say() -> None:
-    corpus = Corpus({"a": "leek allium", "b": "leek allium", "c": "allium", "d": "pie", "e": "ham"})
-    system = build_system({"rewrite": {"of": "bm25", "rm3": {"common": 1.0}}})
-    system.index(corpus)
-    assert isinstance(system, Rewrite)
-    assert answer(system, "leek").doc_ids == ("b", "a", "c")
-    nothing_new = build_system({"rewrite": {"of": "bm25", "rm3": {"original": 1}}})
-    nothing_new.index(corpus)
-    assert answer(nothing_new, "leek").doc_ids == ("b", "a")
 
 
 def test_reranking_reorders_the_top_and_adds_nothing() -> None:

@@ -143,17 +143,6 @@ def test_weights_are_kept(tmp_path: Path, trainings: list[int]) -> None:
     assert len(trainings) == 20
 
 
-def test_a_new_corpus_is_learnt_anew(trainings: list[int]) -> None:
-    system = trained(FIRST)
-    system.prepare()
-    system.index(CORPUS)
-    system.prepare()
-    assert len(trainings) == 6
-    system.index(Corpus({"d1": "other"}))
-    system.prepare()
-    assert len(trainings) == 12
-
-
 def test_too_few_questions_give_equal_weights() -> None:
     two = QUERIES[:2]
     training = Training(two, Qrels(FIRST), folds=2)
