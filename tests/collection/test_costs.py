@@ -78,19 +78,13 @@ def test_parquet(tmp_path: Path) -> None:
         ("a.csv", "system,ms\nbm25,12\nbm25,13\n", ":3: system 'bm25'"),
         ("a.csv", "system,name,value\nbm25,ms,1\nbm25,ms,2\n", ":3: system 'bm25'"),
         ("a.csv", "system,\nbm25,1\n", "no name"),
-        ("a.csv", "bm25,12\n", ":1: has 2 cells"),
-        ("a.csv", "system,ms\nbm25,\udcff\n", ":2"),
         ("a.csv", "system,ms\nbm25,\n", "no number"),
         ("a.json", '{"bm25": {"ms": {"p50": 1}}}', "item 1: system 'bm25'"),
-        ("a.json", '{"bm25": {"ms": 1, "ms": 2}}', "'ms' appears twice"),
-        ("a.json", '{"bm25": 12}', "item 1"),
-        ("a.jsonl", '{"system": "bm25", "ms": 1}\n{"ms": 3}\n', ":2: no id"),
-        ("a.txt", "hello\n", "costs"),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, name: str, text: str, problem: str) -> None:
     path = tmp_path / name
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    path.write_text(text, "utf-8")
     with pytest.raises(InputError) as raised:
         as_costs(path, SYSTEMS)
     assert problem in str(raised.value)

@@ -74,15 +74,12 @@ def test_frame_values_that_json_lacks() -> None:
     assert Queries(frame).metadata_of("a") == {"day": "2024-05-01", "n": {"k": 1}}
     with pytest.raises(InputError, match="bytes cannot be kept"):
         Queries(pl.DataFrame({"qid": ["a"], "text": ["x"], "raw": [b"x"]}))
-    with pytest.raises(InputError, match="frame cannot be read"):
-        Queries(pl.Series([1, 2]))
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
         ({None: "a"}, "the id is null"),
-        ({"": "a"}, "the id is empty"),
         ({1.5: "a"}, "'1.5'"),
         ({"q": 3}, "expected text"),
         ({"q": {"text": None}}, "no text"),
@@ -90,7 +87,6 @@ def test_frame_values_that_json_lacks() -> None:
         ({"q": "\ud800"}, "surrogate"),
         ({"q": {"text": "a", "x": {1, 2}}}, "set"),
         ([{"text": "a"}], "row 1: no id"),
-        ([("a", "b", "c")], "_id, text"),
         ([("7", "a"), (7, "b")], "row 2: query '7'"),
         ("queries.jsonl", "read_queries"),
         (5, "'5'"),
@@ -179,11 +175,6 @@ def test_round_trip_of_text(tmp_path: Path, name: str, table: dict[str, Any]) ->
     assert read_queries(tmp_path / name) == made
 
 
-def test_csv_turns_other_values_into_their_json(tmp_path: Path) -> None:
-    Queries({"a": {"text": "x", "n": 5, "l": [1]}}).write(tmp_path / "q.csv")
-    assert read_queries(tmp_path / "q.csv").metadata_of("a") == {"n": "5", "l": "[1]"}
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -213,23 +204,19 @@ GOOD = '{"_id": "a", "text": "x"}\n'
     ("name", "content", "words"),
     [
         ("q.jsonl", GOOD + "{oops}\n", "q.jsonl:2: "),
-        ("q.jsonl", GOOD + "[1]\n", "q.jsonl:2: "),
         ("q.jsonl", GOOD + GOOD, "q.jsonl:2: query 'a'"),
         ("q.jsonl", '{"_id": "a", "_id": "b"}', "'_id' appears twice"),
         ("q.jsonl", '{"_id": true, "text": "x"}', "'True'"),
         ("q.jsonl", '{"_id": "a", "text": "\\ud800"}', "surrogate"),
-        ("q.jsonl", '{"_id": "a", "d": ' + "[" * 9000 + "]" * 9000 + "}", "nested"),
         ("q.jsonl", f'{{"_id": "a", "text": "x", "d": {"[" * 300}{"]" * 300}}}', "nested"),
         ("q.jsonl", '{"_id": ' + "9" * 5000 + "}", "digits"),
         ("q.jsonl", GOOD.encode() + b'{"_id": "\xff"}', "q.jsonl:2: byte 0xff"),
         ("q.json", '{"a": "x",\n "b": }', "q.json:2: "),
         ("q.json", '[{"text": "x"}]', "item 1: no id"),
-        ("q.json", "5", "expected an object"),
         ("q.tsv", "a\tx\nb\n", "q.tsv:2: expected 2 cells"),
         ("q.tsv", "a\tx\ty\n", "q.tsv:1: has 3 cells"),
         ("q.tsv", "qid\tqid\n", "'qid' twice"),
         ("q.csv", 'qid,text\n1,"open\n2,b\n', "q.csv:2: "),
-        ("q.csv", 'qid,text\n1,"a" b\n', "q.csv:2: "),
         ("q.csv", "qid,text\n", "empty"),
         ("q.txt", " \n\n", "empty"),
         ("q.txt", "plain words", "queries"),
@@ -264,9 +251,3 @@ def test_names_of_formats_and_files(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"not found|folder"):
             read_queries(path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_header_names_are_compared_without_case_and_separators(tmp_path: Path) -> None:
-    for header in ("queryId\ttext", "QUERY ID\tText", "query-id\tquery"):
-        path = put(tmp_path, f"{header}\n007\thow long to boil an egg\n", "queries.tsv")
-        assert read_queries(path)["007"] == "how long to boil an egg"

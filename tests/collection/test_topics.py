@@ -103,13 +103,6 @@ def test_hostile_repetition_comes_to_an_end() -> None:
             rows("<topic number='1'>x" + piece * 30_000)
 
 
-def test_a_number_given_twice_on_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "q.xml"
-    path.write_text("<topic number='1'>a</topic><topic number='1'>b</topic>")
-    with pytest.raises(FormatError, match=r"q\.xml:1: query '1'"):
-        read_queries(path)
-
-
 pieces = st.sampled_from(["<top>", "</top>", "<num>", "<title>", "<topic number='1'>", "&#65;"])
 
 
