@@ -10,7 +10,6 @@ from typing import Any
 import bm25s  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,20 +38,8 @@ def answer(spec: Any, texts: Any, question: str, depth: int = 10) -> list[tuple[
     return ranking.pairs()
 
 
-@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (0, 0), (3, 1)])
-def test_scores_are_those_of_bm25s(k1: float, b: float) -> None:
-    stemmer = Stemmer.Stemmer("english")
-    options: Any = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
-    by_hand = bm25s.BM25(method="lucene", k1=k1, b=b)
-    by_hand.index(bm25s.tokenize(list(TEXTS.values()), **options), show_progress=False)
-    for question in QUESTIONS[:3]:
-        tokens = bm25s.tokenize([question], return_ids=False, **options)[0]
-        scores = by_hand.get_scores(tokens).tolist()
-        expected = {doc_id: score for doc_id, score in zip(TEXTS, scores, strict=True) if score > 0}
-        assert dict(answer({"k1": k1, "b": b}, TEXTS, question, 100)) == expected
-
-
 def test_scores_are_those_of_the_formula() -> None:
+    """To the last bit they are those of bm25s: `tests/slow/test_large_collections.py`."""
     documents = [text.split() for text in TEXTS.values()]
     average = sum(map(len, documents)) / len(documents)
     expected = {}

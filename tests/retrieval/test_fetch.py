@@ -14,7 +14,6 @@ from rankscope import Corpus, Queries
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
-from rankscope.retrieval.registry import build_system
 
 QUERIES = [Query(f"q{n:02}", f"text {n}") for n in range(20)]
 
@@ -217,12 +216,3 @@ def test_what_cannot_be_done(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="folder"):
         fetched(Engine(), store=tmp_path / "file")
-
-
-def test_notes_and_identity_are_handed_on() -> None:
-    system = build_system("bm25", name="lexical")
-    system.index(Corpus({"a": "soup", "b": ""}))
-    result = fetch(system, {"q": "soup"})
-    assert result.notes == system.notes != ()
-    assert result.identity.name == result.run.name == "lexical"
-    assert result.timings.index > 0

@@ -101,13 +101,6 @@ def test_scores_are_those_of_the_formula(low: int, high: int, k1: float, b: floa
         assert found == pytest.approx({d: s for d, s in expected.items() if s > 0}, rel=1e-5)
 
 
-def test_parts_of_words_are_found() -> None:
-    assert answer("Ödem", language="german").keys() == {"b"}
-    assert {*answer("Ödem", ngrams=[3, 5])} >= {"a", "b", "c"}
-    assert next(iter(answer("Nirenversagen", ngrams=[3, 5]))) == "d"
-    assert answer("Nirenversagen", language="german") == {}
-
-
 def test_a_composed_letter_is_the_same_as_its_parts() -> None:
     apart = {doc_id: unicodedata.normalize("NFD", text) for doc_id, text in TEXTS.items()}
     assert answer("Ödem", apart, ngrams=3) == answer("O\u0308DEM", ngrams=3) != {}

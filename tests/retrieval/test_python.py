@@ -141,12 +141,6 @@ def test_only_code_that_is_found_by_name_is_taken_for_the_same() -> None:
         assert build_system({"python": closure()}).identity().key != system.identity().key
 
 
-def test_a_system_is_taken_as_it_is() -> None:
-    system = build_system("bm25")
-    assert build_system({"python": {"function": system}}) is system
-    assert isinstance(system, System)
-
-
 @dataclass
 class Piece:
     """A document as LangChain and Haystack have them, and a node as LlamaIndex has it."""
@@ -301,36 +295,6 @@ def test_stages_cannot_end_the_process() -> None:
     vector.index(corpus)
     with pytest.raises(InputError, match="ended the process"):
         fetch(vector, {"1": "soup"})
-
-
-class Spoiling(System):
-    """Changes all that it is given."""
-
-    def index(self, corpus: Corpus) -> None:
-        for document in corpus.documents():
-            document.fields.clear()  # type: ignore[attr-defined]
-
-    def identity(self) -> Identity:
-        return Identity(kind="own", name="own", version="1", parameters={}, snapshot="")
-
-    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:  # noqa: ARG002
-        for query in queries:
-            query.metadata["lang"]["code"] += "!"
-            object.__setattr__(query, "text", "spoilt")
-        rankings = [Ranking.of([("d1", 1.0)]) for _ in queries]
-        queries.clear()  # type: ignore[attr-defined]
-        return rankings
-
-
-@pytest.mark.parametrize("spec", [{"python": Spoiling()}, {"fuse": {"of": ["own", "bm25"]}}])
-def test_a_class_of_ones_own_gets_copies(spec: Any) -> None:
-    corpus = Corpus({"d1": "leek soup"})
-    query = Query("1", "soup", {"lang": {"code": "en"}})
-    system = build_system(spec, systems={"own": Spoiling()})
-    system.index(corpus)
-    assert list(fetch(system, [query], retries=0).run["1"]) == ["d1"]
-    assert query == Query("1", "soup", {"lang": {"code": "en"}})
-    assert corpus["d1"].text == "leek soup"
 
 
 def test_what_code_does_to_its_arguments_stays_there() -> None:

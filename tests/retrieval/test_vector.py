@@ -125,30 +125,20 @@ def test_a_vector_of_zeros_has_no_direction() -> None:
     assert [ranking.doc_ids for ranking in rankings] == [("a",), ()]
 
 
-def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
-    first, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
-    system = vector(first, tmp_path)
-    system.index(CORPUS)
-    expected = [ranking.pairs() for ranking in system.search(queries, 5)]
-    assert first.texts == 14
-    again = Letters()
-    system = vector(again, tmp_path)
-    system.index(CORPUS)
-    assert [ranking.pairs() for ranking in system.search(queries, 5)] == expected
-    assert again.texts == system.embeddings.embedded_texts == 0
-
-
 def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
-    vector_of = Letters()
-    system = vector(vector_of, tmp_path)
-    system.index(CORPUS)
-    system.prepare()
-    grown = Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}, "same": {"text": "ax"}})
-    system = vector(vector_of, tmp_path)
-    system.index(grown)
-    system.prepare()
-    assert vector_of.texts == 13
-    assert set(system.search([Query("q", "a")], 20)[0].doc_ids) >= {"new", "same"}
+    counted, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
+
+    def answers(corpus: Corpus) -> list[Any]:
+        system = vector(counted, tmp_path)
+        system.index(corpus)
+        return [ranking.pairs() for ranking in system.search(queries, 5)]
+
+    expected = answers(CORPUS)
+    assert counted.texts == 14
+    assert answers(CORPUS) == expected
+    assert counted.texts == 14
+    answers(Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}, "same": {"text": "ax"}}))
+    assert counted.texts == 15
 
 
 def test_vectors_of_another_length_than_those_kept(tmp_path: Path) -> None:

@@ -256,16 +256,14 @@ def test_a_folder(tmp_path: Path) -> None:
 
 def test_two_languages_share_a_text_or_an_id(tmp_path: Path) -> None:
     written(tmp_path / "german" / "a.json", CASES)
-    written(tmp_path / "english" / "a.json", CASES[:1])
-    written(tmp_path / "english" / "b.json", [{"case_id": "c", **CASES[1]}])
+    written(tmp_path / "german" / "b.json", [{"case_id": "c", "text": "t", "expected_ids": ["d"]}])
+    written(tmp_path / "english" / "a.json", [CASES[0], {"case_id": "c", **CASES[1]}])
     written(tmp_path / "other" / "a.json", [{"text": "x", "expected_ids": ["a"]}])
     qrels, queries = both(tmp_path)
-    ids = ["en:Anasarka", "c", "de:Anasarka", "de:Tremor und Klonus", "x"]
+    ids = ["en:Anasarka", "en:c", "de:Anasarka", "de:Tremor und Klonus", "de:c", "x"]
     assert qrels.query_ids == ids
-    assert qrels.languages == dict(zip(ids, ["en", "en", "de", "de"], strict=False))
+    assert qrels.languages == dict(zip(ids, ["en", "en", "de", "de", "de"], strict=False))
     assert queries["de:Anasarka"] == "Anasarka"
-    written(tmp_path / "german" / "c.json", [{"case_id": "c", "text": "t", "expected_ids": ["d"]}])
-    assert {"en:c", "de:c"} < set(both(tmp_path)[0].query_ids)
 
 
 def test_one_language_twice(tmp_path: Path) -> None:

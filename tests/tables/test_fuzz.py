@@ -72,8 +72,6 @@ texts = st.lists(tokens, max_size=30).map(lambda parts: "".join(parts).encode())
 @LAW
 @given(data=st.binary(max_size=200) | texts, suffix=st.sampled_from(SUFFIXES))
 @example(data=b"\x1f\x8b", suffix=".run")
-@example(data=b"\x28\xb5\x2f\xfd", suffix=".run")
-@example(data=b"PAR1", suffix="")
 @example(data=b"a\rb\tc\td", suffix=".tsv")
 @example(data=b'"\n"', suffix=".csv")
 def test_any_bytes(read: Callable[..., Any], data: bytes, suffix: str) -> None:

@@ -63,12 +63,9 @@ def records(*rows: dict[str, Any]) -> str:
         ("run", f"q1\t{LONG}\t1\nq1\td1\t2\n", lambda path: len(rs.read_run(path)["q1"]), 2),
         ("qrels", records({"note": LONG, "query_id": "q1", "doc_id": "d1", "grade": 2},
                           {"query_id": "q2", "doc_id": "d1", "grade": 1}), grade, 2),
-        ("qrels.jsonl", " " * 70_000 + "\n"
-         + records({"query_id": "q1", "doc_id": "d1", "grade": 2}), grade, 2),
         ("qrels", json.dumps({"q1": {"d1": 2} | {f"d{n}x": 0 for n in range(20_000)}}), grade, 2),
         ("corpus", records({"text": LONG, "_id": "d1"}, {"_id": "d2", "text": "a"}),
          lambda path: len(read_corpus(path)), 2),
-        ("corpus", f"d1\t{LONG}\nd2\tz\n", lambda path: len(read_corpus(path)), 2),
         ("qrels.csv", ",".join(f"column{n}" for n in range(9000)) + ",query_id,doc_id,grade\n"
          + "1," * 9000 + "q1,d1,2\n", grade, 2),
         ("topics", "\n" * 70_000 + "<top>\n<num> Number: 1\n<title> a b\n</top>\n",
