@@ -120,8 +120,10 @@ def test_a_reranker_that_knows_the_time_of_each_query_says_it(systems: dict[str,
     reranked = built({"rerank": {"of": "fast", "python": len}}, systems, None)
     assert isinstance(reranked, Rerank)
     order = [1.0, 2.0]
-    times = [5 * 3600.0, 50 * 3600.0, 500 * 3600.0]
-    reranked.part = Scripted(list(map(Scored, (order, "no", order), times)))
+    hour = 3600.0
+    reranked.part = Scripted(
+        [Scored(order, 5 * hour), Scored("no", 50 * hour), Scored(order, 500 * hour)]
+    )
     answers = reranked.search(QUERIES, 10)
     assert [hours(answer.seconds) for answer in answers] == [105, 150, 600]
     assert [answer.error for answer in answers] == [None, "no", None]

@@ -296,7 +296,12 @@ def test_the_memory_of_each_block_is_given_back(
     monkeypatch.setattr(similarity, "_SAMPLE", 100)  # ten blocks
     released: list[int] = []
     release = Mapped.release
-    monkeypatch.setattr(Mapped, "release", lambda self: (released.append(1), release(self))[1])
+
+    def counted(self: Mapped) -> None:
+        released.append(1)
+        release(self)
+
+    monkeypatch.setattr(Mapped, "release", counted)
     answers = Vectors(mapped, np.arange(1000)).best(rows[:3], 5)
     assert len(released) >= 10 + len(answers), "once for each block and each query"
 

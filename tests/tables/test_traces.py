@@ -140,7 +140,8 @@ def test_keys(form: str, tmp_path: Path) -> None:
     assert run["apple-pie"] == {"d3.md": 0.5, "d1.md": 0.25}
     golden = {"apple pie": ["d1"], "leek soup": ["d0"]}
     assert rs.evaluate(golden, path, "RR", query_key="input.value")["RR"] == (1 / 2 + 1) / 2
-    for keys in ({"query_key": "typo"}, {"doc_key": "typo"}):
+    wrong: list[Any] = [{"query_key": "typo"}, {"doc_key": "typo"}]
+    for keys in wrong:
         with pytest.raises(InputError, match="typo"):
             rs.read_run(path, **keys)
 
@@ -150,7 +151,11 @@ def test_nested_attributes(tmp_path: Path) -> None:
     path = tmp_path / "traces.json"
     documents = [{"document": {"id": "d1", "score": 0.5}}]
     attributes = {"input": {"value": "q"}, "retrieval": {"documents": documents}}
-    one = {"context": {"trace_id": "t1"}, "span_kind": "RETRIEVER", "attributes": attributes}
+    one = {
+        "context": {"trace_id": "t1", "span_id": "s"},
+        "span_kind": "RETRIEVER",
+        "attributes": attributes,
+    }
     path.write_text(json.dumps([one]))
     assert rs.read_run(path).to_dict() == {"t1": {"d1": 0.5}}
     assert rs.read_queries(path)["t1"] == "q"
