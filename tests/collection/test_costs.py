@@ -31,10 +31,6 @@ EXPECTED = {"bm25": {"ms": 12.0, "euros": 0.5}, "dense": {"ms": 30.0}}
             '[{"system": "bm25", "ms": 12, "euros": 0.5}, {"system": "dense", "ms": 30}]',
         ),
         (
-            "wrapped.json",
-            '{"all": [{"system": "bm25", "ms": 12, "euros": 0.5}, {"system": "dense", "ms": 30}]}',
-        ),
-        (
             "lines.jsonl",
             '{"system": "bm25", "ms": 12, "euros": 0.5}\n\n{"system": "dense", "ms": 30}\n',
         ),
@@ -60,12 +56,6 @@ def test_objects() -> None:
     numbers: Any = {"dense": {"ms": np.float64(30)}, "bm25": {"ms": np.int64(12), "euros": 0.5}}
     assert list(as_costs(numbers, SYSTEMS)) == ["bm25", "dense"]  # in the order of the systems
     assert as_costs({"bm25": {"ms": -0.0}}, SYSTEMS) == {"bm25": {"ms": 0.0}}
-
-
-def test_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "costs.parquet"
-    pl.DataFrame({"system": ["bm25"], "ms": [12]}).write_parquet(path)
-    assert as_costs(path, SYSTEMS) == {"bm25": {"ms": 12.0}}
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,6 @@ def test_a_broken_rating_names_its_line(tmp_path: Path) -> None:
         read_qrels(put(tmp_path, missing), raters="mean")
 
 
-def test_labels_and_raters_together(tmp_path: Path) -> None:
-    wide = "query_id,doc_id,rater_1,rater_2\nq,a,E,S\nq,b,I,\n"
-    qrels = read_qrels(put(tmp_path, wide), raters="mean", labels=ESCI)
-    assert qrels.to_dict() == {"q": {"a": 2.5, "b": 0.0}}
-
-
 def test_subtopics(tmp_path: Path) -> None:
     path = put(tmp_path, "q 1 a 1\nq 2 a 0\nq 2 b 1\np 1 a 2\n", "a.qrels")
     qrels = read_qrels(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +66,6 @@ def test_from_frames(make: Callable[[Any], Any]) -> None:
     assert made.to_dict() == {"7": {"text": "a", "lang": "de"}, "9007199254740993": {"text": "b"}}
     with pytest.raises(InputError, match="row 2: the id is null"):
         Queries(make({"qid": ["a", None], "text": ["x", "y"]}))
-
-
-def test_frame_values_that_json_lacks() -> None:
-    frame = pl.DataFrame({"qid": ["a"], "text": ["x"], "day": [date(2024, 5, 1)], "n": [{"k": 1}]})
-    assert Queries(frame).metadata_of("a") == {"day": "2024-05-01", "n": {"k": 1}}
-    with pytest.raises(InputError, match="bytes cannot be kept"):
-        Queries(pl.DataFrame({"qid": ["a"], "text": ["x"], "raw": [b"x"]}))
 
 
 @pytest.mark.parametrize(

@@ -103,16 +103,6 @@ def test_hostile_repetition_comes_to_an_end() -> None:
             rows("<topic number='1'>x" + piece * 30_000)
 
 
-pieces = st.sampled_from(["<top>", "</top>", "<num>", "<title>", "<topic number='1'>", "&#65;"])
-
-
-@LAW
-@given(text=st.lists(pieces | st.text(max_size=5), max_size=20).map("".join))
-def test_any_text_gives_rows_or_an_error(text: str) -> None:
-    with suppress(RankscopeError):
-        rows(text)
-
-
 chars = st.one_of(st.sampled_from('<>&"\n\t :'), st.characters(exclude_categories=["Cs"]))
 ids = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
     lambda text: not any(c.isspace() for c in text)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from ontology.plain import Plain, ontologies
-from ontology.world import NAMES, graph_of, ontology_of, values_of, ways
+from ontology.world import NAMES, graph_of, values_of, ways
 from rankscope.ontology.graph import FloatArray
 from rankscope.ontology.nearness import Way, to_all
 from rankscope.ontology.terms import Ontology, read_ontology
@@ -63,19 +63,6 @@ def test_an_ancestor_of_an_ancestor_is_not_nearer(plain: Plain) -> None:
             for ancestor in plain.above(term):
                 for upper in plain.above(ancestor):
                     assert near[term, upper] <= near[term, ancestor] + 1e-12, way
-
-
-def test_shortcuts(tmp_path: Path) -> None:
-    """L is directly below R and three steps below P: R is nearer by steps.
-
-    By shortest depths L is at 1 and W, which is above it, at 3: beyond 1, both are cut to it.
-    """
-    short = ontology_of(tmp_path, {"R": "", "P": "R", "Q": "P", "W": "Q", "L": "W,R", "M": "L"})
-    for name in ("path", "credit"):
-        assert short.similarity("L", "R", name) > short.similarity("L", "P", name)
-    for name in ("wu-palmer", "hybrid"):
-        for other in "LW":
-            assert short.similarity("M", other, name, depth="shortest") == 1.0
 
 
 # --- ids -----------------------------------------------------------------------------------------

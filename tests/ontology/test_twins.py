@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from ontology.plain import Plain, ontologies
 from ontology.world import NAMES, basis_of, graph_of, values_of, ways
 from rankscope.ontology import graph as graph_module
-from rankscope.ontology.graph import Graph
 from rankscope.ontology.information import from_annotations, from_structure
 from rankscope.ontology.nearness import of_pairs, to_all
 
@@ -56,15 +55,6 @@ def test_graph_is_as_in_plain_python(plain: Plain) -> None:
         (from_annotations(graph, plain.annotated), plain.annotation),
     ):
         np.testing.assert_allclose(values, list(map(basis, plain.terms)), rtol=0, atol=1e-12)
-
-
-def test_no_pairs() -> None:
-    graph = Graph.of([[], [0]], ["a", "b"], "test")
-    nothing = np.empty(0, np.int64)
-    for name in NAMES:
-        way = ways(name)[0]
-        plain = Plain(((), (0,)), {"x": (0,), "y": (1,)})
-        assert of_pairs(way, graph, values_of(way, graph, plain), nothing, nothing).shape == (0,)
 
 
 def test_every_similarity_is_defined_in_plain_python() -> None:

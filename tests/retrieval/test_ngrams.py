@@ -18,8 +18,7 @@ from rankscope.retrieval.lexical.bm25 import BM25, BM25Options
 from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, ngrams_of
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import Query
-from rankscope.retrieval.registry import SYSTEMS, Context, build_system
-from rankscope.retrieval.stages.rm3 import RM3, RM3Options
+from rankscope.retrieval.registry import SYSTEMS, build_system
 
 TEXTS = {
     "a": "Hirnödem und Lungenödem",
@@ -157,15 +156,3 @@ def test_the_same_ngrams_have_the_same_identity() -> None:
     assert key(ngrams=3) == key(ngrams=[3, 3]) == key(ngrams=(3, 3), language="none")
     different = [key(), key(language="none"), key(ngrams=3), key(ngrams=[3, 5])]
     assert len({*different}) == 4
-
-
-def test_rm3_adds_ngrams() -> None:
-    inner = made(ngrams=3)
-    inner.prepare()
-    assert inner.terms_of("c") == Counter(NgramAnalyzer(3, 3).terms("edema of the arm"))
-    assert inner.share_of_documents("dem") == pytest.approx(3 / 6)
-    rm3 = RM3(RM3Options(documents=1, terms=5, common=1.0), Context())
-    weights = rm3.expanded(inner, inner.analyzer.terms("Beine"))
-    added = weights.keys() - {*inner.analyzer.terms("Beine")}
-    assert added
-    assert added <= inner.terms_of("b").keys()

@@ -40,11 +40,6 @@ def test_it_is_bm25_as_a_config_makes_it() -> None:
     assert search().run("text", 10)["q"] == expected["q"]
 
 
-def test_other_names_of_a_title() -> None:
-    corpus = {"a": {"product_title": "lamp", "text": "of brass"}}
-    assert search(corpus).searched("title") == ["product_title"]
-
-
 @pytest.mark.parametrize(
     ("corpus", "problem"),
     [

@@ -48,12 +48,6 @@ def test_keywords(question: str, keywords: str) -> None:
     assert rewriter.rewrite(Query("q", question)) == keywords
 
 
-def test_keywords_in_another_language_drop_its_stop_words() -> None:
-    rewriter = REWRITERS.build({"keywords": {"language": "german", "drop": ["Bitte"]}}, Context())
-    assert isinstance(rewriter, Keywords)
-    assert rewriter.rewrite(Query("q", "bitte die Suppe mit how Lauch")) == "suppe how lauch"
-
-
 def test_a_rewriter_of_yours() -> None:
     system = build({"rewrite": {"of": "bm25", "python": lambda text: text.replace("X", "leek")}})
     assert answer(system, "X").pairs() == answer(build("bm25"), "leek").pairs() != []

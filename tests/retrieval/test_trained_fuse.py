@@ -143,17 +143,6 @@ def test_weights_are_kept(tmp_path: Path, trainings: list[int]) -> None:
     assert len(trainings) == 20
 
 
-def test_too_few_questions_give_equal_weights() -> None:
-    two = QUERIES[:2]
-    training = Training(two, Qrels(FIRST), folds=2)
-    system = build_system(spec(), training=training)
-    system.index(CORPUS)
-    fused = fuse(RUNS, method="minmax", weights=[0.5, 0.5])
-    mixed = Query("q0", "question 1")
-    for query in (*two, mixed):
-        assert answers(system, [query])[query.query_id] == fused[query.query_id]
-
-
 def test_the_identity_says_how_it_was_learnt() -> None:
     identity = trained(FIRST).identity()
     assert identity.parameters["training"] == Training(QUERIES, Qrels(FIRST)).key

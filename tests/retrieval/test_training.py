@@ -123,8 +123,3 @@ def test_without_training_there_is_nothing_to_learn_from() -> None:
 def test_what_learns_does_not_stand_over_what_has_learnt(spec: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="trained itself"):
         build_system(spec, training=Training(QUERIES, QRELS))
-
-
-def test_what_does_not_learn_may_stand_over_what_has() -> None:
-    spec = {"fuse": {"of": ["bm25", TRAINED_RERANK], "weights": [0.5, 0.5]}}
-    assert build_system(spec, training=Training(QUERIES, QRELS)).identity().kind == "fuse"

@@ -319,13 +319,6 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         rs.read_qrels(empty)
 
 
-def test_a_collection_stays_a_collection(tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
-    written(tmp_path / "german" / "a.json", CASES)
-    assert both(tmp_path)[0].to_dict() == {"q": {"d": 1}}
-
-
 # --- what is wrong
 
 
@@ -373,13 +366,3 @@ def test_lines_are_named(tmp_path: Path) -> None:
     path.write_text(f"{json.dumps(GOOD)}\n{json.dumps(twice)}\n")
     with pytest.raises(InputError, match=r"cases\.jsonl:2: .*'a' twice"):
         rs.read_qrels(path)
-
-
-def test_what_is_odd_and_yet_clear(tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
-    written(path, {"metadata": None, "test_cases": [{**GOOD, "expected_hpo_ids": "HP:1; HP:2"}]})
-    assert both(path)[0].to_dict() == {"Anasarka": {"HP:1": 1, "HP:2": 1}}
-    written(path, [{**GOOD, "expected_hpo_ids": [7, "x"], "metadata": None}])
-    assert both(path)[0].to_dict() == {"Anasarka": {"7": 1, "x": 1}}
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(CASES).encode())
-    assert both(path)[0].to_dict() == GRADES

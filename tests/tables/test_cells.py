@@ -83,12 +83,6 @@ def test_an_id_beside_a_question_is_the_id(tmp_path: Path) -> None:
     assert rs.Qrels(frame).to_dict() == {"1": {"d1": 1}, "2": {"d2": 1}}
 
 
-def test_records_may_name_their_lists_differently() -> None:
-    for name in ("results", "retrieved_docs", "hits"):
-        records = [{"question": "a", "retrieved_ids": ["d1"]}, {"question": "b", name: ["d2"]}]
-        assert rs.Run(records).to_dict() == {"a": {"d1": -1}, "b": {"d2": -1}}
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_failed_call_is_an_empty_answer(tmp_path: Path, order: int) -> None:
     lines = [{"question": "a", "retrieved_ids": ["d1"]}, {"question": "b", "error": "timeout"}]

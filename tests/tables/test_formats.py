@@ -107,10 +107,6 @@ def test_a_named_format_settles_it(tmp_path: Path) -> None:
     assert read_run(path, format="msmarco").to_dict() == {"q": {"a": -5, "b": -9}}
 
 
-def test_qrels_of_three_columns(tmp_path: Path) -> None:
-    assert read_qrels(put(tmp_path, "q d 2\nq e 0\n", "a.txt")).to_dict() == {"q": {"d": 2, "e": 0}}
-
-
 # --- JSON
 
 
@@ -186,11 +182,3 @@ def test_json_lines_name_the_line(tmp_path: Path) -> None:
     for bad in ('{"qid": "q",\n', "[1]\n", '{"qid": "q", "qid": "p", "doc": "d", "score": 1}\n'):
         with pytest.raises(FormatError, match=r"a\.jsonl:3: "):
             read_run(put(tmp_path, f"{good}\n{bad}", "a.jsonl"))
-
-
-def test_a_long_first_line_is_not_cut(tmp_path: Path) -> None:
-    """A file is recognised by its first bytes, which may end within a letter."""
-    documents = {f"ä{n}": float(n) for n in range(20_000)}
-    for name in ("a.json", "a"):
-        path = put(tmp_path, json.dumps({"q": documents}, ensure_ascii=False), name)
-        assert read_run(path).to_dict() == {"q": documents}

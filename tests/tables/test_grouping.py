@@ -36,13 +36,3 @@ def test_repetitions_are_those_a_naive_pass_finds(groups: list[list[int]], block
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouping, "_BLOCK", block)
         assert repeated_rows(offsets, pl.Series(ids, dtype=pl.String)).tolist() == naive(sizes, ids)
-
-
-def test_a_repetition_among_many_rows_is_found_on_all_cores() -> None:
-    rows, size = 100_000, 1_000
-    doubled = list(map(str, range(rows)))
-    offsets = np.arange(0, rows + 1, size)
-    assert not repeated_rows(offsets, pl.Series(doubled)).size
-    doubled[23_456] = doubled[23_999] = "twice"
-    doubled[99_999] = "twice"  # of another group
-    assert repeated_rows(offsets, pl.Series(doubled)).tolist() == [23_999]

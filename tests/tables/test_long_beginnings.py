@@ -80,13 +80,6 @@ def test_a_long_first_line(
     assert read(path) == expected
 
 
-def test_lines_are_counted_from_the_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "qrels.csv"
-    path.write_text("# two\n\nquery_id,doc_id,grade\nq1,d1,high\n")
-    with pytest.raises(rs.RankscopeError, match=r"qrels\.csv:4"):
-        rs.read_qrels(path)
-
-
 def test_an_id_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     path = tmp_path / "queries.tsv"
     path.write_text("#1\tfirst\n#2\tsecond\n")

@@ -203,31 +203,15 @@ def test_equality() -> None:
         hash(run)
 
 
-@pytest.mark.parametrize("table", [Run(EXPECTED, name="x"), Qrels({"q": {"d": {"1": 1, "2": 0}}})])
-def test_copies(table: Run | Qrels) -> None:
-    for twin in (copy.copy(table), copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
-        assert twin == table
-        assert repr(twin) == repr(table)
-
-
-def test_as_a_collection() -> None:
-    run = Run({**EXPECTED, "q3": []}, name="mine")
-    assert len(run) == 3
-    assert list(run) == ["q1", "q2", "q3"]
-    assert "q3" in run
-    assert "q4" not in run
-    assert run["q1"] == {"d1": 2.5, "d2": 1.5}
-    assert run["q3"] == {}
-    with pytest.raises(UnknownNameError, match="unknown query 'q4'; nearest: q"):
-        run["q4"]
-
-
 def test_frames_come_back() -> None:
     run = Run(EXPECTED)
     assert run.to_polars().to_dict(as_series=False) == COLUMNS
     pd.testing.assert_frame_equal(run.to_pandas(), pd.DataFrame(COLUMNS), check_dtype=False)
     assert Run(pd.DataFrame(COLUMNS).set_index(["query_id", "doc_id"])) == run
     assert Run([]) == Run({}) == Run()
+    assert pickle.loads(pickle.dumps(run)) == copy.deepcopy(run) == run
+    with pytest.raises(UnknownNameError, match="nearest: q"):
+        run["q4"]
     assert Run({"q": pd.Series(["a", "b"])}) == Run({"q": ["a", "b"]})
     assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
 

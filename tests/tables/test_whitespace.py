@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankscope.collection.qrels import read_qrels
 from rankscope.errors import InvalidDataError
 from rankscope.runs.table import read_run
 from rankscope.tables import whitespace
@@ -65,11 +64,6 @@ def test_the_same_run(content: str, tmp_path: Path) -> None:
     assert read_run(put(tmp_path, content)).to_dict() == EXPECTED
 
 
-@pytest.mark.parametrize("suffix", ["q1 0 d1 1\nq1 0 d2 0", "q1\t0\td1\t1\r\n#\n\nq1 0  d2 0\r\n"])
-def test_the_same_qrels(suffix: str, tmp_path: Path) -> None:
-    assert read_qrels(put(tmp_path, suffix)).to_dict() == {"q1": {"d1": 1, "d2": 0}}
-
-
 def test_ids_are_text_as_it_stands(tmp_path: Path) -> None:
     ids = ["007", "7", "1e5", "NULL", "nan", "true", '"x"', "'", "a,b", "ä", "中", "\x7f", "a\xa0b"]
     content = "".join(f"{one} Q0 {one} 1 1 t\n" for one in ids)
@@ -103,11 +97,6 @@ def test_lines_that_do_not_fit_are_not_made_to_fit(
         read_run(put(tmp_path, content))
     assert refused.value.findings[0].code == "RS102"
     assert refused.value.findings[0].places[0].line == line
-
-
-def test_usual_files_take_the_fast_way() -> None:
-    for data in (b"q1 Q0 d1 1 2.5 t\nq2 Q0 d2 1 1 t\n", b"q1\tQ0\td1\t1\t2.5\tt"):
-        assert clean(data) == exact(data)
 
 
 @pytest.mark.parametrize(
@@ -186,13 +175,6 @@ def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(
             for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
                 assert clean((good + short + long).encode(), tag=tag) is None
                 assert clean((good + short + long).encode()) is None
-
-
-@LAW
-@given(files(), st.sampled_from(TAGS))
-def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
-    fast = clean(data, tag=tag)
-    assert fast is None or repr(fast) == repr(clean(data))
 
 
 @LAW

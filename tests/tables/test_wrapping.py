@@ -24,11 +24,6 @@ def test_one_list_of_records_is_the_table(tmp_path: Path, beside: dict[str, obje
         assert rs.read_run(path).to_dict() == {"a": {"d3": -1, "d1": -2}}
 
 
-def test_the_hits_of_one_query_are_no_table() -> None:
-    assert rs.Run({"q1": [{"doc_id": "d1", "score": 2}]}).to_dict() == {"q1": {"d1": 2}}
-    assert rs.Run({"q1": [{"id": "d1", "score": 2}]}).to_dict() == {"q1": {"d1": 2}}
-
-
 def test_texts_in_an_object() -> None:
     golden = {"data": [{"user_input": "a", "reference_contexts": ["The cat sat."]}]}
     retrieved = {
