@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import tracemalloc
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -26,7 +23,6 @@ from rankscope.collection.corpus import (
     stream_doc_ids,
 )
 from rankscope.errors import FormatError, InputError, UnknownNameError
-from real import COLLECTIONS
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
     lambda text: not any(c.isspace() for c in text)
@@ -37,7 +33,7 @@ texts = st.text(
 names = st.sampled_from(["title", "text", "contents", "url", "id"])
 documents = st.dictionaries(ids, st.dictionaries(names, texts, max_size=4), min_size=1, max_size=5)
 LAW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -47,17 +43,13 @@ def test_from_dicts_rows_and_documents() -> None:
     assert Corpus([{"docno": "d1", "title": "T", "text": "a"}, {"pid": 2, "text": "b"}]) == expected
     assert Corpus(expected.documents()) == expected
     assert Corpus(expected) == expected
-    with pytest.raises(InputError, match="row 2: document 'd' was given before, at row 1"):
+    with pytest.raises(InputError, match="row 2: document 'd'"):
         Corpus([("d", "a"), ("d", "b")])
     with pytest.raises(InputError, match="read_corpus"):
         Corpus("corpus.jsonl")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [pd.DataFrame, pl.DataFrame, pa.table, lambda columns: duckdb.from_arrow(pa.table(columns))],
-    ids=["pandas", "polars", "pyarrow", "duckdb"],
-)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_from_frames(make: Any) -> None:
     made = Corpus(make({"product_id": [1, 2], "product_title": ["A", "B"], "tags": [["x"], []]}))
     assert made["1"] == Document("1", {"product_title": "A", "tags": ["x"]})
@@ -71,11 +63,10 @@ def test_documents_and_fields() -> None:
     assert made.field("n") == [3, 4]
     assert made.field("text") == [None, "t"]
     assert Corpus({"a": "x"}).field("text") == ["x"]
-    with pytest.raises(UnknownNameError, match="unknown field 'bodi'; nearest: body"):
+    with pytest.raises(UnknownNameError, match="nearest: body"):
         made.field("bodi")
     with pytest.raises(UnknownNameError, match="document id"):
         made["c"]
-    assert repr(Corpus({"a": "x"})) == "Corpus(1 document: 'a': 'x')"
     assert pickle.loads(pickle.dumps(made)) == made
 
 
@@ -88,21 +79,11 @@ def test_document_text_joins() -> None:
         "o": {"k": "v"},
         "e": "",
     }
-    assert document_text(Document("d", fields), ["title", "l", "n", "yes", "o", "e", "none"]) == (
-        "T\na\nb\n1.5\ntrue\nv"
-    )
+    joined = document_text(Document("d", fields), [*fields, "none"])
+    assert joined == "T\na\nb\n1.5\ntrue\nv"
 
 
-def test_text_that_is_a_list_survives(tmp_path: Path) -> None:
-    made = Corpus({"a": {"text": ["p", "q"]}, "b": {"text": "t"}})
-    for name in ("c.jsonl", "c.parquet"):
-        made.write(tmp_path / name)
-        assert read_corpus(tmp_path / name) == made
-
-
-@pytest.mark.parametrize(
-    "name", ["c.jsonl", "c.json", "c.tsv", "c.csv.gz", "c.parquet", "c.tsv.zst"]
-)
+@pytest.mark.parametrize("name", ["c.jsonl", "c.json", "c.csv.gz", "c.parquet", "c.tsv.zst"])
 @LAW
 @given(table=documents)
 def test_round_trip(tmp_path: Path, name: str, table: dict[str, dict[str, str]]) -> None:
@@ -124,28 +105,12 @@ def test_tables_as_found(tmp_path: Path) -> None:
     path.write_text("docid\turl\tbody\n1\t\tb\n")
     assert read_corpus(path).to_dict() == {"1": {"body": "b"}}
     path.write_text("1\ta\tb\tc\n")
-    with pytest.raises(FormatError, match=r"c.tsv:1: has 4 cells and no header"):
+    with pytest.raises(FormatError, match=r"c.tsv:1: .*4 cells"):
         read_corpus(path)
-    with pytest.raises(UnknownNameError, match="unknown format 'trec-xml'"):
+    with pytest.raises(UnknownNameError, match="trec-xml"):
         read_corpus(path, format="trec-xml")
-    with pytest.raises(InputError, match="trec is read and not written; write jsonl"):
+    with pytest.raises(InputError, match="not written"):
         Corpus({"a": "x"}).write(path, format="trec")
-    with pytest.raises(UnknownNameError):
-        Corpus({"a": "x"}).write(path, format="trec-xml")
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet"])
-def test_streams_hold_little(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"c{suffix}"
-    body = "word " * 400  # 2 kB a document, 16 MB in all
-    Corpus((str(n), body) for n in range(8_000)).write(path)
-    for stream in (stream_doc_ids, stream_corpus):
-        tracemalloc.start()
-        count = sum(1 for _ in stream(path))
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert count == 8_000
-        assert peak < 5_000_000
 
 
 def test_a_stream_reads_no_further_than_asked(tmp_path: Path) -> None:
@@ -154,41 +119,18 @@ def test_a_stream_reads_no_further_than_asked(tmp_path: Path) -> None:
     assert list(islice(stream_doc_ids(path), 2)) == ["a", "a"]
     with pytest.raises(FormatError, match=r"c\.jsonl:3"):
         list(stream_doc_ids(path))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"_id": "a\\u0062", "text": ""}',
-        '{"text": "\\"_id\\": \\"x\\"", "_id": "ab"}',
-        '{"doc_id": "ab"}',
-        ' { "_id" : "ab" , "text": ""} ',
-        '{"_id": "ab"}',
-    ],
-)
-def test_ids_are_found_wherever_they_stand(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_text(f"{line}\n\n")
-    assert list(stream_doc_ids(path)) == ["ab"] == read_corpus(path).ids
-
-
-def test_a_line_cut_short_is_noticed_in_a_stream_of_ids(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
     path.write_text('{"_id": "a", "text": "x')
     with pytest.raises(FormatError, match=r"c\.jsonl:1"):
         list(stream_doc_ids(path))
 
 
-@pytest.mark.skipif(not COLLECTIONS.is_dir(), reason="the real collections are not here")
-@pytest.mark.parametrize("name", ["recipes", "electronics", "scifact", "cranfield"])
-def test_real_corpora(tmp_path: Path, name: str) -> None:
-    path = COLLECTIONS / name / "corpus.jsonl.gz"
-    made = read_corpus(path)
-    assert list(stream_doc_ids(path)) == made.ids
-    assert all(document.title or document.text for document in islice(stream_corpus(path), 100))
-    made.write(tmp_path / "c.parquet")
-    assert read_corpus(tmp_path / "c.parquet") == made
-    made.write(tmp_path / "c.tsv")
-    again = read_corpus(tmp_path / "c.tsv")
-    assert again.field("text") == made.field("text")
-    assert json.loads(json.dumps(made.to_dict())) == made.to_dict()
+def test_ids_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    for line in (
+        '{"_id": "a\\u0062", "text": ""}',
+        '{"text": "\\"_id\\": \\"x\\"", "_id": "ab"}',
+        '{"doc_id": "ab"}',
+        ' { "_id" : "ab" , "text": ""} ',
+    ):
+        path.write_text(f"{line}\n\n")
+        assert list(stream_doc_ids(path)) == ["ab"] == read_corpus(path).ids

@@ -9,10 +9,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from rankscope.collection import decisions as module
 from rankscope.collection.decisions import ALIASES, Decisions, as_decisions, read_decisions
 from rankscope.errors import InputError
 
@@ -38,14 +35,12 @@ q2,tax,it,,,0,1,,
 
 def written(folder: Path, form: str) -> Path:
     path = folder / f"decisions.{form}"
-    if form in ("csv", "tsv"):
-        path.write_text(TEXT if form == "csv" else TEXT.replace(",", "\t"), "utf-8")
-    elif form == "jsonl":
-        path.write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
-    elif form == "json":
-        path.write_text(json.dumps(ROWS), "utf-8")
-    else:
+    if form == "parquet":
         pl.DataFrame(ROWS).write_parquet(path)
+        return path
+    lines = "\n".join(map(json.dumps, ROWS))
+    texts = {"csv": TEXT, "tsv": TEXT.replace(",", "\t"), "jsonl": lines, "json": json.dumps(ROWS)}
+    path.write_text(texts[form], "utf-8")
     return path
 
 
@@ -58,7 +53,6 @@ def test_every_format_says_the_same(tmp_path: Path, form: str) -> None:
     assert decisions.column("best").to_list() == [["law", "tax"], ["it"]]
     assert decisions.column("routes").to_list() == [["law", "tax", "it"], None]
     assert decisions.column("retrieved").to_list() == [True, False]
-    assert decisions.column("needed").to_list() == [False, True]
     assert decisions.column("confidence").to_list() == [0.75, None]
 
 
@@ -78,27 +72,16 @@ def test_every_object_says_the_same(data: Any) -> None:
     assert as_decisions(data) == Decisions(ROWS)
 
 
-def test_the_order_of_rows_does_not_matter_and_content_does() -> None:
-    assert Decisions(ROWS) == Decisions(ROWS[::-1])
-    assert Decisions(ROWS) != Decisions([ROWS[0], {**ROWS[1], "needed": False}])
-    assert Decisions(ROWS) != 3
-    assert repr(Decisions(ROWS[1:])) == "Decisions(1 queries: route, best, retrieved, needed)"
-
-
 @pytest.mark.parametrize(
     ("column", "name", "value", "kept"),
     [
-        ("route", "selected_expert", "law", "law"),
         ("route", "Routed To", " law ", "law"),
         ("route", "expert", 3, "3"),
         ("route", "expert", 3.0, "3"),  # as pandas has numbers with gaps
-        ("best", "optimal_expert", "law", ["law"]),
         ("best", "gold_route", "Paris, France", ["Paris, France"]),  # commas are no separators
         ("best", "best", '["a;b", "c"]', ["a;b", "c"]),
-        ("best", "best", [1, 2], ["1", "2"]),
         ("allowed", "allowed", "a; b;;a", ["a", "b"]),
         ("retrieved", "gate", "Skip", False),
-        ("retrieved", "gate", "YES", True),
         ("retrieved", "gate", 1.0, True),
         ("needed", "should_retrieve", "f", False),
         ("confidence", "route_confidence", "1", 1.0),
@@ -113,77 +96,43 @@ def test_names_and_words(column: str, name: str, value: Any, kept: Any) -> None:
 def test_what_is_not_there_is_named() -> None:
     decisions = Decisions(ROWS[1:])
     assert decisions.lacking("route", "needed") is None
-    reason = "the decisions have no column gate_confidence (or gating_confidence)"
-    assert decisions.lacking("route", "gate_confidence", "confidence") == reason
+    assert "gate_confidence" in (decisions.lacking("route", "gate_confidence") or "")
     assert decisions.column("gate_confidence").to_list() == [None]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "problem"),
-    [
-        ("query_id,route\nq1,a\nq2,b\nq1,b\n", 4, "query 'q1' was given before, at line 2; keep"),
-        ("query_id,confidence\nq1,1.7\n", 2, "'confidence' is '1.7'; expected a number from 0 to"),
-        ("query_id,confidence\nq1,87\n", 2, "from 0 to 1; write 0.87 for 87 %"),
-        ("query_id,confidence\nq1,nan\n", 2, "is 'nan'; expected a number from 0 to 1; leave it"),
-        ("query_id,confidence\nq1,-0.1\n", 2, "is '-0.1'; expected a number from 0 to 1; leave"),
-        ("query_id,gate\nq1,maybe\n", 2, "'gate' is 'maybe'; expected yes or no (true or false"),
-        ("query_id,confidence\nq1,inf\n", 2, "is 'inf'; expected a number from 0 to 1; leave it"),
-        ("query_id,confidence\nq1,sure\n", 2, "is 'sure'; expected a number from 0 to 1; leave it"),
-        ("query_id,route\n,a\n", 2, "the id is null; expected text or a whole number"),
-        ("query_id,route\nq1,a,b\n", 2, "expected 2 cells"),
-        ("route,best\na,b\n", 1, "no id among the columns 'route, best'; name one of them query_i"),
-        ("query_id,text\nq1,hello\n", None, "no decision among the columns 'text'; name what was"),
-        ("query_id\nq1\n", None, "no decision among the columns (none); name what was decided ro"),
-        ("query_id,route\nq1,\n", None, "no decision among the columns (none); name what was"),
-        ("query_id,route\n", None, "is empty; expected decisions"),
-        ("", None, "is empty; expected decisions"),
-        ("query_id,route\nq1,\udcff\n", 2, "UTF-8"),
-    ],
-)
-def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, problem: str) -> None:
-    path = tmp_path / "d.csv"
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError) as refused:
-        read_decisions(path)
-    message = str(refused.value)
-    assert problem in message
-    assert message.startswith(f"{path}:{line}: " if line else f"{path}")
-    assert "\n" not in message
+FILES = [
+    ("csv", "query_id,route\nq1,a\nq2,b\nq1,b\n", ":4: query 'q1'"),
+    ("csv", "query_id,confidence\nq1,1.7\n", ":2: query 'q1': 'confidence' is '1.7'"),
+    ("csv", "query_id,confidence\nq1,87\n", "0.87"),
+    ("csv", "query_id,gate\nq1,maybe\n", ":2: query 'q1': 'gate' is 'maybe'"),
+    ("csv", "query_id,text\nq1,hello\n", "no decision among the columns 'text'"),
+    ("jsonl", '{"query_id": "q", "confidence": true}\n{"query_id": "r"}\n', "'True'"),
+    ("jsonl", '{"query_id": "q", "route": {"a": 1}}\n{"query_id": "r"}\n', "route"),
+    ("jsonl", '{"query_id": "q", "best": [[1]]}\n{"query_id": "r"}\n', "route"),
+    ("jsonl", '{"query_id": "q", "retrieved": ["d1"]}\n{"query_id": "r"}\n', "yes or no"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"query_id": "q", "gate": 1}\n{"query_id": "q", "gate": 1}\n', ":2: query 'q' was given"),
-        ('{"query_id": "q", "gate": 1}\n{"gate": 1}\n', ":2: no id among the fields 'gate'; name"),
-        ('{"query_id": "q", "confidence": NaN}\n{"query_id": "r"}\n', ":1: "),
-        ('{"query_id": "q", "confidence": true}\n{"query_id": "r"}\n', "'confidence' is 'True'; e"),
-        ('{"query_id": "q", "route": {"a": 1}}\n{"query_id": "r"}\n', "the name of a route; leave"),
-        ('{"query_id": "q", "best": [[1]]}\n{"query_id": "r"}\n', "the name of a route; leave it"),
-        ('{"query_id": "q", "retrieved": ["d1"]}\n{"query_id": "r"}\n', "expected yes or no"),
-    ],
-)
-def test_json_lines_that_are_wrong(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "d.jsonl"
+@pytest.mark.parametrize(("form", "text", "problem"), FILES)
+def test_files_that_are_wrong(tmp_path: Path, form: str, text: str, problem: str) -> None:
+    path = tmp_path / f"d.{form}"
     path.write_text(text, "utf-8")
     with pytest.raises(InputError) as refused:
         read_decisions(path)
     assert problem in str(refused.value)
+    assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ([], "there is no decision; give at least one query with what was decided"),
-        (
-            pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}),
-            "row 1: query 'q': 'conf",
-        ),
-        ({"q": 3}, "item 1: expected text or named fields for decision 'q', got '3' (int)"),
-        ({"q": "law"}, "no decision among the columns 'text'"),
-        ([("q", "law")], "row 1: expected named fields, got"),
-        (3, "expected decisions as a dict, a list of rows or a frame"),
+        ([], "no decision"),
+        (pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}), "row 1: query 'q'"),
+        ({"q": 3}, "'3'"),
+        ({"q": "law"}, "'text'"),
+        ([("q", "law")], "row 1"),
+        (3, "expected decisions"),
     ],
 )
 def test_objects_that_are_wrong(data: Any, problem: str) -> None:
@@ -192,57 +141,23 @@ def test_objects_that_are_wrong(data: Any, problem: str) -> None:
     assert problem in str(refused.value)
 
 
-def test_a_folder_is_no_decisions_file(tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
-    with pytest.raises(InputError):
-        read_decisions(tmp_path)
-
-
 def test_a_value_of_which_nothing_is_known_is_left_out_of_its_column_only() -> None:
     rows = [{"id": "q", "route": "", "best": [], "confidence": 1}, {"id": "r", "confidence": None}]
     assert Decisions(rows).columns == ("confidence",)
     assert Decisions(rows).column("confidence").to_list() == [1, None]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "d.csv"
-    path.write_bytes(b"query_id,confidence,best,needed\n" + content)
-    message = ""
-    try:
-        read_decisions(path)
-    except InputError as error:
-        message = str(error)
-    assert "\n" not in message
-
-
-@pytest.mark.parametrize("name", ["expected", "Gold", "label", "target", "correct", "truth"])
-def test_plain_names_of_the_right_route(name: str) -> None:
-    decisions = Decisions([{"query_id": "q", "route": "law", name: "tax"}])
-    assert decisions.column("best").to_list() == [["tax"]]
-
-
 def test_a_column_of_yes_and_no_names_no_route() -> None:
     rows = [{"query_id": "q", "route": "law", "correct": True}]
     rows += [{"query_id": "r", "route": "law", "correct": "no"}]
     assert "best" not in Decisions(rows).columns
-    assert Decisions([{"query_id": "q", "route": 1, "label": 0}]).column("best")[0].to_list() == [
-        "0"
-    ]
-
-
-def test_the_documentation_lists_all_names() -> None:
-    assert module.__doc__ is not None
-    text = " ".join(module.__doc__.split())
-    for column, names in ALIASES.items():
-        assert f"- ``{column}``: {', '.join(names[1:])}" in text
+    numbered = Decisions([{"query_id": "q", "route": 1, "label": 0}])
+    assert numbered.column("best").to_list() == [["0"]]
 
 
 def test_only_some_queries() -> None:
     decisions = Decisions([{"query_id": "q", "needed": 1}, {"query_id": "r", "route": "a"}])
     assert decisions.only(["r", "x"]).query_ids == ["r"]
     assert decisions.only([]).columns == decisions.columns
-    with pytest.raises(TypeError, match="give a list"):
+    with pytest.raises(TypeError, match="list"):
         decisions.only("r")

@@ -17,7 +17,7 @@ from rankscope.errors import FormatError, InputError, RankscopeError
 from rankscope.tables.record_rows import Origin
 
 LAW = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -52,11 +52,8 @@ A relevant document &amp; more.
         },
         {"_id": "051", "text": "Airbus", "dom": "Law"},
     ]
-
-
-def test_sgml_with_closed_tags() -> None:
-    text = "<top><NUM> Number: MB1 </NUM><title> BBC </title>\r\n<querytime>now</querytime></top>"
-    assert rows(text) == [{"_id": "MB1", "text": "BBC", "querytime": "now"}]
+    closed = "<top><NUM> Number: MB1 </NUM><title> BBC </title>\r\n<querytime>now</querytime></top>"
+    assert rows(closed) == [{"_id": "MB1", "text": "BBC", "querytime": "now"}]
 
 
 def test_xml_with_questions() -> None:
@@ -77,28 +74,21 @@ def test_xml_with_questions() -> None:
 
 def test_web_track_subtopics() -> None:
     text = """<webtrack2012><topic number='151' type="ambiguous"><query>403b</query>
-<description>What is a 403b plan?</description>
-<subtopic number="1" type="inf">What is it?</subtopic>
-<subtopic number="2" type="nav">Home</subtopic>
-</topic></webtrack2012>"""
-    (row,) = rows(text)
-    assert (row["_id"], row["text"]) == ("151", "403b")
-    assert row["type"] == "ambiguous"
-    assert row["subtopics"] == [
-        {"number": "1", "type": "inf", "text": "What is it?"},
-        {"number": "2", "type": "nav", "text": "Home"},
-    ]
+<subtopic number="1" type="inf">What is it?</subtopic></topic></webtrack2012>"""
+    subtopics = [{"number": "1", "type": "inf", "text": "What is it?"}]
+    row = {"_id": "151", "text": "403b", "type": "ambiguous", "subtopics": subtopics}
+    assert rows(text) == [row]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<nothing/>", "found no <top> or <topic>"),
-        ("\n<top><title> x </top>", "t:2: a topic without a number"),
-        ("<top><num> 1 </top>", "t:1: a topic without text"),
-        ("<top>\n<!-- open", "t:2: <!-- is never closed"),
+        ("<nothing/>", "no <top>"),
+        ("\n<top><title> x </top>", "t:2: "),
+        ("<top><num> 1 </top>", "t:1: "),
+        ("<top>\n<!-- open", "t:2: "),
         ('<!DOCTYPE t [<!ENTITY a "b">]><topic number="1">&a;</topic>', "DOCTYPE"),
-        ("<topic number='1'>" + "<a>" * 99, "nested too deeply"),
+        ("<topic number='1'>" + "<a>" * 99, "nested"),
     ],
 )
 def test_topics_that_cannot_be_read(text: str, words: str) -> None:
@@ -106,30 +96,11 @@ def test_topics_that_cannot_be_read(text: str, words: str) -> None:
         rows(text)
 
 
-@pytest.mark.parametrize(
-    "piece", ["<", "<a", "<!--", "<a ", "</a>", "&#", "<a x=", "<top>", "<![CDATA[", "a" * 9 + "="]
-)
-def test_hostile_repetition_comes_to_an_end(piece: str) -> None:
+def test_hostile_repetition_comes_to_an_end() -> None:
     # a scan that starts over at every piece would take minutes
-    with suppress(RankscopeError):
-        rows("<topic number='1'>x" + piece * 100_000)
-
-
-def test_a_number_given_twice_on_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "q.xml"
-    path.write_text("<topic number='1'>a</topic><topic number='1'>b</topic>")
-    with pytest.raises(FormatError, match=r"q\.xml:1: query '1' was given before, at line 1"):
-        read_queries(path)
-
-
-pieces = st.sampled_from(["<top>", "</top>", "<num>", "<title>", "<topic number='1'>", "&#65;"])
-
-
-@LAW
-@given(text=st.lists(pieces | st.text(max_size=5), max_size=20).map("".join))
-def test_any_text_gives_rows_or_an_error(text: str) -> None:
-    with suppress(RankscopeError):
-        rows(text)
+    for piece in ("<", "<a", "<!--", "<a ", "</a>", "&#", "<a x=", "<top>", "<![CDATA[", "aaaaa="):
+        with suppress(RankscopeError):
+            rows("<topic number='1'>x" + piece * 30_000)
 
 
 chars = st.one_of(st.sampled_from('<>&"\n\t :'), st.characters(exclude_categories=["Cs"]))
@@ -161,17 +132,16 @@ def test_what_is_written_comes_back(tmp_path: Path, name: str, table: dict[str, 
     assert read_queries(tmp_path / name) == made
 
 
-@pytest.mark.parametrize("format", ["trec", "trec-xml"])
-def test_usual_topics_can_be_written(tmp_path: Path, format: str) -> None:
+def test_usual_topics_can_be_written(tmp_path: Path) -> None:
     made = Queries(
         {
             "301": {"text": "Topic: crime & < b", "description": "d\ne", "narrative": "n"},
             "302": {"text": "x", "dom": "Law", "keys": ["a", "b"]},
         }
     )
-    made.write(tmp_path / "q", format=format)
-    assert read_queries(tmp_path / "q") == made
-    assert read_queries(tmp_path / "q", format="trec") == made
+    for format in ("trec", "trec-xml"):
+        made.write(tmp_path / "q", format=format)
+        assert read_queries(tmp_path / "q") == made
 
 
 @pytest.mark.parametrize(
@@ -187,6 +157,6 @@ def test_usual_topics_can_be_written(tmp_path: Path, format: str) -> None:
 )
 def test_what_sgml_cannot_carry(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     path = tmp_path / "q.trec"
-    with pytest.raises(InputError, match=f"query 'q1': .*{words}.*; write jsonl instead"):
+    with pytest.raises(InputError, match=f"query 'q1': .*{words}"):
         Queries({"q1": fields}).write(path)
     assert not path.exists()

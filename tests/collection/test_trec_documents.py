@@ -6,8 +6,10 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from rankscope.benchmark.config.collection_files import CollectionConfig
 from rankscope.collection.corpus import read_corpus, stream_corpus, stream_doc_ids
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
@@ -70,20 +72,18 @@ def test_a_folder_of_many_files(tmp_path: Path) -> None:
     assert read_corpus(folder / "ft" / "ft911" / "*.gz").ids == ["FT911-0", "FT911-1", "FT911-2"]
     again = folder / "zz.sgml"
     again.write_text("<DOC><DOCNO>FT911-1</DOCNO></DOC>\n")
-    with pytest.raises(InputError, match=r"ft911_1\.gz:1: document 'FT911-1' was given before"):
+    with pytest.raises(InputError, match=r"ft911_1\.gz:1: document 'FT911-1'"):
         read_corpus(folder)
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("<DOC>\n<DOCNO>1</DOCNO>\n", r"c\.sgml:1: the last document is not closed"),
-        ("<DOC>\n<DOC>\n", r"c\.sgml:2: <DOC> inside the document of line 1"),
-        ("<DOC></DOC>\n</DOC>", r"c\.sgml:1: a document without <DOCNO>"),
-        ("<DOC><DOCNO>1</DOCNO></DOC>\n</DOC>", r"c\.sgml:2: </DOC> without a <DOC>"),
-        ("<DOC><DOCNO> </DOCNO></DOC>", "without <DOCNO>"),
-        ("<?xml version='1.0'?><a/>", "found no <DOC>"),
-        ("<DOC>\n<DOCNO>1</DOCNO>\n\udcff</DOC>", r"c\.sgml:3: byte 0xff is not UTF-8"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n", ":1: .*not closed"),
+        ("<DOC>\n<DOC>\n", ":2: <DOC> inside"),
+        ("<DOC></DOC>\n</DOC>", ":1: .*<DOCNO>"),
+        ("<DOC><DOCNO>1</DOCNO></DOC>\n</DOC>", ":2: </DOC> without"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n\udcff</DOC>", ":3: byte 0xff"),
     ],
 )
 def test_broken_documents(text: str, problem: str, tmp_path: Path) -> None:
@@ -93,14 +93,12 @@ def test_broken_documents(text: str, problem: str, tmp_path: Path) -> None:
         read_corpus(path)
 
 
-@pytest.mark.parametrize(
-    "piece", ["<a>", "</a>", "<!--", "<", "<a ", "&amp;", "<b><a></b>", "<x{}>y</x{}>"]
-)
-def test_hostile_documents_take_linear_time(piece: str, tmp_path: Path) -> None:
+def test_hostile_documents_take_linear_time(tmp_path: Path) -> None:
     path = tmp_path / "c.sgml"
-    body = "".join(piece.format(n, n) if "{" in piece else piece for n in range(100_000))
-    path.write_text(f"<DOC><DOCNO>1</DOCNO><TEXT>{body}</TEXT>{body}</DOC>")
-    assert [document.doc_id for document in stream_corpus(path)] == ["1"]  # else it takes hours
+    for piece in ("<a>", "</a>", "<!--", "<", "<a ", "&amp;", "<b><a></b>", "<x{}>y</x{}>"):
+        body = "".join(piece.format(n, n) if "{" in piece else piece for n in range(20_000))
+        path.write_text(f"<DOC><DOCNO>1</DOCNO><TEXT>{body}</TEXT>{body}</DOC>")
+        assert [document.doc_id for document in stream_corpus(path)] == ["1"]  # else for hours
 
 
 # --- folders
@@ -108,12 +106,11 @@ def test_hostile_documents_take_linear_time(piece: str, tmp_path: Path) -> None:
 
 def hub(home: Path, **tables: list[dict[str, Any]]) -> Path:
     """Write a data set as the Hugging Face Hub has it: NAME/SPLIT-00000-of-0000N.parquet."""
-    import polars as pl
-
     for place, rows in tables.items():
-        path = home / place.replace("__", "/").replace("_DASH_", "-")
+        folder, split, part, of = place.split("__")
+        path = home / folder / f"{split}-0000{part}-of-0000{of}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame(rows).write_parquet(path.with_suffix(".parquet"))
+        pl.DataFrame(rows).write_parquet(path)
     return home
 
 
@@ -121,31 +118,25 @@ def _qrels(query_id: str, doc_id: str) -> list[dict[str, Any]]:
     return [{"query-id": query_id, "corpus-id": doc_id, "score": 1}]
 
 
-S1 = "_DASH_00000_DASH_of_DASH_00001"
-S2 = "_DASH_00000_DASH_of_DASH_00002"
-S3 = "_DASH_00001_DASH_of_DASH_00002"
-
-
 @pytest.mark.parametrize("judgments", ["qrels", "default", "data"])
 def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
     home = hub(
         tmp_path / "set",
         **{
-            f"corpus__corpus{S2}": [{"_id": "d1", "title": "", "text": "one"}],
-            f"corpus__corpus{S3}": [{"_id": "d2", "title": "", "text": "two"}],
-            f"queries__queries{S1}": [{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
-            f"{judgments}__test{S2}": _qrels("q1", "d1"),
-            f"{judgments}__test{S3}": _qrels("q2", "d2"),
-            f"{judgments}__train{S1}": _qrels("q3", "d2"),
+            "corpus__corpus__0__2": [{"_id": "d1", "title": "", "text": "one"}],
+            "corpus__corpus__1__2": [{"_id": "d2", "title": "", "text": "two"}],
+            "queries__queries__0__1": [{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
+            f"{judgments}__test__0__2": _qrels("q1", "d1"),
+            f"{judgments}__test__1__2": _qrels("q2", "d2"),
+            f"{judgments}__train__0__1": _qrels("q3", "d2"),
         },
     )
     (home / "README.md").write_text("A data set.")
     assert read_corpus(home).ids == ["d1", "d2"]
     assert read_queries(home).ids == ["q1", "q2", "q3"]
     assert read_qrels(home).to_dict() == {"q1": {"d1": 1}, "q2": {"d2": 1}}
-    assert read_qrels(home / judgments / f"train{S1.replace('_DASH_', '-')}.parquet").to_dict() == {
-        "q3": {"d2": 1}
-    }
+    train = home / judgments / "train-00000-of-00001.parquet"
+    assert read_qrels(train).to_dict() == {"q3": {"d2": 1}}
 
 
 def test_subsets_and_splits_are_asked_for(tmp_path: Path) -> None:
@@ -153,18 +144,16 @@ def test_subsets_and_splits_are_asked_for(tmp_path: Path) -> None:
     for language in ("de", "en"):
         for split in ("dev", "train"):
             tables |= {
-                f"{language}_DASH_corpus__{split}{S1}": [{"id": f"d-{split}", "text": language}],
-                f"{language}_DASH_queries__{split}{S1}": [{"id": f"q-{split}", "text": language}],
-                f"{language}_DASH_qrels__{split}{S1}": _qrels(f"q-{split}", f"d-{split}"),
+                f"{language}-corpus__{split}__0__1": [{"id": f"d-{split}", "text": language}],
+                f"{language}-queries__{split}__0__1": [{"id": f"q-{split}", "text": language}],
+                f"{language}-qrels__{split}__0__1": _qrels(f"q-{split}", f"d-{split}"),
             }
     home = hub(tmp_path / "set", **tables)
-    with pytest.raises(InputError, match="has the subsets 'de', 'en'; choose one with"):
+    with pytest.raises(InputError, match="'de', 'en'"):
         read_qrels(home)
-    from rankscope.benchmark.config.collection_files import CollectionConfig
-
-    with pytest.raises(InputError, match="has the splits dev, train, and none is called test"):
+    with pytest.raises(InputError, match="dev, train"):
         CollectionConfig(path=str(home), subset="de").files(tmp_path)
-    with pytest.raises(InputError, match="unknown subset 'fr'"):
+    with pytest.raises(InputError, match="fr"):
         CollectionConfig(path=str(home), subset="fr").files(tmp_path)
     files = CollectionConfig(path=str(home), subset="de", split="dev").files(tmp_path)
     assert files.corpus is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -13,58 +12,54 @@ from hypothesis import strategies as st
 
 from ontology.test_reading import OBO
 from rankscope.errors import InputError, RankscopeError
-from rankscope.ontology import graph as graph_module
 from rankscope.ontology.graph import MOST_ANCESTORS
 from rankscope.ontology.term_files import read_terms
 from rankscope.ontology.terms import read_ontology
 
-LONG = 10_000_000
-SYNONYMS = 1_000_000
+LONG = 1_000_000
+SYNONYMS = 20_000
+CHAIN = 7_000  # 24 million ancestors
 
 HOSTILE: dict[str, tuple[str, Callable[[], str], str]] = {
     "chain": (
         "x.tsv",
-        lambda: "".join(f"{n}\t{n + 1}\n" for n in range(60_000)),
-        "more than 20,000,000 ancestors together",
+        lambda: "".join(f"{n}\t{n + 1}\n" for n in range(CHAIN)),
+        "20,000,000 ancestors",
     ),
     "cycle": (
         "x.tsv",
-        lambda: "".join(f"{n}\t{(n + 1) % 60_000}\n" for n in range(60_000)),
-        "a cycle of 60,000 steps: 0 → 1 → 2 → 3 → 4 → 5 → 6 → … → 0; take one",
+        lambda: "".join(f"{n}\t{(n + 1) % CHAIN}\n" for n in range(CHAIN)),
+        "a cycle of 7,000 steps",
     ),
-    "long ids in a cycle": (
-        "x.tsv",
-        lambda: f"{'a' * LONG}\t{'a' * LONG}\n",
-        "a cycle of 1 step: a{30,40}… → a{30,40}…; take one",
-    ),
+    "long ids in a cycle": ("x.tsv", lambda: f"{'a' * LONG}\t{'a' * LONG}\n", "a cycle of 1 step"),
     "synonyms": (
         "x.obo",
         lambda: "[Term]\nid: A\n" + 'synonym: "a" EXACT []\n' * SYNONYMS,
-        "x.obo:10003: the term 'A' has more than 10,000 synonyms",
+        "x.obo:10003: .*'A'",
     ),
     "synonyms in a cell": (
         "x.tsv",
         lambda: "id\tparent\tsynonyms\nA\t\t" + "|".join(map(str, range(SYNONYMS))),
-        "x.tsv:2: the term 'A' has more than 10,000 synonyms",
+        "x.tsv:2: .*'A'",
     ),
     "billion laughs": (
         "x.owl",
         lambda: '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><x>&b;</x>',
-        "looks like OWL or OBO graphs",
+        "OWL",
     ),
-    "deep JSON": ("x.json", lambda: '{"graphs":' + "[" * SYNONYMS, "looks like OWL or OBO graphs"),
-    "one long line": ("x.obo", lambda: "x" * LONG, "x.obo:1: .*, got 'x{50,60}…$"),
+    "deep JSON": ("x.json", lambda: '{"graphs":' + "[" * LONG, "OBO graphs"),
+    "one long line": ("x.obo", lambda: "x" * LONG, "x.obo:1: "),
     "escapes without end": (
         "x.obo",
         lambda: '[Term]\nid: A\ndef: "' + '\\"' * (LONG // 2),
-        "x.obo:3: .* expected a text in quotation marks",
+        "x.obo:3: ",
     ),
-    "many cells": ("x.tsv", lambda: "A\tB\n" + "x\t" * LONG, "x.tsv:2: expected child and parent"),
-    "a line break in an OBO id": ("x.obo", lambda: "[Term]\nid: A\\nB", "holds a line break"),
-    "escapes in ids of a cycle": (
-        "x.tsv",
-        lambda: "\x1b[31m\t\x1b[31m\n",
-        "holds a line break or another control character",
+    "many cells": ("x.tsv", lambda: "A\tB\n" + "x\t" * LONG, "x.tsv:2: "),
+    "escapes in ids of a cycle": ("x.tsv", lambda: "\x1b[31m\t\x1b[31m\n", "control character"),
+    "a list of cases": (
+        "x.json",
+        lambda: '[\n{"text": "a", "expected_ids": ["X:1"]}]',
+        "OBO graph",
     ),
 }
 
@@ -90,28 +85,23 @@ def test_hostile_files(tmp_path: Path, capfd: pytest.CaptureFixture[str], what: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_chain_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
-    """A chain of 60,000 terms has 1.8 thousand million ancestors: 14 GB."""
-    (tmp_path / "x.tsv").write_text(HOSTILE["chain"][1](), "utf-8")
-    with (
-        patch.object(graph_module, "_joined", side_effect=AssertionError),
-        pytest.raises(InputError, match="ancestors together"),
-    ):
-        read_ontology(tmp_path / "x.tsv")
+def test_what_a_file_imports_is_not_fetched() -> None:
+    assert "import: http://" in OBO
+    assert len(read_terms(OBO.encode(), "xx.obo").terms) == 5
 
 
 def test_many_ancestors_without_a_chain_are_refused_on_the_way(tmp_path: Path) -> None:
-    """A term with 8,000 parents and 8,000 children: 64 million ancestors at a depth of 2."""
-    rows = [f"hub\tp{n}\nc{n}\thub\n" for n in range(8_000)]
+    """A term with 5,000 parents and 5,000 children: 25 million ancestors at a depth of 2."""
+    rows = [f"hub\tp{n}\nc{n}\thub\n" for n in range(5_000)]
     (tmp_path / "x.tsv").write_text("".join(rows), "utf-8")
     with pytest.raises(InputError, match=f"more than {MOST_ANCESTORS:,} ancestors together"):
         read_ontology(tmp_path / "x.tsv")
 
 
 def test_a_term_in_very_many_rows(tmp_path: Path) -> None:
-    """What is said of a term 200,000 times is not looked through each time."""
+    """What is said of a term 20,000 times is not looked through each time."""
     names = "|".join(f"s{n}" for n in range(9_000))
-    rows = [f"id\tparent\tsynonyms\nA\t\t{names}\n", *("A\tB\ts1\n" for _ in range(200_000))]
+    rows = [f"id\tparent\tsynonyms\nA\t\t{names}\n", *("A\tB\ts1\n" for _ in range(20_000))]
     (tmp_path / "x.tsv").write_text("".join(rows), "utf-8")
     ontology = read_ontology(tmp_path / "x.tsv")
     assert ontology["A"].parents == ("B",)
@@ -123,7 +113,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(changes=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 20), PIECES), max_size=4))
 def test_damaged_files(changes: list[tuple[float, int, bytes]]) -> None:
     data = OBO.encode()
@@ -137,10 +127,3 @@ def test_damaged_files(changes: list[tuple[float, int, bytes]]) -> None:
         message = str(error)
     assert "\n" not in message
     assert len(message) < 300
-
-
-def test_a_list_of_cases_is_no_ontology(tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
-    path.write_text('[\n  {"text": "a", "expected_hpo_ids": ["HP:0000001"]}\n]')
-    with pytest.raises(InputError, match="OBO graph"):
-        read_ontology(path)

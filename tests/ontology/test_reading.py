@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import io
-import lzma
-import socket
-from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from ontology.plain import Plain, ontologies
-from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.errors import InputError, RankscopeError
 from rankscope.ontology.graph import CycleError
 from rankscope.ontology.term_files import read_terms
 from rankscope.ontology.term_table import Synonym, TermTable
@@ -78,17 +74,6 @@ what is no line of a term
 id: XX:instance
 """
 
-PURL = "http://purl.obolibrary.org/obo/"
-
-
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise AssertionError("something was to be fetched")
-
-    for name in ("socket", "create_connection", "getaddrinfo"):
-        monkeypatch.setattr(socket, name, refused)
-
 
 def entries(table: TermTable) -> dict[str, list[Any]]:
     return {
@@ -108,7 +93,6 @@ def entries(table: TermTable) -> dict[str, list[Any]]:
 # --- OBO as a whole ------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_network")
 def test_what_a_file_says() -> None:
     table = read_terms(OBO.encode(), "xx.obo")
     assert table.version == "xx/releases/2026-01-02"
@@ -130,27 +114,20 @@ def test_what_a_file_says() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("relations", "above"),
-    [
+def test_relations() -> None:
+    for relations, above in (
         (["is_a", "part_of"], ["XX:1", "XX:2"]),
         (["part_of"], ["XX:2"]),
-        (["near_to"], ["XX:1"]),
         (["is_a", "near_to"], ["XX:1", "XX:1"]),
-    ],
-)
-def test_relations(relations: list[str], above: list[str]) -> None:
-    table = read_terms(OBO.encode(), "xx.obo", relations)
-    assert sorted(table.terms["XX:3"].parents) == above
-    assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
+    ):
+        table = read_terms(OBO.encode(), "xx.obo", relations)
+        assert sorted(table.terms["XX:3"].parents) == above
+        assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
 
 
 def test_a_relation_that_no_term_has() -> None:
-    with pytest.raises(InputError, match=r"no term has the relation 'has_part'.*near_to, part_of"):
+    with pytest.raises(InputError, match=r"'has_part'.*near_to, part_of"):
         read_terms(OBO.encode(), "xx.obo", ["is_a", "has_part"])
-
-
-def test_the_names_of_relations_are_shown_safely() -> None:
     lines = "".join(f"relationship: r{n}\\n\\x1b A\n" for n in range(100))
     with pytest.raises(InputError) as caught:
         read_terms(f"[Term]\nid: A\n{lines}".encode(), "x.obo", ["q"])
@@ -158,50 +135,12 @@ def test_the_names_of_relations_are_shown_safely() -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_compressed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    (tmp_path / "xx.obo").write_bytes(pack(OBO.encode()))
-    assert len(read_ontology(tmp_path / "xx.obo")) == 3
-
-
-def test_a_byte_order_mark_and_line_ends() -> None:
+def test_compression_a_byte_order_mark_and_line_ends(tmp_path: Path) -> None:
     plain = entries(read_terms(OBO.encode(), "xx.obo"))
     marked = b"\xef\xbb\xbf" + OBO.replace("\n", "\r\n").encode()
     assert entries(read_terms(marked, "xx.obo")) == plain
-
-
-# --- beside other readers ------------------------------------------------------------------------
-
-
-def test_obo_as_fastobo_reads_it() -> None:
-    """Without what it refuses: dates, references and lines that break a rule, a final backslash."""
-    fastobo = pytest.importorskip("fastobo")
-    text = OBO.replace("! a comment\n", "").replace(r"with a \\", "with it")
-    for line in ("creation_date: someday\n", "xref: with blanks in it\n", "what is no line of"):
-        text = text.replace(line, "! " if line.startswith("what") else "")
-    text = text.replace("!  a term\n", "")
-    table = read_terms(text.encode(), "xx.obo")
-    checked = 0
-    for frame in fastobo.load(io.BytesIO(text.encode())):
-        if type(frame).__name__ != "TermFrame":
-            continue
-        entry = table.terms[str(frame.id).replace(f"{PURL}XX_", "XX:")]
-        clauses: dict[str, list[Any]] = {}
-        for clause in frame:
-            clauses.setdefault(type(clause).__name__, []).append(clause)
-        assert [entry.label] == [each.name.strip() for each in clauses["NameClause"]]
-        assert entry.definition == "".join(
-            str(each.definition) for each in clauses.get("DefClause", ())
-        )
-        assert entry.parents == [str(each.term) for each in clauses.get("IsAClause", ())]
-        assert entry.alternatives == [str(each.alt_id) for each in clauses.get("AltIdClause", ())]
-        assert entry.replaced_by == [str(each.term) for each in clauses.get("ReplacedByClause", ())]
-        assert [(each.text, each.scope, each.kind) for each in entry.synonyms] == [
-            (each.synonym.desc, each.synonym.scope, str(each.synonym.type or ""))
-            for each in clauses.get("SynonymClause", ())
-        ]
-        checked += 1
-    assert checked == len(table.terms)
+    (tmp_path / "xx.obo").write_bytes(gzip.compress(OBO.encode()))
+    assert len(read_ontology(tmp_path / "xx.obo")) == 3
 
 
 # --- OBO -----------------------------------------------------------------------------------------
@@ -212,28 +151,15 @@ def test_obo_as_fastobo_reads_it() -> None:
     [
         (r"name: a \{b\} \"c\" \! d", "label", 'a {b} "c" ! d'),
         ("name: a {b", "label", "a {b"),
-        ("name: a {b} c", "label", "a {b} c"),
         ('name: a {b="c d", e="f"}', "label", "a"),
-        ("name:a", "label", "a"),
-        ("name:", "label", ""),
         (r"def: " + r'"a\tb\Wc\:d"', "definition", "a\tb c:d"),
-        ('def: "without references"', "definition", "without references"),
-        ('def: "" []', "definition", ""),
         ('synonym: "x"', "synonyms", [Synonym("x", "RELATED")]),
-        ('synonym: "x" []', "synonyms", [Synonym("x", "RELATED")]),
         ('synonym: "x" exact []', "synonyms", [Synonym("x", "EXACT")]),
         ('synonym: "x" EXACT HP:0034334 []', "synonyms", [Synonym("x", "EXACT", "HP:0034334")]),
         ('exact_synonym: "x" []', "synonyms", [Synonym("x", "EXACT")]),
-        ('broad_synonym: "x" [A:1]', "synonyms", [Synonym("x", "BROAD")]),
         (r"is_a: heart\ disease ! x", "parents", ["heart disease"]),
-        ("is_a: http://example.org/x#y", "parents", ["http://example.org/x#y"]),
         ("is_a: https://purl.obolibrary.org/obo/HP_0000001", "parents", ["HP:0000001"]),
-        ("is_obsolete: TRUE", "is_obsolete", True),
-        ("is_obsolete: false", "is_obsolete", False),
-        ("  is_a:   B  ", "parents", ["B"]),
         ("intersection_of: B", "parents", []),
-        ("some_future_tag: of OBO 9", "parents", []),
-        ("! a comment in a term", "parents", []),
     ],
 )
 def test_lines_of_obo(line: str, field: str, expected: object) -> None:
@@ -241,39 +167,7 @@ def test_lines_of_obo(line: str, field: str, expected: object) -> None:
     assert getattr(table.terms["A"], field) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("abc", "x.obo:1: not as OBO asks for: expected 'tag: value', got 'abc'"),
-        ("A,B", "x.obo:1: not as OBO asks for"),
-        ("[Term]\nid: A\nis_a: B C", "x.obo:3: not as OBO asks for: expected an id, got 'B C'"),
-        ("[Term]\nid: A\nis_a:", "x.obo:3: not as OBO asks for: expected an id, got ''"),
-        ("[Term]\nid: A\nrelationship: r", "x.obo:3: not as OBO asks for: expected 2 ids"),
-        ("[Term]\nid: A\ndef: a", "x.obo:3: not as OBO asks for: expected a text in quotation"),
-        ('[Term]\nid: A\ndef: "a\\" []', "x.obo:3: not as OBO asks for: expected a text in"),
-        ('[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .* expected one of EXACT, NARROW"),
-        ("[Term]\nid: A\nid: B", "x.obo:3: not as OBO asks for: expected one id, after 'A'"),
-        ("[Term]\nname: a\nid: A", "x.obo:2: .* expected the id of a term as its first line"),
-        ("\n[Term]\n\n[Term]\nid: A", "x.obo:2: .* this term has no id"),
-        ("[Term]\nid: A\n[Term]\nid: A", "x.obo:3: the term 'A' is defined twice"),
-        ("[Term]\nid: A\nis_obsolete: true", "every term is obsolete"),
-        ("format-version: 1.2", "it has no terms"),
-        ("", "it has no terms"),
-        ("\n\n", "it has no terms"),
-    ],
-)
-def test_what_is_wrong_with_obo(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "x.obo").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=message):
-        read_ontology(tmp_path / "x.obo")
-
-
 # --- tables --------------------------------------------------------------------------------------
-
-
-def parents_of(text: str, name: str = "x.tsv") -> dict[str, list[str]]:
-    table = read_terms(text.encode(), name)
-    return {term_id: entry.parents for term_id, entry in table.terms.items()}
 
 
 @pytest.mark.parametrize(
@@ -290,7 +184,9 @@ def parents_of(text: str, name: str = "x.tsv") -> dict[str, list[str]]:
     ],
 )
 def test_tables(text: str) -> None:
-    assert parents_of(text) == {"A": [], "B": ["A"], "C": ["A", "B"]}
+    terms = read_terms(text.encode(), "x.tsv").terms
+    parents = {term_id: entry.parents for term_id, entry in terms.items()}
+    assert parents == {"A": [], "B": ["A"], "C": ["A", "B"]}
 
 
 def test_all_columns_of_a_table() -> None:
@@ -309,28 +205,7 @@ def test_all_columns_of_a_table() -> None:
     }
 
 
-def test_a_bar_in_the_only_parent_is_part_of_its_id() -> None:
-    assert parents_of("child\tparent\nB\tA|C\n") == {"B": ["A|C"], "A|C": []}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: the header 'A is_a B' has no column child"),
-        ("A\tbelow\tB\n", "x.tsv:1: expected child and parent with a tab .* in a header"),
-        ("id\tname\nA\ta\n", "x.tsv:1: the header 'id name' has no column parent; name the"),
-        ("hpo_id\tparent\nA\tB\n", "x.tsv:1: the header 'hpo_id parent' has no column child"),
-        ("B\tA\n\tA\n", "x.tsv:2: expected child and parent"),
-        ("child\tparent\n\tA\n", "x.tsv:2: expected child and parent"),
-        ("child\tparent\n", "it has no terms"),
-    ],
-)
-def test_what_is_wrong_with_a_table(text: str, message: str) -> None:
-    with pytest.raises(FormatError, match=message):
-        read_terms(text.encode(), "x.tsv")
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(plain=ontologies())
 def test_a_table_of_an_ontology_is_that_ontology(
     tmp_path_factory: pytest.TempPathFactory, plain: Plain
@@ -358,31 +233,41 @@ def test_a_table_of_an_ontology_is_that_ontology(
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "message"),
+    ("name", "text", "message"),
     [
-        ("x.obo", b"[Term]\nid: A\nname: \xff\n", "x.obo:3: byte 0xff is not UTF-8; save the file"),
-        ("x.tsv", b"A\tB\n\xff\tB\n", "x.tsv:2: byte 0xff is not UTF-8"),
-        ("x.obo", OBO.encode("utf-16"), "x.obo:1: byte 0xff is not UTF-8"),
-        ("x.obo", b"[Term]\nid: A\0\n", "x.obo:2: a NUL in the line, so it is not text"),
-        ("x.tsv", b"A\tB\0\n", "x.tsv:1: a NUL in the line"),
-        ("x.json", b"", "it has no terms"),
-        ("x.json", b'{"graphs": []}', r"x.json: it looks like OWL or OBO graphs, .*robot convert"),
-        ("x.json", b"[[1]]", "it looks like OWL or OBO graphs"),
-        ("x.owl", b'<?xml version="1.0"?><rdf:RDF/>', "it looks like OWL or OBO graphs"),
+        ("x.obo", "abc", "x.obo:1: .*'abc'"),
+        ("x.obo", "[Term]\nid: A\nis_a: B C", "x.obo:3: .*'B C'"),
+        ("x.obo", "[Term]\nid: A\nrelationship: r", "x.obo:3: .*2 ids"),
+        ("x.obo", "[Term]\nid: A\ndef: a", "x.obo:3: .*quotation"),
+        ("x.obo", '[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .*EXACT"),
+        ("x.obo", "[Term]\nid: A\nid: B", "x.obo:3: .*'A'"),
+        ("x.obo", "[Term]\nname: a\nid: A", "x.obo:2: "),
+        ("x.obo", "\n[Term]\n\n[Term]\nid: A", "x.obo:2: .*no id"),
+        ("x.obo", "[Term]\nid: A\n[Term]\nid: A", "x.obo:3: .*twice"),
+        ("x.obo", "[Term]\nid: A\nis_obsolete: true", "obsolete"),
+        ("x.obo", "[Term]\nid: A\nname: \udcff\n", "x.obo:3: byte 0xff"),
+        ("x.obo", "[Term]\nid: A\nalt_id: B\nis_a: B\n", "A → A"),
+        ("x.obo", "\n\n", "no terms"),
+        ("x.tsv", "A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: .*child"),
+        ("x.tsv", "id\tname\nA\ta\n", "x.tsv:1: .*no column parent"),
+        ("x.tsv", "child\tparent\n\tA\n", "x.tsv:2: "),
+        ("x.tsv", "child\tparent\n", "no terms"),
+        ("x.tsv", "A\tB\0\n", "x.tsv:1: a NUL"),
+        ("x.json", '{"graphs": []}', "robot convert"),
+        ("x.owl", '<?xml version="1.0"?><rdf:RDF/>', "OWL"),
     ],
 )
-def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, data: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(FormatError, match=message) as caught:
+def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=message) as caught:
         read_ontology(tmp_path / name)
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder; name a file in it"):
-        read_ontology(tmp_path)
-    with pytest.raises(InputError, match="file not found"):
-        read_ontology(tmp_path / "x.obo")
+    for path in (tmp_path, tmp_path / "x.obo"):
+        with pytest.raises(InputError, match=r"folder|not found"):
+            read_ontology(path)
 
 
 def test_parents_that_are_not_defined_are_left_out_and_named(tmp_path: Path) -> None:
@@ -391,57 +276,27 @@ def test_parents_that_are_not_defined_are_left_out_and_named(tmp_path: Path) -> 
     assert read_ontology(tmp_path / "x.obo").undefined == ("Z:1",)
 
 
-def test_relations_in_any_order_are_the_same_ontology(tmp_path: Path) -> None:
-    (tmp_path / "xx.obo").write_text(OBO, "utf-8")
-    by_is_a, by_both, again = (
-        read_ontology(tmp_path / "xx.obo", relations=relations).sha256
-        for relations in ((), ["is_a", "part_of"], ["part_of", "is_a", "is_a"])
-    )
-    assert by_is_a != by_both == again
-
-
 @pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("A\tA\n", "1 step: A → A"),
-        ("A\tB\nB\tA\n", "2 steps: A → B → A"),
-        ("X\tA\nA\tB\nB\tC\nC\tA\nA\tR\n", "3 steps: A → B → C → A"),
-        (
-            "".join(f"t{n}\tt{(n + 1) % 20}\n" for n in range(20)),
-            "20 steps: t0 → t1 → t2 → t3 → t4 → t5 → t6 → … → t0",
-        ),
-    ],
+    ("text", "steps"),
+    [("A\tA\n", 1), ("A\tB\nB\tA\n", 2), ("X\tA\nA\tB\nB\tC\nC\tA\nA\tR\n", 3)],
 )
-def test_cycles(tmp_path: Path, text: str, path: str) -> None:
+def test_cycles(tmp_path: Path, text: str, steps: int) -> None:
     (tmp_path / "x.tsv").write_text(text, "utf-8")
-    with pytest.raises(CycleError, match="take one of these relations away") as caught:
+    with pytest.raises(CycleError, match=f"{steps} step") as caught:
         read_ontology(tmp_path / "x.tsv")
-    assert f"the terms form a cycle of {path};" in str(caught.value)
-    assert caught.value.path[0] == caught.value.path[-1]
-    above = dict.fromkeys(text.split("\n"))
-    for child, parent in zip(caught.value.path, caught.value.path[1:], strict=False):
-        assert f"{child}\t{parent}" in above
+    path, rows = caught.value.path, text.split("\n")
+    assert (path[0], len(path)) == (path[-1], steps + 1)
+    assert all(f"{child}\t{parent}" in rows for child, parent in pairwise(path))
 
 
-def test_a_term_below_another_id_of_its_own_is_below_itself(tmp_path: Path) -> None:
-    (tmp_path / "x.obo").write_text("[Term]\nid: A\nalt_id: B\nis_a: B\n", "utf-8")
-    with pytest.raises(CycleError, match="A → A"):
-        read_ontology(tmp_path / "x.obo")
-
-
-def test_an_ontology_says_what_it_is(tmp_path: Path) -> None:
+def test_an_ontology_has_terms(tmp_path: Path) -> None:
     (tmp_path / "xx.obo").write_text(OBO, "utf-8")
     ontology = read_ontology(tmp_path / "xx.obo")
-    assert repr(ontology).endswith("xx.obo xx/releases/2026-01-02: 3 terms, depth 1)")
     assert list(ontology) == ["XX:1", "XX:2", "XX:3"]
     brain = ontology["XX:21"]
-    assert (brain.term_id, brain.parents, brain.alternatives) == (
-        "XX:2",
-        ("XX:1",),
-        ("XX:20", "XX:21"),
-    )
-    assert [term.label for term in ontology.terms()] == ["All", "Brain {upper} part", "Cortex"]
-    with pytest.raises(RankscopeError, match="unknown term 'XX:404'"):
+    assert (brain.term_id, brain.parents) == ("XX:2", ("XX:1",))
+    assert brain.alternatives == ("XX:20", "XX:21")
+    with pytest.raises(RankscopeError, match="XX:404"):
         ontology["XX:404"]
 
 
@@ -479,26 +334,21 @@ def test_annotations(tmp_path: Path, text: str) -> None:
     assert ontology.annotations == {"OMIM:1": {1, 2}, "OMIM:2": {1}}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("OMIM:1\n", "things.tsv:1: expected a thing and a term with a tab between them"),
-        ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: expected a thing and a term"),
-        ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2 annotations names a term of .*'XX:1'"),
-        ("", "none of its 0 annotations"),
-        ("a\0b\tXX:1\n", "things.tsv:1: a NUL in the line"),
-    ],
-)
-def test_what_is_wrong_with_annotations(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        annotated(tmp_path, text)
+def test_what_is_wrong_with_annotations(tmp_path: Path) -> None:
+    for text, message in (
+        ("OMIM:1\n", "things.tsv:1: "),
+        ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: "),
+        ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2"),
+    ):
+        with pytest.raises(InputError, match=message):
+            annotated(tmp_path, text)
 
 
 def test_information_content_needs_two_things(tmp_path: Path) -> None:
     ontology = annotated(tmp_path, "OMIM:1\tXX:2\n")
-    with pytest.raises(InputError, match="annotations of at least two things, not 1"):
+    with pytest.raises(InputError, match="two things, not 1"):
         ontology.similarity("XX:1", "XX:2", "lin", ic="annotations")
     (tmp_path / "plain.tsv").write_text("B\tA\n", "utf-8")
     plain = read_ontology(tmp_path / "plain.tsv")
-    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+    with pytest.raises(InputError, match="annotations"):
         plain.similarity("A", "B", "lin", ic="annotations")

@@ -1,3 +1,5 @@
+"""Search by words: the scores of bm25, its words, and the index that is kept."""
+
 from __future__ import annotations
 
 import math
@@ -8,7 +10,6 @@ from typing import Any
 import bm25s  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,20 +38,8 @@ def answer(spec: Any, texts: Any, question: str, depth: int = 10) -> list[tuple[
     return ranking.pairs()
 
 
-@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (0, 0), (3, 1)])
-def test_scores_are_those_of_bm25s(k1: float, b: float) -> None:
-    stemmer = Stemmer.Stemmer("english")
-    options: Any = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
-    by_hand = bm25s.BM25(method="lucene", k1=k1, b=b)
-    by_hand.index(bm25s.tokenize(list(TEXTS.values()), **options), show_progress=False)
-    for question in QUESTIONS[:3]:
-        tokens = bm25s.tokenize([question], return_ids=False, **options)[0]
-        scores = by_hand.get_scores(tokens).tolist()
-        expected = {doc_id: score for doc_id, score in zip(TEXTS, scores, strict=True) if score > 0}
-        assert dict(answer({"k1": k1, "b": b}, TEXTS, question, 100)) == expected
-
-
 def test_scores_are_those_of_the_formula() -> None:
+    """To the last bit they are those of bm25s: `tests/slow/test_large_collections.py`."""
     documents = [text.split() for text in TEXTS.values()]
     average = sum(map(len, documents)) / len(documents)
     expected = {}
@@ -88,12 +77,12 @@ def test_lists_are_joined_and_other_names_found() -> None:
     assert answer({"fields": ["ingredients"]}, texts, "cane")
     assert answer({}, texts, "pie")
     assert answer({}, texts, "flour")
-    with pytest.raises(UnknownNameError, match="unknown field 'ingredient'; nearest: ingredients"):
+    with pytest.raises(UnknownNameError, match="nearest: ingredients"):
         answer({"fields": ["ingredient"]}, texts, "cane")
 
 
 def test_nothing_but_stop_words_is_said() -> None:
-    with pytest.raises(InputError, match="no document has a word left to search for"):
+    with pytest.raises(InputError, match="no document"):
         answer({}, {"a": "the and of", "b": "the"}, "the")
 
 
@@ -101,7 +90,7 @@ def test_documents_without_text_are_noted() -> None:
     system = build_system("bm25")
     system.index(Corpus({"a": "soup", "b": "", "c": "  "}))
     (note,) = system.notes
-    assert note.startswith("2 of 3 documents have no text to search and cannot be found")
+    assert "2 of 3 documents" in note
 
 
 @pytest.mark.parametrize(
@@ -121,7 +110,7 @@ def test_words(language: str, text: str, terms: list[str]) -> None:
     assert Analyzer(language, stop_words(language)).terms(text) == terms
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="abC é\u0301ßΣ1_-\n", max_size=40))
 def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
     words = Analyzer("none", ()).words(text)
@@ -132,7 +121,7 @@ def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
         )
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 45))
 def test_best_positions(scores: list[int], depth: int) -> None:
     expected = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:depth]
@@ -140,32 +129,24 @@ def test_best_positions(scores: list[int], depth: int) -> None:
 
 
 def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = Corpus(TEXTS)
-    first = build_system("bm25", cache=tmp_path)
-    first.index(corpus)
-    expected = [ranking.pairs() for ranking in first.search([Query("q", QUESTIONS[0])], 5)]
-    (entry,) = (tmp_path / "indexes").iterdir()
+    def answers(spec: Any = "bm25") -> list[tuple[str, float]]:
+        system = build_system(spec, cache=tmp_path)
+        system.index(Corpus(TEXTS))
+        (ranking,) = system.search([Query("q", QUESTIONS[0])], 5)
+        return ranking.pairs()
 
     def again(*_: object) -> None:
         raise AssertionError("indexed again")
 
+    expected = answers()
+    (entry,) = (tmp_path / "indexes").iterdir()
     with monkeypatch.context() as patch:
         patch.setattr(BM25, "_indexed", again)
-        second = build_system("bm25", cache=tmp_path)
-        second.index(corpus)
-        assert [
-            ranking.pairs() for ranking in second.search([Query("q", QUESTIONS[0])], 5)
-        ] == expected
-        other = build_system({"bm25": {"b": 0.1}}, cache=tmp_path)
-        other.index(corpus)
+        assert answers() == expected
         with pytest.raises(AssertionError, match="indexed again"):
-            other.prepare()
+            answers({"bm25": {"b": 0.1}})
     good = entry.read_bytes()
     for damage in (b"", good[:-7], good[:100] + b"x" + good[101:], b"not at all"):
         entry.write_bytes(damage)
-        third = build_system("bm25", cache=tmp_path)
-        third.index(corpus)
-        assert [
-            ranking.pairs() for ranking in third.search([Query("q", QUESTIONS[0])], 5)
-        ] == expected
+        assert answers() == expected
         assert entry.read_bytes() == good

@@ -48,7 +48,7 @@ TITLES = {
 """Judgments that a model can learn: a document is relevant if its title has the words."""
 
 Spec = dict[str, Any]
-SMALL: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": {"trees": 30, "rate": 0.1}}}
+SMALL: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": {"trees": 15, "rate": 0.2}}}
 
 
 def taught(grades: dict[str, Any], queries: tuple[Query, ...] = QUERIES) -> Training:
@@ -69,15 +69,17 @@ def scores(system: System, queries: Any = QUERIES) -> dict[str, list[tuple[str, 
     }
 
 
-def mean(run: dict[str, Any], grades: dict[str, Any], measure: str = "nDCG@5") -> float:
+def mean(run: dict[str, Any], grades: dict[str, Any]) -> float:
     qrels = Qrels({query_id: grades[query_id] for query_id in run})
-    scored = rs.evaluate(qrels, {query_id: dict(pairs) for query_id, pairs in run.items()}, measure)
-    return float(scored[measure])
+    scored = rs.evaluate(
+        qrels, {query_id: dict(pairs) for query_id, pairs in run.items()}, "nDCG@5"
+    )
+    return float(scored["nDCG@5"])
 
 
-def by_chance(query: Query, seed: int = 0) -> dict[str, int]:
+def by_chance(query: Query) -> dict[str, int]:
     """Judge documents in a way that nothing about them tells."""
-    chance = random.Random(f"{query.query_id} {seed}")
+    chance = random.Random(query.query_id)
     return {doc_id: int(chance.random() < 0.2) for doc_id in CORPUS}
 
 
@@ -97,13 +99,12 @@ def build(of: Any) -> System:
 
 
 def test_new_questions_are_answered_by_the_model_of_all() -> None:
-    half = QUERIES[:20]
-    run = scores(trained(taught(TITLES, half)), QUERIES[20:])
+    run = scores(trained(taught(TITLES, QUERIES[:20])), QUERIES[20:])
     before = scores(build(of="bm25"), QUERIES[20:])
     assert mean(run, TITLES) > mean(before, TITLES) + 0.1
 
 
-@pytest.mark.parametrize("fold", range(5))
+@pytest.mark.parametrize("fold", [0, 4])
 def test_judgments_of_a_fold_do_not_reach_its_own_questions(fold: int) -> None:
     clean = taught(TITLES)
     inside = [query for query in QUERIES if clean.kept_from(query) == {fold}]
@@ -135,65 +136,14 @@ def test_judgments_of_test_questions_reach_nothing() -> None:
     assert clean.identity().key == other.identity().key
 
 
-MEMORY: Spec = {
-    "rerank": {
-        "of": "bm25",
-        "depth": DEPTH,
-        "ltr": {"trees": 100, "leaves": 60, "rate": 0.3, "shrink": 0, "start": 0},
-    }
-}
-
-
-def test_what_can_only_be_remembered_is_not_known() -> None:
-    grades = {query.query_id: by_chance(query) for query in QUERIES}
-    system = trained(taught(grades), MEMORY)
-    by_luck = mean(scores(build(of="bm25")), grades, "P@3")
-    known = mean(scores(system), grades, "P@3")
-    assert known < by_luck + 0.1
-    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in QUERIES]
-    run = {
-        query_id.removeprefix("new "): pairs
-        for query_id, pairs in scores(system, disguised).items()
-    }
-    assert mean(run, grades, "P@3") > by_luck + 0.3  # it does remember what it has seen
-
-
-def test_what_gives_the_answer_away_in_one_fold_only_is_not_used_there() -> None:
-    training = taught(TITLES)
-    inside = [query for query in QUERIES if training.kept_from(query) == {3}]
-    first = scores(build(of="bm25"))
-    answers = {query.text: first[query.query_id][-1][0] for query in inside}
-    right = {query.query_id: {answers[query.text]: 3} for query in inside}
-
-    def canary(text: str) -> list[str]:
-        known = text.removesuffix(" of the")
-        return [answers[known]] if known in answers else []
-
-    def reranked(*systems: Any) -> System:
-        options = {"trees": 100, "rate": 0.2, "systems": systems}
-        spec: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": options}}
-        return trained(taught({**TITLES, **right}), spec)
-
-    tipped_off = reranked({"python": canary})
-    assert scores(tipped_off, inside) == scores(reranked(), inside)
-    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in inside]
-    run = {
-        query_id.removeprefix("new "): pairs
-        for query_id, pairs in scores(tipped_off, disguised).items()
-    }
-    assert mean(run, right, "P@1") > 0.8  # the model that has seen the fold does use it
-    assert mean(scores(tipped_off, inside), right, "P@1") < 0.2
-
-
 def test_the_identity_says_what_was_learnt_from() -> None:
     system = trained(taught(TITLES))
     parameters = system.identity().parameters["reranker"]
     assert parameters["training"] == taught(TITLES).key
     assert parameters["features"][:4] == ["of: score", "of: share", "of: 1/rank", "title: coverage"]
-    other = {**TITLES, "q1": {"d1": 3}}
-    assert trained(taught(other)).identity().key != system.identity().key
     deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
-    assert trained(taught(TITLES), deeper).identity().key != system.identity().key
+    for other in (trained(taught({**TITLES, "q1": {"d1": 3}})), trained(taught(TITLES), deeper)):
+        assert other.identity().key != system.identity().key
 
 
 @pytest.fixture
@@ -218,88 +168,30 @@ def test_models_are_kept(tmp_path: Path, trainings: list[int]) -> None:
     assert len(trainings) == 6
     assert scores(trained(training, cache=tmp_path)) == first
     assert len(trainings) == 6
-    assert scores(trained(training)) == first
-    assert len(trainings) == 12
-
-
-def test_models_of_other_data_are_not_taken(tmp_path: Path, trainings: list[int]) -> None:
-    scores(trained(taught(TITLES), cache=tmp_path))
-    scores(trained(taught({**TITLES, "q1": {"d1": 3}}), cache=tmp_path))
-    assert len(trainings) == 12
-    deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
-    scores(trained(taught(TITLES), deeper, cache=tmp_path))
-    assert len(trainings) == 18
-
-
-@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 5000])
-def test_a_damaged_model_is_trained_again(
-    tmp_path: Path, trainings: list[int], damage: bytes
-) -> None:
-    training = taught(TITLES)
-    first = scores(trained(training, cache=tmp_path))
     models = sorted((tmp_path / "models").iterdir())
     assert len(models) == 6
-    models[0].write_bytes(damage)
-    models[1].write_bytes(models[1].read_bytes()[:-1])
+    for model, damage in zip(models, (b"", b"short", b"\0" * 5000), strict=False):
+        model.write_bytes(damage)
+    models[3].write_bytes(models[3].read_bytes()[:-1])
     assert scores(trained(training, cache=tmp_path)) == first
-    assert len(trainings) == 8
+    assert len(trainings) == 10
+    scores(trained(taught({**TITLES, "q1": {"d1": 3}}), cache=tmp_path))
+    assert len(trainings) == 16
 
 
-def test_a_query_with_the_id_of_one_and_the_words_of_another() -> None:
-    training = taught(TITLES)
-    first = QUERIES[0]
-    other = next(q for q in QUERIES if training.kept_from(q) != training.kept_from(first))
-    mixed = Query(first.query_id, other.text)
-    kept_from = training.kept_from(mixed)
-    inside = [q for q in QUERIES if training.kept_from(q) <= kept_from]
-    poisoned = {**TITLES, **{q.query_id: by_chance(q) for q in inside}}
-    assert scores(trained(training), [mixed]) == scores(trained(taught(poisoned)), [mixed])
-
-
-@pytest.mark.parametrize(
-    "grades",
-    [
-        {query.query_id: dict.fromkeys(CORPUS, 1) for query in QUERIES},
-        {query.query_id: dict.fromkeys(CORPUS, 0) for query in QUERIES},
-        {query.query_id: dict.fromkeys(CORPUS, -1) for query in QUERIES},
-        {query.query_id: {"elsewhere": 1} for query in QUERIES},
-    ],
-)
-def test_where_nothing_can_be_learnt_the_order_stays(grades: dict[str, Any]) -> None:
-    system = trained(taught(grades))
-    assert scores(system) == scores(build(of="bm25"))
-    system.prepare()
-    assert "6 of 6 models had nothing to learn from" in " ".join(system.notes)
-
-
-def test_a_fold_of_which_the_others_teach_nothing() -> None:
-    training = taught(TITLES)
-    inside = [query for query in QUERIES if training.kept_from(query) == {2}]
-    grades = {
-        query.query_id: TITLES[query.query_id] if query in inside else {"elsewhere": 1}
-        for query in QUERIES
-    }
-    system = trained(taught(grades))
-    assert scores(system, inside) == scores(build(of="bm25"), inside)
-    outside = [query for query in QUERIES if query not in inside]
-    assert scores(system, outside) != scores(build(of="bm25"), outside)
-    system.prepare()
-    assert "1 of 6 models" in " ".join(system.notes)
-    rewritten: Spec = {"rewrite": {"of": SMALL, "keywords": {}}}
-    for stage in (rewritten, {"fuse": {"of": [SMALL]}}):
-        above = trained(taught(grades), stage)
-        above.prepare()
-        assert above.notes == system.notes
+def test_where_nothing_can_be_learnt_the_order_stays() -> None:
+    for judged in ({"elsewhere": 1}, *(dict.fromkeys(CORPUS, grade) for grade in (1, 0, -1))):
+        system = trained(taught({query.query_id: judged for query in QUERIES}))
+        assert scores(system) == scores(build(of="bm25"))
+        system.prepare()
+        assert "6 of 6 models" in " ".join(system.notes)
 
 
 @pytest.mark.parametrize(
     ("grades", "labels"),
     [
-        ([], []),
         ([0, 0], [0, 0]),
         ([3, 0, -2, 1], [3, 0, 0, 1]),
-        ([1.0, 10.0], [1, 10]),
-        ([-1.5, 2], [0, 2]),
         ([0.25, 0.5, 0.51, 1.0, 0.0], [1, 2, 3, 4, 0]),
         ([1, 11], [1, 4]),
         ([1e-300, 1e300], [1, 4]),
@@ -309,38 +201,26 @@ def test_labels(grades: list[float], labels: list[int]) -> None:
     assert labels_of(grades) == labels
 
 
-def test_fractional_grades_teach_the_same_order() -> None:
-    halves = {
-        query_id: {doc: grade / 4 for doc, grade in some.items()}
-        for query_id, some in TITLES.items()
-    }
-    run = scores(trained(taught(halves)))
-    assert mean(run, TITLES) > mean(scores(build(of="bm25")), TITLES) + 0.1
-
-
-def test_candidates_that_the_corpus_does_not_have() -> None:
-    run = {query.query_id: {f"x{n}": float(n) for n in range(9)} for query in QUERIES}
-    grades = {query.query_id: {"x3": 1} for query in QUERIES}
-    rankings = scores(
-        trained(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}})
-    )
-    assert all(pairs[0][0] == "x3" for pairs in rankings.values())
-
-
-def test_scores_that_are_hardly_numbers() -> None:
-    run = {
-        query.query_id: {"d1": 1e300, "d2": -1e300, "d3": 0.0, "d4": 5e-324} for query in QUERIES
-    }
-    grades = {query.query_id: {"d3": 1} for query in QUERIES}
-    rankings = scores(
-        trained(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}})
-    )
+@pytest.mark.parametrize(
+    ("answered", "relevant"),
+    [
+        ({f"x{n}": float(n) for n in range(9)}, "x3"),  # which the corpus does not have
+        ({"d1": 1e300, "d2": -1e300, "d3": 0.0, "d4": 5e-324}, "d3"),
+    ],
+)
+def test_odd_candidates(answered: dict[str, float], relevant: str) -> None:
+    run = {query.query_id: answered for query in QUERIES}
+    grades = {query.query_id: {relevant: 1} for query in QUERIES}
+    spec = {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}}
+    rankings = scores(trained(taught(grades), spec))
     assert all(math.isfinite(score) for pairs in rankings.values() for _, score in pairs)
+    if relevant == "x3":
+        assert all(pairs[0][0] == "x3" for pairs in rankings.values())
 
 
 def test_the_systems_of_a_fuse_are_looked_at() -> None:
     fused = {"fuse": {"of": ["bm25", {"bm25": {"fields": ["title"]}}]}}
-    over_fuse = {"rerank": {"of": {"rewrite": {"of": fused, "keywords": {}}}, "ltr": {}}}
+    over_fuse = {"rerank": {"of": {"rewrite": {"of": fused, "keywords": {}}}, "ltr": {"trees": 20}}}
     system = trained(taught(TITLES), over_fuse)
     assert isinstance(system, Rerank)
     names = system.part.described()["features"]
@@ -391,8 +271,6 @@ def test_fields_by_name() -> None:
     words = WordFeatures(("parts", "place"), "none")
     document = Document("d", {"parts": ["leek", "salt"], "metadata": {"place": "Wales"}})
     assert words.texts(document) == ["leek\nsalt", "Wales"]
-    no_words: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": [], "trees": 3}}}
-    assert scores(trained(taught(TITLES), no_words))
     spec: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": ["titel"]}}}
     with pytest.raises(LookupError, match="nearest: title"):
         trained(taught(TITLES), spec)
@@ -404,7 +282,7 @@ def test_a_training_question_that_cannot_be_answered() -> None:
 
     spec = {"rerank": {"of": {"python": moody}, "ltr": {}}}
     system = trained(taught(TITLES, QUERIES[:5]), spec)
-    with pytest.raises(ValueError, match="the training question 'q0' could not be answered"):
+    with pytest.raises(ValueError, match="'q0'"):
         system.prepare()
 
 
@@ -412,7 +290,7 @@ def test_a_query_that_another_system_fails_on_has_failed() -> None:
     def moody(text: str) -> list[str]:
         return ["d1"] if text != "worda fails" else [1 / 0]  # type: ignore[list-item]
 
-    spec = {"rerank": {"of": "bm25", "ltr": {"systems": [{"python": moody}]}}}
+    spec = {"rerank": {"of": "bm25", "ltr": {"trees": 5, "systems": [{"python": moody}]}}}
     good, bad = trained(taught(TITLES), spec).search(
         [Query("good", "worda"), Query("bad", "worda fails")], 3
     )
@@ -421,18 +299,14 @@ def test_a_query_that_another_system_fails_on_has_failed() -> None:
 
 
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rankscope\[retrieval\]'"):
-        trained(taught(TITLES))
-
-
-@pytest.mark.parametrize("error", [OSError("libgomp.so.1: cannot open"), ValueError("no library")])
-def test_xgboost_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def broken(*_: Any, **__: Any) -> Any:
-        raise error
+        raise OSError("libgomp.so.1: cannot open")
 
     monkeypatch.setattr(ltr, "engine", broken)
     system = trained(taught(TITLES))
-    with pytest.raises(ValueError, match="is installed but cannot be loaded") as raised:
+    with pytest.raises(ValueError, match="libgomp") as raised:
         system.prepare()
     assert "\n" not in str(raised.value)
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingExtraError, match="pip install"):
+        trained(taught(TITLES))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,11 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.bm25 import BM25, BM25Options
 from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, ngrams_of
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import Query
-from rankscope.retrieval.registry import SYSTEMS, Context, build_system
-from rankscope.retrieval.stages.rm3 import RM3, RM3Options
+from rankscope.retrieval.registry import SYSTEMS, build_system
 
 TEXTS = {
     "a": "Hirnödem und Lungenödem",
@@ -55,17 +51,12 @@ def answer(question: str, texts: Any = TEXTS, **options: Any) -> dict[str, float
         (2, 2, "am Arm", [" a", "am", "m ", " a", "ar", "rm", "m "]),
         (1, 2, "Öl", ["ö", "l", " ö", "öl", "l "]),  # the mark alone is no term
         (1, 1, "Öl", ["ö", "l"]),
-        (4, 4, "Öl", [" öl "]),
         (5, 6, "Öl", [" öl "]),  # shorter than any n-gram, even with both marks
         (10, 10, "Ödem arm", [" ödem ", " arm "]),
         (6, 6, "O\u0308dem", [" ödem "]),  # two code points, one after NFC
-        (3, 3, "naïve_1", [" na", "naï", "aïv", "ïve", "ve_", "e_1", "_1 "]),
-        (2, 2, "東京都", [" 東", "東京", "京都", "都 "]),
         (3, 3, "दाल", [" दा", "दाल", "ाल "]),  # a vowel sign is a character
         (3, 3, "x\u0302y", [" x\u0302", "x\u0302y", "\u0302y "]),  # no letter of its own in Unicode
-        (3, 3, "Straße", [" st", "str", "tra", "raß", "aße", "ße "]),
         (3, 3, "👍🏽 x 🏳️‍🌈!", []),  # no words of two letters or more
-        (3, 3, "", []),
         (3, 3, " \n ", []),
     ],
 )
@@ -81,15 +72,14 @@ def naive_ngrams(word: str, low: int, high: int) -> list[str]:
     return grams or [padded]
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="abäß1東\u0302", min_size=1, max_size=14), st.integers(1, 10), st.data())
 def test_terms_are_the_substrings(word: str, low: int, data: Any) -> None:
     high = data.draw(st.integers(low, 10))
     assert Counter(ngrams_of(word, low, high)) == Counter(naive_ngrams(word, low, high))
 
 
-@pytest.mark.parametrize(("low", "high"), [(3, 5), (1, 2), (4, 4), (9, 10)])
-@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4)])
+@pytest.mark.parametrize(("low", "high", "k1", "b"), [(3, 5, 1.5, 0.75), (1, 2, 0.9, 0.4)])
 def test_scores_are_those_of_the_formula(low: int, high: int, k1: float, b: float) -> None:
     def terms(text: str) -> list[str]:
         words = "".join(c if c.isalnum() else " " for c in text.lower()).split()
@@ -110,13 +100,6 @@ def test_scores_are_those_of_the_formula(low: int, high: int, k1: float, b: floa
         assert found == pytest.approx({d: s for d, s in expected.items() if s > 0}, rel=1e-5)
 
 
-def test_parts_of_words_are_found() -> None:
-    assert answer("Ödem", language="german").keys() == {"b"}
-    assert {*answer("Ödem", ngrams=[3, 5])} >= {"a", "b", "c"}
-    assert next(iter(answer("Nirenversagen", ngrams=[3, 5]))) == "d"
-    assert answer("Nirenversagen", language="german") == {}
-
-
 def test_a_composed_letter_is_the_same_as_its_parts() -> None:
     apart = {doc_id: unicodedata.normalize("NFD", text) for doc_id, text in TEXTS.items()}
     assert answer("Ödem", apart, ngrams=3) == answer("O\u0308DEM", ngrams=3) != {}
@@ -133,60 +116,32 @@ def test_stop_words_are_dropped_if_given() -> None:
 def test_words_of_one_letter_and_texts_without_words_are_not_found() -> None:
     assert answer("3", ngrams=1) == answer("👍", ngrams=1) == answer("", ngrams=1) == {}
     assert "e" not in answer("Ödem Arm Niere", ngrams=1)
-    with pytest.raises(InputError, match="no document has a word left to search for"):
-        answer("x", {"a": "👍", "b": "x"}, ngrams=3)
+
+
+def test_lengths() -> None:
+    for lengths, expected in (
+        (3, (3, 3)),
+        ((1, 10), (1, 10)),
+        ([np.int64(3), np.int32(5)], (3, 5)),
+        (None, None),
+    ):
+        assert BM25Options.model_validate({"ngrams": lengths}).ngrams == expected
+    options = BM25Options.model_validate({"ngrams": [2, 4], "stopwords": ["the"]})
+    assert BM25Options.model_validate(options.plain(), strict=False) == options
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [(3, (3, 3)), ([3, 5], (3, 5)), ((1, 10), (1, 10)), ([4, 4], (4, 4)), (None, None)],
+    "given", [0, 1000, [3], [3, 4, 5], [3, 11], [], "3", 3.5, [3, True], [5, 3]]
 )
-def test_lengths(given: Any, expected: Any) -> None:
-    assert BM25Options.model_validate({"ngrams": given}).ngrams == expected
-
-
-def test_lengths_may_be_numbers_of_numpy() -> None:
-    options = BM25Options.model_validate({"ngrams": [np.int64(3), np.int32(5)]})
-    assert options == BM25Options.model_validate({"ngrams": [3, 5]})
-    assert [type(length) for length in options.ngrams or ()] == [int, int]
-
-
-EXPECTED = "expected a whole number from 1 to 10, or a list of the lowest and the highest, as in"
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (0, f"{EXPECTED} [3, 5], got 0"),
-        (1000, f"{EXPECTED} [3, 5], got 1000"),
-        (-3, f"{EXPECTED} [3, 5], got -3"),
-        ([3], f"{EXPECTED} [3, 5], got [3]"),
-        ([3, 4, 5], f"{EXPECTED} [3, 5], got [3, 4, 5]"),
-        ([3, 11], f"{EXPECTED} [3, 5], got [3, 11]"),
-        ([], f"{EXPECTED} [3, 5], got an empty list"),
-        ([*range(50)], f"{EXPECTED} [3, 5], got a list"),
-        ("words", f"{EXPECTED} [3, 5], got 'words'"),
-        ("3", f"{EXPECTED} [3, 5], got '3'"),
-        (3.5, f"{EXPECTED} [3, 5], got 3.5"),
-        (True, f"{EXPECTED} [3, 5], got true"),
-        ([3, True], f"{EXPECTED} [3, 5], got [3, true]"),
-        ({"low": 3}, f"{EXPECTED} [3, 5], got a table"),
-        ([5, 3], "expected the lowest length before the highest, as in [3, 5], got [5, 3]"),
-    ],
-)
-def test_other_lengths_are_refused_in_one_sentence(given: Any, message: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_other_lengths_are_refused(given: Any) -> None:
+    with pytest.raises(InputError, match=r"^bm25\.ngrams: ") as caught:
         build_system({"bm25": {"ngrams": given}})
-    assert str(caught.value) == f"bm25.ngrams: {message}"
+    assert "\n" not in str(caught.value)
 
 
 def test_a_language_beside_ngrams_is_refused() -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^bm25\.language: "):
         build_system({"bm25": {"ngrams": 3, "language": "german"}})
-    assert str(caught.value) == (
-        "bm25.language: character n-grams are not stemmed, and a language's stop words are not "
-        "dropped; leave out language beside ngrams, and list words to drop as stopwords"
-    )
     with pytest.raises(UnknownNameError, match="nearest: german"):
         build_system({"bm25": {"ngrams": 3, "language": "gemran"}})
     unexpanded = Reading(unexpanded=True)  # what a variable holds is not known yet
@@ -201,61 +156,3 @@ def test_the_same_ngrams_have_the_same_identity() -> None:
     assert key(ngrams=3) == key(ngrams=[3, 3]) == key(ngrams=(3, 3), language="none")
     different = [key(), key(language="none"), key(ngrams=3), key(ngrams=[3, 5])]
     assert len({*different}) == 4
-    identity = made(ngrams=[3, 5]).identity()
-    assert identity.parameters["language"] == "none"
-    assert identity.version.endswith("ngrams 1")
-
-
-def test_the_identity_of_words_is_what_it_was_before_there_were_ngrams() -> None:
-    identity = made(ngrams=None).identity()
-    assert [*identity.parameters] == ["fields", "k1", "b", "language", "stopwords"]
-    assert identity.key == made().identity().key
-    assert "ngrams" not in identity.version
-
-
-def test_options_that_were_kept_can_be_read_again() -> None:
-    for spec in ({}, {"ngrams": 4}, {"ngrams": [2, 4], "stopwords": ["the"]}):
-        options = BM25Options.model_validate(spec)
-        again = BM25Options.model_validate(options.plain(), strict=False)
-        assert again == options
-
-
-def test_an_index_that_was_kept_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def rankings(**options: Any) -> list[list[tuple[str, float]]]:
-        system = build_system({"bm25": options}, cache=tmp_path)
-        system.index(Corpus(TEXTS))
-        queries = [Query("1", "Hirnödem"), Query("2", "Arm am Arm")]
-        return [ranking.pairs() for ranking in system.search(queries, 10)]
-
-    first = rankings(ngrams=[1, 5])
-    words = rankings()
-    assert first != words
-    monkeypatch.setattr(BM25, "_indexed", None)
-    assert rankings(ngrams=[1, 5]) == first
-    assert rankings() == words
-
-
-def test_threads_find_the_same_terms() -> None:
-    analyzer = NgramAnalyzer(3, 5)
-    texts = [f"word{n % 7} other{n % 5} Ödem" for n in range(200)]
-    expected = [NgramAnalyzer(3, 5).terms(text) for text in texts]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(analyzer.terms, texts)) == expected
-
-
-def test_rm3_adds_ngrams() -> None:
-    inner = made(ngrams=3)
-    inner.prepare()
-    assert inner.terms_of("c") == Counter(NgramAnalyzer(3, 3).terms("edema of the arm"))
-    assert inner.share_of_documents("dem") == pytest.approx(3 / 6)
-    rm3 = RM3(RM3Options(documents=1, terms=5, common=1.0), Context())
-    weights = rm3.expanded(inner, inner.analyzer.terms("Beine"))
-    added = weights.keys() - {*inner.analyzer.terms("Beine")}
-    assert added
-    assert added <= inner.terms_of("b").keys()
-    stage = build_system({"rewrite": {"of": inner, "rm3": {"common": 1.0}}})
-    fetched = fetch(stage, [Query("q", "Beine")])
-    assert not fetched.failures
-    assert "b" in fetched.run["q"]

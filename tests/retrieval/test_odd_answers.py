@@ -22,10 +22,9 @@ def test_distances_are_warned_of() -> None:
     def search(question: str) -> list[tuple[str, float]]:
         return [(f"d{(number(question) + place) % 6}", 0.1 * place) for place in range(3)]
 
-    with pytest.warns(UserWarning, match="rise down the list in 6 of 6 answers, as distances do"):
+    with pytest.warns(UserWarning, match="6 of 6 answers"):
         result = rs.evaluate_retriever(search, GOLDEN, k=3)
     assert result.means["RR@3"] == pytest.approx(1 / 3)
-    assert "as distances do" in repr(result)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,10 +52,15 @@ def seconds(system: System) -> list[float]:
 
 @pytest.fixture
 def systems() -> dict[str, System]:
-    return {"fast": Slow("fast", 100.0), "slow": Slow("slow", 1000.0)}
+    return {"fast": Slow("fast", 100 * 3600.0), "slow": Slow("slow", 1000 * 3600.0)}
 
 
 FUSE: dict[str, Any] = {"fuse": {"of": ["fast", "slow"]}}
+
+
+def hours(spent: float) -> int:
+    """Return what the systems say they took; what the tests themselves take is less than one."""
+    return int(spent // 3600)
 
 
 @pytest.mark.parametrize("memory", [None, Memory()])
@@ -64,7 +70,8 @@ def test_a_fusion_takes_as_long_as_all_it_asks(
     hybrid = built(FUSE, systems, memory)
     first = seconds(hybrid)
     again = seconds(hybrid)
-    assert all(1100 < spent < 1101 for spent in first + again), "and fusing takes some time, too"
+    assert all(spent > 1100 * 3600 for spent in first + again), "and fusing takes some time, too"
+    assert {hours(spent) for spent in first + again} == {1100}
 
 
 def test_what_another_system_has_asked_counts(systems: dict[str, System]) -> None:
@@ -72,29 +79,8 @@ def test_what_another_system_has_asked_counts(systems: dict[str, System]) -> Non
     seconds(built(FUSE, systems, memory))
     asked = [system.asked for system in systems.values() if isinstance(system, Slow)]
     other = built({"fuse": {"of": ["fast", "slow"], "method": "minmax"}}, systems, memory)
-    assert all(1100 < spent < 1101 for spent in seconds(other))
+    assert {hours(spent) for spent in seconds(other)} == {1100}
     assert [system.asked for system in systems.values() if isinstance(system, Slow)] == asked
-
-
-class Curious:
-    """A reranker's function that asks a system itself."""
-
-    def __init__(self, system: System, memory: Memory) -> None:
-        self._system, self._memory = system, memory
-
-    def __call__(self, _: str, documents: list[Any]) -> list[float]:
-        ask(self._system, [QUERIES[0]], 10, self._memory)
-        return [float(place) for place, _ in enumerate(documents)]
-
-
-def test_what_a_reranker_asks_counts_where_it_is_known(systems: dict[str, System]) -> None:
-    memory = Memory()
-    ask(systems["slow"], QUERIES, 10, memory)
-    scored = Curious(systems["slow"], memory)
-    reranked = built({"rerank": {"of": "fast", "python": scored}}, systems, memory)
-    assert isinstance(reranked, Rerank)
-    [answer] = reranked.search(QUERIES[:1], 10)
-    assert 1100 < answer.seconds < 1101
 
 
 def test_a_function_that_reranks_takes_as_long_as_each_query_does(
@@ -110,9 +96,9 @@ def test_a_function_that_reranks_takes_as_long_as_each_query_does(
 
     below = Slow("below", 0.0)
     reranked = built({"rerank": {"of": "below", "python": curious}}, {"below": below}, memory)
-    spent = [round(reranked.search([query], 10)[0].seconds) for query in QUERIES]
+    spent = [hours(reranked.search([query], 10)[0].seconds) for query in QUERIES]
     assert spent == [100, 1000, 100]
-    assert [round(each, -1) for each in seconds(reranked)] == [100, 1000, 0], "and all at once"
+    assert [hours(each) for each in seconds(reranked)] == [100, 1000, 0], "and all at once"
 
 
 class Scripted(Reranker):
@@ -126,7 +112,7 @@ class Scripted(Reranker):
 
     def scores(self, batch: Sequence[Candidates]) -> Sequence[Any]:
         with one_request() as request:
-            request.saved += 30.0
+            request.saved += 30 * 3600.0
         return self._answers[: len(batch)]
 
 
@@ -134,40 +120,46 @@ def test_a_reranker_that_knows_the_time_of_each_query_says_it(systems: dict[str,
     reranked = built({"rerank": {"of": "fast", "python": len}}, systems, None)
     assert isinstance(reranked, Rerank)
     order = [1.0, 2.0]
-    reranked.part = Scripted([Scored(order, 5.0), Scored("no", 50.0), Scored(order, 500.0)])
+    hour = 3600.0
+    reranked.part = Scripted(
+        [Scored(order, 5 * hour), Scored("no", 50 * hour), Scored(order, 500 * hour)]
+    )
     answers = reranked.search(QUERIES, 10)
-    assert [round(answer.seconds) for answer in answers] == [105, 150, 600]
+    assert [hours(answer.seconds) for answer in answers] == [105, 150, 600]
     assert [answer.error for answer in answers] == [None, "no", None]
     assert answers[0].doc_ids == ("b", "a")
     reranked.part = Scripted([order] * 3)  # in one go: nobody knows which query took how long
-    assert [round(spent) for spent in seconds(reranked)] == [110] * 3
+    assert [hours(spent) for spent in seconds(reranked)] == [110] * 3
 
 
 def test_what_a_pipeline_asks_twice_counts_once(systems: dict[str, System]) -> None:
     memory = Memory()
     below = {"fuse": {"of": ["fast", "slow"], "depth": 10}}
     nested = built({"fuse": {"of": ["fast", below], "depth": 10}}, systems, memory)
-    assert all(1100 < spent < 1101 for spent in seconds(nested))
+    assert {hours(spent) for spent in seconds(nested)} == {1100}
     assert [getattr(system, "asked", 0) for system in systems.values()] == [3, 3]
     alone = built(below, systems, memory)
-    assert all(1100 < spent < 1101 for spent in seconds(alone)), "what is kept is the whole time"
+    assert {hours(spent) for spent in seconds(alone)} == {1100}, "what is kept is the whole time"
 
 
-def test_a_kept_embedding_takes_as_long_as_it_took(tmp_path: Any) -> None:
+def test_a_kept_embedding_takes_as_long_as_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
     def slowly(texts: list[str]) -> list[list[float]]:
-        time.sleep(0.05 * len(texts))
+        clock[0] += 3600.0 * len(texts)
         return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
 
     spec = {"vector": {"embedder": {"callable": {"function": slowly, "version": "1"}}}}
     system = build_system(spec, cache=tmp_path)
     system.index(CORPUS)
     system.prepare()
-    assert all(spent > 0.05 for spent in seconds(system))
-    began = time.perf_counter()
-    again = seconds(system)
-    assert time.perf_counter() - began < 0.15, "nothing was embedded"
-    assert all(0.05 < spent < 0.5 for spent in again)
-    assert again == pytest.approx([again[0]] * 3)
+    assert {hours(spent) for spent in seconds(system)} == {1}
+    now = clock[0]
+    assert {hours(spent) for spent in seconds(system)} == {1}
+    assert clock[0] == now, "nothing was embedded"
 
 
 def test_queries_in_a_second() -> None:
@@ -178,7 +170,6 @@ def test_queries_in_a_second() -> None:
 
 
 def test_collapsing_takes_time_too() -> None:
-    began = time.perf_counter()
     system = built({"collapse": {"of": "fast", "doc_id_from": "#"}}, {"fast": Slow("f", 5.0)}, None)
     [answer, *_] = system.search(QUERIES, 2)
-    assert 5.0 < answer.seconds < 5.0 + time.perf_counter() - began
+    assert answer.seconds > 5.0

@@ -8,8 +8,10 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.plain_search import PlainSearch
 from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.registry import build_system
 
 CORPUS = {
     "a": {"title": "Leek soup", "text": "Boil.", "ingredients": ["leek", "salt"], "minutes": 20},
@@ -32,18 +34,10 @@ def test_titles_and_all_words() -> None:
 
 
 def test_it_is_bm25_as_a_config_makes_it() -> None:
-    from rankscope.retrieval.fetch import fetch
-    from rankscope.retrieval.registry import build_system
-
     system = build_system({"bm25": {"fields": ["title", "text", "ingredients"]}})
     system.index(rs.Corpus(CORPUS))
     expected = fetch(system, {"q": "leek"}, depth=10).run
     assert search().run("text", 10)["q"] == expected["q"]
-
-
-def test_other_names_of_a_title() -> None:
-    corpus = {"a": {"product_title": "lamp", "text": "of brass"}}
-    assert search(corpus).searched("title") == ["product_title"]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +54,8 @@ def test_nothing_to_search(corpus: Any, problem: str) -> None:
         search(corpus).run("title", 10)
 
 
-def test_no_text_at_all() -> None:
+def test_no_text_at_all_and_a_language_that_is_not_known() -> None:
     with pytest.raises(InputError, match="no text"):
         search({"a": {"minutes": 3}}).run("text", 10)
-
-
-def test_a_language_that_is_not_known() -> None:
     with pytest.raises((InputError, UnknownNameError), match="elvish"):
         search().run("text", 10, "elvish")

@@ -1,3 +1,5 @@
+"""Functions and retrievers in Python: what they may return, what they cannot do to us."""
+
 from __future__ import annotations
 
 import sys
@@ -13,8 +15,6 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.rerank import Candidates, Reranker
-from rankscope.retrieval.stages.rewrite import TextRewriter
 
 
 def asked(function: Any, depth: int = 10, **options: Any) -> Ranking:
@@ -46,17 +46,16 @@ def test_what_a_function_may_return(answer: Any, pairs: list[tuple[str, float]])
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "expected a list of documents, but the function returned None"),
-        ("d1", "expected a list of documents, but the function returned str 'd1'"),
-        (3, "expected a list of documents, but the function returned int '3'"),
-        ([None], "expected the id of a document, but the function returned None"),
-        ([""], "expected the id of a document"),
-        ([1.5], "expected the id of a document, but the function returned float '1.5'"),
-        ([("a", "high")], "expected a finite score, but the function returned str 'high'"),
-        ([("a", float("nan"))], "expected a finite score, but the function returned float 'nan'"),
-        ([("a", 1, 2)], "expected (id, score) pairs"),
-        ([{"text": "no id"}], "a document has no id; it holds 'text'; name the field"),
-        ([{"id": "a", "score": 1}, {"id": "b"}], "1 of 2 documents have a score"),
+        (None, "None"),
+        ("d1", "str 'd1'"),
+        ([None], "None"),
+        ([""], "id of a document"),
+        ([1.5], "float '1.5'"),
+        ([("a", "high")], "str 'high'"),
+        ([("a", float("nan"))], "float 'nan'"),
+        ([("a", 1, 2)], "(id, score)"),
+        ([{"text": "no id"}], "'text'"),
+        ([{"id": "a", "score": 1}, {"id": "b"}], "1 of 2 documents"),
     ],
 )
 def test_nonsense_is_that_querys_failure(answer: Any, message: str) -> None:
@@ -92,7 +91,7 @@ def test_a_function_gets_what_it_asks_for() -> None:
     def deaf() -> list[str]:
         return []
 
-    with pytest.raises(InputError, match="takes no argument"):
+    with pytest.raises(InputError, match="argument"):
         asked(deaf)
 
 
@@ -104,7 +103,7 @@ def test_functions_by_name(tmp_path: Path) -> None:
     system = build_system({"python": "my_search:find"}, folder=tmp_path)
     assert system.search([Query("q", "soup")], 5)[0].doc_ids == ("soup",)
     assert build_system({"python": "my_search:Box.find"}, folder=tmp_path)
-    with pytest.raises(UnknownNameError, match="unknown name in my_search 'fnd'; nearest: find"):
+    with pytest.raises(UnknownNameError, match="nearest: find"):
         build_system({"python": "my_search:fnd"}, folder=tmp_path)
     key = system.identity().key
     file.write_text("def find(text):\n    return [text, 'more']\n")
@@ -112,14 +111,6 @@ def test_functions_by_name(tmp_path: Path) -> None:
     assert edited.identity().key != key
     assert edited.search([Query("q", "soup")], 5)[0].doc_ids == ("soup", "more")
     assert system.identity().key == key, "it still runs what it was made of"
-    (tmp_path / "broken_search.py").write_text("1 / 0\n")
-    with pytest.raises(InputError, match=r"cannot be imported: ZeroDivisionError: division by"):
-        build_system({"python": "broken_search:find"}, folder=tmp_path)
-
-
-def keys_of(make: Any, **options: Any) -> list[str]:
-    specs = [{"python": {"function": make(), **options}} for _ in range(2)]
-    return [build_system(spec).identity().key for spec in specs]
 
 
 def plain(text: str) -> list[str]:
@@ -127,9 +118,6 @@ def plain(text: str) -> list[str]:
 
 
 class Retriever:
-    def __init__(self, k: int = 5) -> None:
-        self.k = k
-
     def retrieve(self, _: str) -> list[Any]:
         return []
 
@@ -139,23 +127,18 @@ def test_only_code_that_is_found_by_name_is_taken_for_the_same() -> None:
         number = 1
         return lambda text: [text, number]
 
+    def keys(make: Any, **options: Any) -> set[str]:
+        specs = [{"python": {"function": make(), **options}} for _ in range(2)]
+        return {build_system(spec).identity().key for spec in specs}
+
     for make in (closure, Retriever, lambda: Retriever().retrieve):
-        first, second = keys_of(make)
-        assert first != second
-        first, second = keys_of(make, version="1")
-        assert first == second
-    first, second = keys_of(lambda: plain)
-    assert first == second
+        assert len(keys(make)) == 2
+        assert len(keys(make, version="1")) == 1
+    assert len(keys(lambda: plain)) == 1
     system = build_system({"python": closure()})
     assert system.identity() == system.identity()
     for _ in range(20):  # where one object was, another may come to be
         assert build_system({"python": closure()}).identity().key != system.identity().key
-
-
-def test_a_system_is_taken_as_it_is() -> None:
-    system = build_system("bm25")
-    assert build_system({"python": {"function": system}}) is system
-    assert isinstance(system, System)
 
 
 @dataclass
@@ -172,13 +155,7 @@ class Piece:
 
 
 def retriever(method: str, answer: Any) -> Any:
-    calls: list[Any] = []
-
-    def call(_: Any, *arguments: Any, **options: Any) -> Any:
-        calls.append((arguments, options))
-        return answer
-
-    return type("Retriever", (), {method: call, "calls": calls})()
+    return type("Retriever", (), {method: lambda *_, **__: answer})()
 
 
 def test_langchain_documents() -> None:
@@ -187,20 +164,15 @@ def test_langchain_documents() -> None:
         Piece("c3", {"doc_id": "a"}),
         Piece("c4", {"doc_id": "b"}),
     ]
-    target = retriever("invoke", pieces)
-    assert asked(target).pairs() == [("b", -1.0), ("a", -2.0)]
-    assert target.calls == [(("leek soup",), {})]
-    assert "no 'other'" in (asked(target, id_field="other").error or "")
-    assert asked(target, id_field="id").doc_ids == ("c2", "c3", "c4")
-    assert asked(lambda _: pieces).pairs() == [("b", -1.0), ("a", -2.0)]
-    assert asked(lambda _: pieces, id_field="id").doc_ids == ("c2", "c3", "c4")
-    assert "no 'other'" in (asked(lambda _: pieces, id_field="other").error or "")
+    for target in (retriever("invoke", pieces), lambda _: pieces):
+        assert asked(target).pairs() == [("b", -1.0), ("a", -2.0)]
+        assert asked(target, id_field="id").doc_ids == ("c2", "c3", "c4")
+        assert "'other'" in (asked(target, id_field="other").error or "")
     scored = [(piece, 1.0 / place) for place, piece in enumerate(pieces[:2], start=1)]
     assert asked(lambda _: scored).pairs() == [("b", 1.0), ("a", 0.5)]
     near = [Piece("a", {"score": 0.1}), Piece("b", {"score": 0.7})]
     assert asked(retriever("invoke", near)).doc_ids == ("a", "b")  # a distance, not a score
     assert "no id" in (asked(retriever("invoke", [Piece()])).error or "")
-    assert "expected a list" in (asked(retriever("invoke", "text")).error or "")
 
 
 def test_llama_index_nodes() -> None:
@@ -210,8 +182,7 @@ def test_llama_index_nodes() -> None:
         Piece(score=0.7, node=Piece(node_id="n3")),
         Piece(score=0.6, node=Piece(node_id="n4", metadata={"doc_id": 5})),
     ]
-    target = retriever("retrieve", nodes)
-    assert asked(target).pairs() == [("b", 0.9), ("n3", 0.7), ("5", 0.6)]
+    assert asked(retriever("retrieve", nodes)).pairs() == [("b", 0.9), ("n3", 0.7), ("5", 0.6)]
 
 
 def test_haystack_documents() -> None:
@@ -222,43 +193,6 @@ def test_haystack_documents() -> None:
 
     assert asked(Component()).pairs() == [("a", 2.0), ("b", 1.0)]
     assert asked(Component(), depth=1).doc_ids == ("a",)
-    assert "expected documents" in (asked(retriever("run", {"answers": []})).error or "")
-
-
-def test_langchain_itself() -> None:
-    documents = pytest.importorskip("langchain_core.documents")
-    retrievers = pytest.importorskip("langchain_core.retrievers")
-
-    class Words(retrievers.BaseRetriever):  # type: ignore[misc, name-defined, unused-ignore]
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
-            assert run_manager is not None
-            return [
-                documents.Document(page_content=word, metadata={"doc_id": f"d-{word}"})
-                for word in query.split()
-            ]
-
-    assert asked(Words()).pairs() == [("d-leek", -1.0), ("d-soup", -2.0)]
-    chain = Words() | (lambda documents: documents[::-1])
-    assert asked(chain).doc_ids == ("d-soup", "d-leek")
-
-
-def test_langchain_vector_store() -> None:
-    pytest.importorskip("langchain_core")
-    from langchain_core.embeddings import Embeddings
-    from langchain_core.vectorstores import InMemoryVectorStore
-
-    class Letters(Embeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [[float(text.count(letter)) for letter in "abc"] for text in texts]
-
-        def embed_query(self, text: str) -> list[float]:
-            return self.embed_documents([text])[0]
-
-    store = InMemoryVectorStore(Letters())
-    store.add_texts(["aab", "bbc", "ccc"], ids=["one", "two", "three"])
-    system = build_system({"python": {"function": store.as_retriever(search_kwargs={"k": 2})}})
-    (ranking,) = system.search([Query("q", "aaab")], 10)
-    assert ranking.doc_ids == ("one", "two")
 
 
 def test_two_folders_may_have_a_module_of_the_same_name(tmp_path: Path) -> None:
@@ -273,15 +207,13 @@ def test_two_folders_may_have_a_module_of_the_same_name(tmp_path: Path) -> None:
     assert answers[0][1] != answers[1][1]
 
 
-def test_the_search_path_is_never_changed_under_a_reader(tmp_path: Path) -> None:
+def test_the_search_path_is_as_before(tmp_path: Path) -> None:
     (tmp_path / "path_reader.py").write_text(
         "import sys\nSEEN = sys.path\ndef search(text, depth):\n    return []\n"
     )
-    before = sys.path
-    remembered = list(before)
+    before, remembered = sys.path, list(sys.path)
     build_system({"python": "path_reader:search"}, folder=tmp_path)
-    assert before == remembered, "whoever goes through it sees what was there"
-    assert sys.path == remembered
+    assert before == remembered == sys.path, "whoever goes through it sees what was there"
     assert [str(tmp_path.resolve()), *remembered] == sys.modules["path_reader"].SEEN
 
 
@@ -294,8 +226,7 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize("edited", ["entry.py", "helper.py", "late.py", "box/inner.py"])
-def test_an_edit_of_any_own_module_is_another_identity(tmp_path: Path, edited: str) -> None:
+def test_an_edit_of_any_own_module_is_another_identity(tmp_path: Path) -> None:
     for name, text in HELPERS.items():
         (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "box").mkdir()
@@ -305,22 +236,16 @@ def test_an_edit_of_any_own_module_is_another_identity(tmp_path: Path, edited: s
     def named() -> System:
         return build_system({"python": "entry:find"}, folder=tmp_path, python="named")
 
-    before = named()
-    key = before.identity().key
-    assert set(before.sources) == {
-        *("entry.py", "helper.py", "late.py", "box/inner.py", "box/deeper.py")
-    }
-    (tmp_path / "unrelated.py").write_text("1\n")
-    assert named().identity().key == key
-    (tmp_path / edited).write_text((tmp_path / edited).read_text() + "# edited\n")
-    assert named().identity().key != key
+    sources = {"entry.py", "helper.py", "late.py", "box/inner.py", "box/deeper.py"}
+    assert set(named().sources) == sources
+    for edited in ("unrelated.py", *sorted(sources)):
+        key = named().identity().key
+        (tmp_path / edited).write_text((tmp_path / edited).read_text() + "# edited\n")
+        assert (named().identity().key != key) is (edited in sources)
     assert "entry" not in sys.modules
 
 
-ENDINGS = ["sys.exit(0)", "raise SystemExit", "raise GeneratorExit", "raise BaseException('no')"]
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ["sys.exit(0)", "raise GeneratorExit", "raise BaseException"])
 def test_code_cannot_end_the_process(tmp_path: Path, ending: str) -> None:
     source = (
         f"import sys\ndef find(text):\n    if text == 'bad':\n        {ending}\n    return ['d']\n"
@@ -329,9 +254,9 @@ def test_code_cannot_end_the_process(tmp_path: Path, ending: str) -> None:
     system = build_system({"python": "ending_search:find"}, folder=tmp_path)
     fetched = fetch(system, {"1": "good", "2": "bad"}, retries=0)
     assert list(fetched.run.query_ids) == ["1"]
-    assert "which would have ended the process" in fetched.failures["2"]
+    assert "ended the process" in fetched.failures["2"]
     (tmp_path / "ending_search.py").write_text(f"import sys\n{ending}\n")
-    with pytest.raises(InputError, match=r"cannot be imported: .*ended the process"):
+    with pytest.raises(InputError, match="ended the process"):
         build_system({"python": "ending_search:find"}, folder=tmp_path)
 
 
@@ -341,28 +266,6 @@ def test_an_interruption_is_one_wherever_it_comes_from() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         asked(interrupted)
-
-
-def test_stages_cannot_end_the_process() -> None:
-    def ends(*_: object) -> Any:
-        yield sys.exit(0)
-
-    def exits(*_: object) -> Any:
-        sys.exit(0)
-
-    corpus = Corpus({"d1": "leek soup", "d2": "soup"})
-    for stage in (
-        {"rerank": {"of": "bm25", "python": ends}},
-        {"rerank": {"of": "bm25", "python": exits}},
-        {"rewrite": {"of": "bm25", "python": exits}},
-    ):
-        system = build_system(stage)
-        system.index(corpus)
-        assert "would have ended the process" in fetch(system, {"1": "soup"}).failures["1"]
-    vector = build_system({"vector": {"embedder": exits}})
-    vector.index(corpus)
-    with pytest.raises(InputError, match="would have ended the process"):
-        fetch(vector, {"1": "soup"})
 
 
 class Exiting(System):
@@ -375,62 +278,23 @@ class Exiting(System):
         sys.exit(0)
 
 
-def test_a_system_of_ones_own_cannot_end_the_process() -> None:
-    fetched = fetch(build_system({"python": Exiting()}), {"1": "soup"}, retries=0)
-    assert "would have ended the process" in fetched.failures["1"]
+def test_stages_cannot_end_the_process() -> None:
+    def exits(*_: object) -> Any:
+        sys.exit(0)
 
-
-class Spoiling(System):
-    """Changes all that it is given."""
-
-    def index(self, corpus: Corpus) -> None:
-        for document in corpus.documents():
-            document.fields.clear()  # type: ignore[attr-defined]
-
-    def identity(self) -> Identity:
-        return Identity(kind="own", name="own", version="1", parameters={}, snapshot="")
-
-    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:  # noqa: ARG002
-        for query in queries:
-            query.metadata["lang"]["code"] += "!"
-            object.__setattr__(query, "text", "spoilt")
-        rankings = [Ranking.of([("d1", 1.0)]) for _ in queries]
-        queries.clear()  # type: ignore[attr-defined]
-        return rankings
-
-
-class SpoilingReranker(Reranker):
-    def described(self) -> dict[str, Any]:
-        return {}
-
-    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
-        for candidates in batch:
-            candidates.query.metadata["lang"]["code"] += "!"
-        return [candidates.scores for candidates in batch]
-
-
-class SpoilingRewriter(TextRewriter):
-    def described(self) -> dict[str, Any]:
-        return {}
-
-    def rewrite(self, query: Query) -> str:
-        query.metadata["lang"]["code"] += "!"
-        return query.text
-
-
-@pytest.mark.parametrize("spec", [{"python": Spoiling()}, {"fuse": {"of": ["own", "bm25"]}}])
-def test_a_class_of_ones_own_gets_copies(spec: Any) -> None:
-    corpus = Corpus({"d1": "leek soup"})
-    query = Query("1", "soup", {"lang": {"code": "en"}})
-    system = build_system(spec, systems={"own": Spoiling()})
-    system.index(corpus)
-    fetched = fetch(system, [query], retries=0)
-    assert not fetched.failures
-    assert list(fetched.run["1"]) == ["d1"]
-    assert SpoilingRewriter().rewrite(query) == "soup"
-    assert SpoilingReranker().scores([Candidates(query, (), (1.0,))]) == [(1.0,)]
-    assert query == Query("1", "soup", {"lang": {"code": "en"}})
-    assert corpus["d1"].text == "leek soup"
+    corpus = Corpus({"d1": "leek soup", "d2": "soup"})
+    for stage in (
+        {"python": Exiting()},
+        {"rerank": {"of": "bm25", "python": exits}},
+        {"rewrite": {"of": "bm25", "python": exits}},
+    ):
+        system = build_system(stage)
+        system.index(corpus)
+        assert "ended the process" in fetch(system, {"1": "soup"}, retries=0).failures["1"]
+    vector = build_system({"vector": {"embedder": exits}})
+    vector.index(corpus)
+    with pytest.raises(InputError, match="ended the process"):
+        fetch(vector, {"1": "soup"})
 
 
 def test_what_code_does_to_its_arguments_stays_there() -> None:
@@ -469,7 +333,7 @@ def test_python_can_be_refused_before_it_is_imported(tmp_path: Path) -> None:
         {"vector": {"embedder": {"callable": name}}},
         {"fuse": {"of": ["bm25", {"python": name}]}},
     ):
-        with pytest.raises(InputError, match="--no-python refuses to run any"):
+        with pytest.raises(InputError, match="--no-python"):
             build_system(spec, folder=tmp_path, python="refused")
         assert build_system(spec, folder=tmp_path, python="named").identity().key
     assert build_system("bm25", python="refused")

@@ -1,3 +1,5 @@
+"""Stages: rewriting, reranking, fusing, and runs as systems."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -10,7 +12,7 @@ from rankscope import Corpus, Run, fuse
 from rankscope.retrieval.lexical.bm25 import BM25
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.stages.rewrite import REWRITERS, Keywords, Rewrite
+from rankscope.retrieval.stages.rewrite import REWRITERS, Keywords
 from rankscope.retrieval.stages.rm3 import RM3, RM3Options
 
 WORDS = ["leek", "soup", "pie", "salt"]
@@ -36,8 +38,6 @@ def answer(system: System, text: str, depth: int = 10) -> Ranking:
         ("What is the best way to boil leeks?", "boil leeks"),
         ("Can you please tell me how long I should bake bread?", "bake bread"),
         ("I'm looking for a soup with leeks", "soup leeks"),
-        ("How many calories are there in butter", "calories butter"),
-        ("leek soup", "leek soup"),
         ("what is it?", "what is it?"),
         ("Crème brûlée — how?", "crème brûlée"),
     ],
@@ -46,12 +46,6 @@ def test_keywords(question: str, keywords: str) -> None:
     rewriter = REWRITERS.build({"keywords": {}}, Context())
     assert isinstance(rewriter, Keywords)
     assert rewriter.rewrite(Query("q", question)) == keywords
-
-
-def test_keywords_in_another_language_drop_its_stop_words() -> None:
-    rewriter = REWRITERS.build({"keywords": {"language": "german", "drop": ["Bitte"]}}, Context())
-    assert isinstance(rewriter, Keywords)
-    assert rewriter.rewrite(Query("q", "bitte die Suppe mit how Lauch")) == "suppe how lauch"
 
 
 def test_a_rewriter_of_yours() -> None:
@@ -81,17 +75,6 @@ def test_rm3_by_the_formula() -> None:
     assert weights == pytest.approx(expected)
 
 
-def test_rm3_finds_what_the_query_does_not_say() -> None:
-    corpus = Corpus({"a": "leek allium", "b": "leek allium", "c": "allium", "d": "pie", "e": "ham"})
-    system = build_system({"rewrite": {"of": "bm25", "rm3": {"common": 1.0}}})
-    system.index(corpus)
-    assert isinstance(system, Rewrite)
-    assert answer(system, "leek").doc_ids == ("b", "a", "c")
-    nothing_new = build_system({"rewrite": {"of": "bm25", "rm3": {"original": 1}}})
-    nothing_new.index(corpus)
-    assert answer(nothing_new, "leek").doc_ids == ("b", "a")
-
-
 def test_reranking_reorders_the_top_and_adds_nothing() -> None:
     def by_number(_: str, documents: list[Any]) -> list[float]:
         return [float(document.doc_id[1:]) for document in documents]
@@ -107,32 +90,22 @@ def test_reranking_reorders_the_top_and_adds_nothing() -> None:
 
 
 def test_a_reranker_may_return_ids() -> None:
-    system = build(
-        {
-            "rerank": {
-                "of": "bm25",
-                "python": lambda _, documents: [d.doc_id for d in documents][::-1],
-            }
-        }
-    )
+    def turned(_: str, documents: list[Any]) -> list[str]:
+        return [document.doc_id for document in documents][::-1]
+
+    system = build({"rerank": {"of": "bm25", "python": turned}})
     assert answer(system, "soup").doc_ids == answer(build("bm25"), "soup").doc_ids[::-1]
 
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda *_: [1.0], "returned 1 scores for"),
-        (lambda *_: ["new"], "returned the document 'new', which it was not given"),
-        (lambda _, documents: [documents[0].doc_id], "must return each document it was given once"),
-        (
-            lambda _, documents: [float("nan")] * len(documents),
-            "one finite score for each document",
-        ),
-        (
-            lambda _, documents: [object()] * len(documents),
-            "expected scores or ids from the reranker",
-        ),
-        (lambda *_: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda *_: [1.0], "1 scores"),
+        (lambda *_: ["new"], "'new'"),
+        (lambda _, documents: [documents[0].doc_id], "once"),
+        (lambda _, documents: [float("nan")] * len(documents), "finite"),
+        (lambda _, documents: [object()] * len(documents), "scores or ids"),
+        (lambda *_: 1 / 0, "ZeroDivisionError"),
         (lambda *_: None, "TypeError"),
     ],
 )

@@ -1,3 +1,5 @@
+"""Folds: no model sees the questions that it answers."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -33,17 +35,14 @@ def test_no_model_sees_what_it_is_kept_from() -> None:
     assert training.without(frozenset()) == QUERIES
 
 
-@pytest.mark.parametrize(
-    "disguised",
-    [
+def test_a_question_is_known_by_id_and_by_words() -> None:
+    training = Training(QUERIES, QRELS)
+    for disguised in (
         Query("q3", "other words"),
         Query("other", "question number 3"),
         Query("other", "  Question NUMBER\n3 "),
-    ],
-)
-def test_a_question_is_known_by_id_and_by_words(disguised: Query) -> None:
-    training = Training(QUERIES, QRELS)
-    assert training.kept_from(disguised) == training.kept_from(QUERIES[3])
+    ):
+        assert training.kept_from(disguised) == training.kept_from(QUERIES[3])
 
 
 def test_the_id_of_one_and_the_words_of_another_are_kept_from_both() -> None:
@@ -64,36 +63,22 @@ def test_the_same_words_share_a_fold() -> None:
         assert training.kept_from(query) == training.kept_from(twin)
 
 
-def test_what_is_learnt_from_does_not_depend_on_order() -> None:
-    turned = Training(QUERIES[::-1], QRELS)
-    straight = Training(QUERIES, QRELS)
-    assert turned.key == straight.key
+def test_the_key_holds_what_is_learnt_from() -> None:
+    straight, turned = Training(QUERIES, QRELS), Training(QUERIES[::-1], QRELS)
     assert turned.queries == straight.queries == QUERIES
-
-
-def test_questions_without_judgments_are_left_out() -> None:
-    more = (*QUERIES, Query("unjudged", "nobody knows"))
-    assert Training(more, QRELS).key == Training(QUERIES, QRELS).key
-
-
-def test_judgments_of_other_questions_change_nothing() -> None:
-    more = Qrels({**QRELS.to_dict(), "test": {"d7": 3}})
-    assert Training(QUERIES, more).key == Training(QUERIES, QRELS).key
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
+    unjudged = (*QUERIES, Query("unjudged", "nobody knows"))
+    others = Qrels({**QRELS.to_dict(), "test": {"d7": 3}})
+    for same in (turned, Training(unjudged, QRELS), Training(QUERIES, others)):
+        assert same.key == straight.key
+    for other in (
         Training(QUERIES, Qrels({**QRELS.to_dict(), "q1": {"d2": 1}})),
         Training(QUERIES, Qrels({**QRELS.to_dict(), "q1": {"d1": 2}})),
         Training(QUERIES[1:], QRELS),
         Training((Query("q0", "changed"), *QUERIES[1:]), QRELS),
         Training(QUERIES, QRELS, folds=4),
         Training(QUERIES, QRELS, seed=1),
-    ],
-)
-def test_the_key_holds_everything(other: Training) -> None:
-    assert other.key != Training(QUERIES, QRELS).key
+    ):
+        assert other.key != straight.key
 
 
 def test_of_several_subtopics_the_highest_grade_counts() -> None:
@@ -104,10 +89,10 @@ def test_of_several_subtopics_the_highest_grade_counts() -> None:
 @pytest.mark.parametrize(
     ("queries", "folds", "message"),
     [
-        (QUERIES, 1, "folds must be a whole number from 2 up"),
-        (QUERIES, True, "folds must be a whole number from 2 up"),
-        (QUERIES, 11, "needs as many judged questions in different words, got 10"),
-        ((QUERIES[0], QUERIES[0]), 2, "the training question 'q0' appears twice"),
+        (QUERIES, 1, "folds"),
+        (QUERIES, True, "folds"),
+        (QUERIES, 11, "10"),
+        ((QUERIES[0], QUERIES[0]), 2, "'q0'"),
     ],
 )
 def test_what_cannot_be_learnt_from(queries: Any, folds: int, message: str) -> None:
@@ -115,20 +100,14 @@ def test_what_cannot_be_learnt_from(queries: Any, folds: int, message: str) -> N
         Training(queries, QRELS, folds=folds)
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"rerank": {"of": "bm25", "ltr": {}}},
-        {"fuse": {"of": ["bm25", {"bm25": {"k1": 1.0}}], "weights": "train"}},
-    ],
-)
-def test_without_training_there_is_nothing_to_learn_from(spec: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="learns from judged questions, and none were given"):
-        build_system(spec)
-
-
 TRAINED_FUSE = {"fuse": {"of": ["bm25", {"bm25": {"k1": 1.0}}], "weights": "train"}}
 TRAINED_RERANK = {"rerank": {"of": "bm25", "ltr": {}}}
+
+
+def test_without_training_there_is_nothing_to_learn_from() -> None:
+    for spec in (TRAINED_FUSE, TRAINED_RERANK):
+        with pytest.raises(ValueError, match="judged questions"):
+            build_system(spec)
 
 
 @pytest.mark.parametrize(
@@ -142,10 +121,5 @@ TRAINED_RERANK = {"rerank": {"of": "bm25", "ltr": {}}}
     ],
 )
 def test_what_learns_does_not_stand_over_what_has_learnt(spec: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"cannot learn over .*, which is trained itself"):
+    with pytest.raises(ValueError, match="trained itself"):
         build_system(spec, training=Training(QUERIES, QRELS))
-
-
-def test_what_does_not_learn_may_stand_over_what_has() -> None:
-    spec = {"fuse": {"of": ["bm25", TRAINED_RERANK], "weights": [0.5, 0.5]}}
-    assert build_system(spec, training=Training(QUERIES, QRELS)).identity().kind == "fuse"

@@ -1,7 +1,8 @@
+"""Search by vectors: cosines, chunks, embedders, and embeddings that are kept."""
+
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope import Corpus
-from rankscope.errors import InputError, MissingExtraError
+from rankscope.errors import InputError
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
 from rankscope.retrieval.results import collapse, document_of
@@ -54,7 +55,7 @@ def test_scores_are_cosines() -> None:
     assert len(ranking.doc_ids) == 12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
 def test_the_nearest_are_those_of_a_plain_search(seed: int, depth: int, chunked: bool) -> None:
     random = np.random.default_rng(seed)
@@ -74,53 +75,29 @@ def test_the_nearest_are_those_of_a_plain_search(seed: int, depth: int, chunked:
         assert scores.tolist() == best[expected].tolist()
 
 
-def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(1)
-    rows = random.normal(size=(3000, 16)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    starts = np.flatnonzero(random.random(3000) < 0.4)
-    starts[0] = 0
-    queries = rows[:50]
-    expected = Vectors(rows, starts).best(queries, 20)
-    monkeypatch.setattr("rankscope.retrieval.vector.similarity._SAMPLE", 64)
-    monkeypatch.setattr("rankscope.retrieval.vector.similarity._CELLS", 1000)
-    monkeypatch.setattr("rankscope.retrieval.vector.similarity._QUERIES", 7)
-    for found_in_blocks, other in zip(
-        Vectors(rows, starts).best(queries, 20), expected, strict=True
-    ):
-        assert found_in_blocks[0].tolist() == other[0].tolist()
-        assert found_in_blocks[1].tolist() == other[1].tolist()
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[1.0, float("nan")]] * 12, "a vector with NaN or infinity for the text '"),
-        ([[1.0, 2.0]] * 5, "returned 5 vectors for 12 texts"),
-        ([1.0] * 12, "its answer has 1 dimensions instead of 2"),
-        ([[]] * 12, "vectors of length 0"),
-        ([[1.0, 2.0]] * 11 + [[1.0]], "failed on 12 texts: ValueError"),
-        (None, "its answer has 0 dimensions instead of 2"),
-        ("nonsense", "failed on 12 texts: ValueError"),
+        ([[1.0, float("nan")]] * 12, "NaN"),
+        ([[1.0, 2.0]] * 5, "5 vectors for 12 texts"),
+        ([1.0] * 12, "1 dimensions"),
+        ([[]] * 12, "length 0"),
+        ([[1.0, 2.0]] * 11 + [[1.0]], "12 texts: ValueError"),
+        (None, "0 dimensions"),
+        (RuntimeError("no\nmemory"), "12 texts: RuntimeError: no memory"),
     ],
 )
 def test_what_is_no_embedding(answer: Any, message: str) -> None:
-    system = vector(lambda _: answer)
+    def embed(_: list[str]) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    system = vector(embed)
     system.index(CORPUS)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         system.prepare()
-    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_embedder_that_raises() -> None:
-    def raises(_: list[str]) -> None:
-        raise RuntimeError("no\nmemory")
-
-    system = vector(raises)
-    system.index(CORPUS)
-    with pytest.raises(InputError, match=r"raises failed on 12 texts: RuntimeError: no memory$"):
-        system.prepare()
 
 
 def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
@@ -144,38 +121,24 @@ def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
 def test_a_vector_of_zeros_has_no_direction() -> None:
     system = vector(Letters())
     system.index(Corpus({"a": "a", "none": "mnop"}))
-    assert [
-        ranking.doc_ids for ranking in system.search([Query("q", "a"), Query("z", "mn")], 5)
-    ] == [
-        ("a",),
-        (),
-    ]
-
-
-def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
-    first, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
-    system = vector(first, tmp_path)
-    system.index(CORPUS)
-    expected = [ranking.pairs() for ranking in system.search(queries, 5)]
-    assert first.texts == 14
-    again = Letters()
-    system = vector(again, tmp_path)
-    system.index(CORPUS)
-    assert [ranking.pairs() for ranking in system.search(queries, 5)] == expected
-    assert again.texts == system.embeddings.embedded_texts == 0
+    rankings = system.search([Query("q", "a"), Query("z", "mn")], 5)
+    assert [ranking.doc_ids for ranking in rankings] == [("a",), ()]
 
 
 def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
-    vector_of = Letters()
-    system = vector(vector_of, tmp_path)
-    system.index(CORPUS)
-    system.prepare()
-    grown = Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}, "same": {"text": "ax"}})
-    system = vector(vector_of, tmp_path)
-    system.index(grown)
-    system.prepare()
-    assert vector_of.texts == 13
-    assert set(system.search([Query("q", "a")], 20)[0].doc_ids) >= {"new", "same"}
+    counted, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
+
+    def answers(corpus: Corpus) -> list[Any]:
+        system = vector(counted, tmp_path)
+        system.index(corpus)
+        return [ranking.pairs() for ranking in system.search(queries, 5)]
+
+    expected = answers(CORPUS)
+    assert counted.texts == 14
+    assert answers(CORPUS) == expected
+    assert counted.texts == 14
+    answers(Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}, "same": {"text": "ax"}}))
+    assert counted.texts == 15
 
 
 def test_vectors_of_another_length_than_those_kept(tmp_path: Path) -> None:
@@ -184,29 +147,28 @@ def test_vectors_of_another_length_than_those_kept(tmp_path: Path) -> None:
     system.prepare()
     system = vector(Letters("ab"), tmp_path)  # which claims to be the same
     system.index(Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}}))
-    with pytest.raises(InputError, match="returned vectors of length 2, and of length 6 before"):
+    with pytest.raises(InputError, match=r"length 2, .*length 6"):
         system.prepare()
 
 
-@pytest.mark.parametrize("suffix", ["texts", "vectors"])
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
-def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str) -> None:
+def test_a_damaged_entry_is_made_again(tmp_path: Path, damage: str) -> None:
     system = vector(Letters(), tmp_path)
     system.index(CORPUS)
     expected = system.search([Query("q", "aax")], 5)[0].pairs()
-    for entry in (tmp_path / "embeddings").rglob(f"*.{suffix}"):
-        content = entry.read_bytes()
-        if damage == "gone":
-            entry.unlink()
-        else:
+    for suffix in ("texts", "vectors"):
+        for entry in (tmp_path / "embeddings").rglob(f"*.{suffix}"):
+            content = entry.read_bytes()
             flipped = content[:-1] + bytes([content[-1] ^ 1])
-            entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
-    for count in (13, 0):
-        counted = Letters()
-        system = vector(counted, tmp_path)
-        system.index(CORPUS)
-        assert system.search([Query("q", "aax")], 5)[0].pairs() == expected
-        assert counted.texts == count
+            entry.write_bytes({"cut": content[:-5], "flip": flipped}.get(damage, b""))
+            if damage == "gone":
+                entry.unlink()
+        for count in (13, 0):
+            counted = Letters()
+            system = vector(counted, tmp_path)
+            system.index(CORPUS)
+            assert system.search([Query("q", "aax")], 5)[0].pairs() == expected
+            assert counted.texts == count
 
 
 def test_embedding_goes_on_where_it_was_stopped(
@@ -245,7 +207,7 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
     assert np.array_equal(embedded(small, texts), vectors[:, :64])
 
 
-def test_case_makes_no_difference_unless_it_is_kept(tmp_path: Path) -> None:
+def test_case_makes_no_difference_unless_it_is_kept() -> None:
     texts = ["leek soup", "Leek Soup", "LEEK SOUP", "ΣΟΎΠΑ ΜΕ ΠΡΆΣΑ"]
     plain = EMBEDDERS.build("wordllama", Context())
     vectors = embedded(plain, texts)
@@ -257,37 +219,12 @@ def test_case_makes_no_difference_unless_it_is_kept(tmp_path: Path) -> None:
     assert np.array_equal(kept[0], vectors[0])
     cosine = kept[0] @ kept[2] / np.linalg.norm(kept[0]) / np.linalg.norm(kept[2])
     assert cosine < 0.5
-    corpus = Corpus({"d1": "leek soup", "d2": "apple pie", "d3": "roast beef"})
-    keys, best = set(), []
+    keys = set()
     for case in ("keep", "lower"):
-        spec = {"vector": {"embedder": {"wordllama": {"case": case}}}}
-        system = build_system(spec, cache=tmp_path)
-        system.index(corpus)
+        system = build_system({"vector": {"embedder": {"wordllama": {"case": case}}}})
+        system.index(Corpus({"d1": "leek soup"}))
         keys.add(system.identity().key)
-        best.append(system.search([Query("q", "LEEK SOUP")], 1)[0].scores[0])
     assert len(keys) == 2  # neither takes what is kept for the other
-    assert best[1] == pytest.approx(1)
-    assert best[0] < 0.9
-
-
-@pytest.mark.parametrize(
-    ("spec", "owner"),
-    [
-        ({"vector": {"embedder": {"sentence-transformers": "gone"}}}, "the embedder sentence-tr"),
-        ({"rerank": {"of": "bm25", "cross_encoder": "gone"}}, "the reranker cross_encoder needs"),
-    ],
-)
-def test_models_without_their_package(
-    spec: Any, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "rankscope.retrieval.registry.find_spec",
-        lambda module: None if module == "sentence_transformers" else find_spec(module),
-    )
-    with pytest.raises(MissingExtraError) as caught:
-        build_system(spec)
-    assert str(caught.value).startswith(owner)
-    assert str(caught.value).endswith("pip install 'rankscope[sentence-transformers]'")
 
 
 def test_prefixes_are_embedded() -> None:
@@ -311,7 +248,7 @@ def test_a_document_is_as_good_as_its_best_chunk() -> None:
     assert ranking.scores[0] == pytest.approx(1.0)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 30), st.integers(1, 8), st.integers(0, 7))
 def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
     text = " ".join(f"w{n}" for n in range(words))
@@ -332,5 +269,5 @@ def test_from_chunks_to_documents() -> None:
     documents = [(document_of(chunk_id), score) for chunk_id, score in chunks]
     assert collapse(documents) == [("d#1", 3.0), ("e", 2.0)]
     assert collapse(documents, by="first") == [("d#1", 1.0), ("e", 2.0)]
-    with pytest.raises(InputError, match="expected the id of a chunk, such as d1#0, got 'd1'"):
+    with pytest.raises(InputError, match="'d1'"):
         document_of("d1")

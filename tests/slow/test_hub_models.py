@@ -1,6 +1,6 @@
 """Models on the hub: only a copy that is missing is fetched, and a model is known by its revision.
 
-The packages are stand-ins; `tests/with_torch` has the real ones.
+The packages are stand-ins; `tests/slow/with_torch` has the real ones.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def test_a_copy_that_is_missing_is_fetched(hub: Hub, error: Exception) -> None:
 )
 def test_any_other_error_is_said_and_the_hub_left_alone(hub: Hub, error: Exception) -> None:
     hub.error = error
-    with pytest.raises(InputError, match="fetched before, cannot be loaded: ") as caught:
+    with pytest.raises(InputError, match="cannot be loaded") as caught:
         model().loaded()
     assert caught.value.__cause__ is error
     assert str(error) in str(caught.value)
@@ -131,19 +131,14 @@ def test_a_revision_nobody_knows_holds_for_this_process_only(hub: Hub, tmp_path:
     unknown = model()
     assert unknown.described()["revision"].startswith("process ")
     assert model().described() == unknown.described()
-    assert "the model me/model has no stated snapshot" in unknown.notes[0]
-    hub.copies = {"me/model": "abc"}
-    known = build_system(
-        {"vector": {"embedder": {"sentence-transformers": "me/model"}}}, folder=tmp_path
-    )
-    known.index(Corpus({"a": "soup"}))
-    assert known.notes == ()
-    hub.copies = {}
-    system = build_system(
-        {"vector": {"embedder": {"sentence-transformers": "me/model"}}}, folder=tmp_path
-    )
-    system.index(Corpus({"a": "soup"}))
-    assert system.notes == unknown.notes
+    assert "me/model" in unknown.notes[0]
+    for copies, notes in (({"me/model": "abc"}, ()), ({}, unknown.notes)):
+        hub.copies = copies
+        system = build_system(
+            {"vector": {"embedder": {"sentence-transformers": "me/model"}}}, folder=tmp_path
+        )
+        system.index(Corpus({"a": "soup"}))
+        assert system.notes == notes
 
 
 def test_making_a_system_asks_nobody(hub: Hub, tmp_path: Path) -> None:

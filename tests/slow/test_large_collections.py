@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
 import sys
+import tracemalloc
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import bm25s  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope import Corpus
-from rankscope.entries import (
-    is_whole,
-    map_matrix,
-    read_arrays,
-    write_arrays,
-    write_entry,
-    writing_matrix,
-)
+from rankscope.collection.corpus import stream_corpus, stream_doc_ids
+from rankscope.entries import Mapped, is_whole, map_matrix, writing_matrix
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
@@ -45,7 +41,6 @@ TERMS = st.lists(st.lists(st.integers(0, 6), max_size=9), min_size=1, max_size=1
 def test_scores_are_those_of_bm25s(
     documents: list[list[int]], size: int, options: tuple[float, float]
 ) -> None:
-    bm25s = pytest.importorskip("bm25s")
     numbers: dict[int, int] = {}
     numbered = [[numbers.setdefault(term, len(numbers)) for term in row] for row in documents]
     k1, b = options
@@ -65,7 +60,6 @@ def test_scores_are_those_of_bm25s(
 
 
 def test_an_index_is_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("bm25s")
     random = np.random.default_rng(1)
     rows = random.integers(0, 40, (60, 8)).tolist()
     corpus = Corpus({f"d{n}": " ".join(f"word{w}" for w in row) for n, row in enumerate(rows)})
@@ -118,14 +112,9 @@ def plain_best(matrix: Any, starts: Any, query: Any, depth: int) -> list[tuple[i
 
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("cells", [1, 40, 1 << 24])
-@pytest.mark.parametrize("most", [0, 1 << 14])
-@pytest.mark.parametrize("depth", [1, 3, 10, 500])
-def test_blocks_cut_no_tie(
-    chunks: int, cells: int, most: int, depth: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_cut_no_tie(chunks: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarity, "_CELLS", cells)
     monkeypatch.setattr(similarity, "_SAMPLE", 4)
-    monkeypatch.setattr(similarity, "_MOST", most)
     random = np.random.default_rng(5)
     few = random.normal(size=(4, 8)).astype(np.float32)
     few /= np.linalg.norm(few, axis=1, keepdims=True)
@@ -133,10 +122,12 @@ def test_blocks_cut_no_tie(
     matrix[50] = -few[0]
     starts = np.arange(0, 90 * chunks, chunks)
     queries = np.concatenate([few, random.normal(size=(3, 8)).astype(np.float32)])
-    answers = Vectors(matrix, starts).best(queries, depth)
-    for query, (positions, scores) in zip(queries, answers, strict=True):
-        pairs = list(zip(positions.tolist(), scores.tolist(), strict=True))
-        assert pairs == plain_best(matrix, starts, query, depth)
+    for most, depth in product((0, 1 << 14), (1, 3, 10, 500)):
+        monkeypatch.setattr(similarity, "_MOST", most)
+        answers = Vectors(matrix, starts).best(queries, depth)
+        for query, (positions, scores) in zip(queries, answers, strict=True):
+            pairs = list(zip(positions.tolist(), scores.tolist(), strict=True))
+            assert pairs == plain_best(matrix, starts, query, depth)
 
 
 # --- vectors: on disk ----------------------------------------------------------------------------
@@ -292,57 +283,39 @@ def test_a_matrix_is_whole_or_absent(tmp_path: Path) -> None:
     assert map_matrix(path.with_name(f"{'1' * 64}.matrix")) is None, "of another key"
 
 
-MEASURED = """
-import sys
-from pathlib import Path
-import numpy as np
-from rankscope.entries import map_matrix
-from rankscope.retrieval.vector.similarity import Vectors
+def test_the_memory_of_each_block_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"{'0' * 64}.matrix"
+    rows = np.random.default_rng(1).random((1000, 16), np.float32)
+    with writing_matrix(path, (1000, 16)) as write:
+        write(np.arange(1000), rows)
+    mapped = map_matrix(path)
+    assert mapped is not None
+    monkeypatch.setattr(similarity, "_CELLS", 1)
+    monkeypatch.setattr(similarity, "_SAMPLE", 100)  # ten blocks
+    released: list[int] = []
+    release = Mapped.release
 
-def peak():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) >> 10
+    def counted(self: Mapped) -> None:
+        released.append(1)
+        release(self)
 
-queries = np.random.default_rng(2).normal(size=(32, 256)).astype(np.float32)
-np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)  # loads what multiplies
-before = peak()
-mapped = map_matrix(Path(sys.argv[1]))
-vectors = Vectors(mapped, np.arange(len(mapped.matrix)))
-answers = vectors.best(queries, 100)
-assert all(len(positions) == 100 for positions, _ in answers)
-print(peak() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux' /proc")
-def test_memory_does_not_grow_with_the_matrix(tmp_path: Path) -> None:
-    peaks = []
-    for count in (100_000, 400_000):  # 100 and 400 MB
-        path = tmp_path / f"{count:064}.matrix"
-        with writing_matrix(path, (count, 256)) as write:
-            random = np.random.default_rng(1)
-            for low in range(0, count, 50_000):
-                rows = random.random((50_000, 256), np.float32) - np.float32(0.5)
-                rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-                write(np.arange(low, low + 50_000), rows)
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True
-        )
-        peaks.append(int(done.stdout))
-    assert peaks[1] < 300, "MB"
-    assert peaks[1] - peaks[0] < 150, "half of what was added; the system decides what stays"
+    monkeypatch.setattr(Mapped, "release", counted)
+    answers = Vectors(mapped, np.arange(1000)).best(rows[:3], 5)
+    assert len(released) >= 10 + len(answers), "once for each block and each query"
 
 
-def test_arrays_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    path, buffer = tmp_path / f"{'0' * 64}.vectors", io.BytesIO()
-    arrays = {"vectors": np.arange(12.0).reshape(3, 4), "seconds": np.array(0.5)}
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_entry(path, buffer.getvalue())
-    before = path.read_bytes()
-    stored = read_arrays(path)
-    assert stored is not None
-    assert {name: array.tolist() for name, array in stored.items()} == {
-        name: array.tolist() for name, array in arrays.items()
-    }
-    write_arrays(path, arrays)
-    assert path.read_bytes() == before, "in pieces, and the same"
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet"])
+def test_streams_hold_little(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    body = "word " * 400  # 2 kB a document, 16 MB in all
+    Corpus((str(n), body) for n in range(8_000)).write(path)
+    for stream in (stream_doc_ids, stream_corpus):
+        next(stream(path))  # imports what reads it
+        tracemalloc.start()
+        count = sum(1 for _ in stream(path))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert count == 8_000
+        assert peak < 5_000_000

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.benchmark.collection import load_collection
-from rankscope.benchmark.config.loading import read_config
-from rankscope.cli import main
 from rankscope.errors import InputError
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.case_files import case_files_in, has_case_files
-from rankscope.tables.language_codes import CODES, folder_language, language_code
-from real import COLLECTIONS
+from rankscope.tables.language_codes import folder_language, language_code
 
 CASES: list[dict[str, Any]] = [
     {"text": "Anasarka", "expected_hpo_ids": ["HP:0012050"], "description": "Anasarca"},
@@ -57,61 +49,57 @@ def both(path: Path) -> tuple[rs.Qrels, rs.Queries]:
 # --- forms
 
 
-def _csv(path: Path, cases: list[dict[str, Any]], separator: str) -> Path:
-    names = list(dict.fromkeys(name for case in cases for name in case))
-    with path.open("w", newline="") as file:
-        table = csv.DictWriter(file, names, delimiter=separator, restval="")
-        table.writeheader()
-        for case in cases:
-            table.writerow({n: ";".join(v) if isinstance(v, list) else v for n, v in case.items()})
+def table_of(cases: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return cases with lists as text, as a cell has them."""
+    return pl.DataFrame(
+        [{n: ";".join(v) if n[0] == "e" else v for n, v in c.items()} for c in cases]
+    )
+
+
+def file_of(form: str, folder: Path, cases: list[dict[str, Any]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"cases.{form if form in ('jsonl', 'csv', 'tsv', 'parquet') else 'json'}"
+    if form in ("csv", "tsv"):
+        table_of(cases).write_csv(path, separator="," if form == "csv" else "\t")
+    elif form == "parquet":
+        pl.DataFrame(cases).write_parquet(path)
+    elif form == "columns":
+        written(path, pl.DataFrame(cases).to_dict(as_series=False))
+    else:
+        wrapped = {"metadata": {"version": "1"}, form: cases}
+        written(path, wrapped if form.endswith("cases") else cases)
     return path
 
 
-def _parquet(path: Path, cases: list[dict[str, Any]]) -> Path:
-    pl.DataFrame(cases).write_parquet(path)
-    return path
+FORMS = ["list", "jsonl", "test_cases", "cases", "columns", "csv", "tsv", "parquet"]
 
 
-FILES: dict[str, Callable[[Path, list[dict[str, Any]]], Path]] = {
-    "list": lambda folder, cases: written(folder / "cases.json", cases),
-    "lines": lambda folder, cases: written(folder / "cases.jsonl", cases),
-    "test_cases": lambda folder, cases: written(
-        folder / "cases.json", {"metadata": {"version": "1"}, "test_cases": cases}
-    ),
-    "cases": lambda folder, cases: written(folder / "cases.json", {"n": 2, "cases": cases}),
-    "columns": lambda folder, cases: written(
-        folder / "cases.json", pl.DataFrame(cases).to_dict(as_series=False)
-    ),
-    "csv": lambda folder, cases: _csv(folder / "cases.csv", cases, ","),
-    "tsv": lambda folder, cases: _csv(folder / "cases.tsv", cases, "\t"),
-    "parquet": lambda folder, cases: _parquet(folder / "cases.parquet", cases),
-}
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form(form: str, tmp_path: Path) -> None:
+    for name, folder in (("hpo", "german"), ("mondo", "en"), ("", "other")):
+        expected = f"expected_{name}_ids" if name else "expected_ids"
+        cases = [{"text": c["text"], expected: c["expected_hpo_ids"]} for c in CASES]
+        qrels, queries = both(file_of(form, tmp_path / folder, cases))
+        assert qrels.to_dict() == GRADES
+        assert list(qrels["Tremor und Klonus"]) == ["HP:0002169", "HP:0001337"]
+        assert dict(queries.items()) == {text: text for text in GRADES}
+        assert expected in queries.metadata_of("Anasarka")
+        code = {"german": "de", "en": "en"}.get(folder)
+        assert qrels.languages == (dict.fromkeys(GRADES, code) if code else {})
+        assert queries.metadata_of("Anasarka").get("language") == code
 
 
-@pytest.mark.parametrize("form", FILES)
-@pytest.mark.parametrize("name", ["hpo", "mondo", "term", ""])
-def test_every_form(form: str, name: str, tmp_path: Path) -> None:
-    expected = f"expected_{name}_ids" if name else "expected_ids"
-    cases = [{"text": c["text"], expected: c["expected_hpo_ids"]} for c in CASES]
-    qrels, queries = both(FILES[form](tmp_path, cases))
-    assert qrels.to_dict() == GRADES
-    assert list(qrels["Tremor und Klonus"]) == ["HP:0002169", "HP:0001337"]
-    assert dict(queries.items()) == {text: text for text in GRADES}
-    assert qrels.languages == {}
-    assert expected in queries.metadata_of("Anasarka")
-
-
-@pytest.mark.parametrize("form", FILES)
-@pytest.mark.parametrize("id_name", ["case_id", "id", "_id", "query_id"])
-def test_ids(form: str, id_name: str, tmp_path: Path) -> None:
-    cases = [{id_name: number, **case} for number, case in enumerate(CASES, start=7)]
-    qrels, queries = both(FILES[form](tmp_path, cases))
-    assert queries.ids == ["7", "8"]
-    assert queries["7"] == "Anasarka"
-    assert queries.metadata_of("7")["description"] == "Anasarca"
-    assert id_name not in queries.metadata_of("7")
-    assert qrels.questions.texts == {"7": "Anasarka", "8": "Tremor und Klonus"}
-    assert qrels.questions.column == "text"
+@pytest.mark.parametrize("form", FORMS)
+def test_ids(form: str, tmp_path: Path) -> None:
+    for id_name in ("case_id", "id", "_id", "query_id"):
+        cases = [{id_name: number, **case} for number, case in enumerate(CASES, start=7)]
+        qrels, queries = both(file_of(form, tmp_path, cases))
+        assert queries.ids == ["7", "8"]
+        assert queries["7"] == "Anasarka"
+        assert queries.metadata_of("7")["description"] == "Anasarca"
+        assert id_name not in queries.metadata_of("7")
+        assert qrels.questions.texts == {"7": "Anasarka", "8": "Tremor und Klonus"}
+        assert qrels.questions.column == "text"
 
 
 def test_objects() -> None:
@@ -121,11 +109,8 @@ def test_objects() -> None:
         assert rs.Queries(data).ids == list(GRADES)
         run = {"Anasarka": ["HP:0012050"], "Tremor und Klonus": ["x", "HP:0001337"]}
         assert rs.evaluate(data, run, "RR")["RR"] == 0.75
-        if not isinstance(data, pl.DataFrame | pd.DataFrame):
-            assert rs.evaluate_retriever(run.get, data, k=2).means["RR@2"] == 0.75
-    assert rs.Qrels(wrapped).languages == dict.fromkeys(GRADES, "de")
+    assert rs.evaluate_retriever(run.get, wrapped, k=2).means["RR@2"] == 0.75
     assert rs.Qrels(CASES[0]).to_dict() == {"Anasarka": {"HP:0012050": 1}}
-    assert rs.Queries(CASES[0]).ids == ["Anasarka"]
 
 
 def test_case_ids_win_over_what_else_may_be_one(tmp_path: Path) -> None:
@@ -140,22 +125,18 @@ def test_case_ids_win_over_what_else_may_be_one(tmp_path: Path) -> None:
 
 
 def test_other_golden_sets_stay_what_they_are(tmp_path: Path) -> None:
-    folder = tmp_path / "de"
     for golden in (
-        [{"question": "q", "expected_ids": ["a"], "text": "t"}],
-        [{"topic": "q", "expected_ids": ["a"], "text": "t"}],
-        [{"query": "q", "relevant_ids": ["a"], "text": "t"}],
-        [{"id": "q", "text": "t", "expected_ids": {"a": 2}}],
-        [{"id": "q", "text": "t", "expected_ids": [{"doc_id": "a", "grade": 2}]}],
-        [{"id": "q", "text": "t", "expected_ids": [["a", 2]]}],
+        {"question": "q", "expected_ids": ["a"], "text": "t"},
+        {"query": "q", "relevant_ids": ["a"], "text": "t"},
+        {"id": "q", "text": "t", "expected_ids": {"a": 2}},
+        {"id": "q", "text": "t", "expected_ids": [{"doc_id": "a", "grade": 2}]},
+        {"id": "q", "text": "t", "expected_ids": [["a", 2]]},
     ):
-        path = written(folder / "golden.json", golden)
-        assert both(path)[0].query_ids == ["q"]
-        assert list(rs.read_qrels(path)["q"]) == ["a"]
-        assert rs.read_qrels(path).languages == {}
-        assert "language" not in rs.read_queries(path).metadata_of("q")
-    no_text = written(folder / "golden.json", [{"query_id": "q", "expected_ids": ["a"]}])
-    assert rs.read_qrels(no_text).to_dict() == {"q": {"a": 1}}
+        qrels, queries = both(written(tmp_path / "de" / "golden.json", [golden]))
+        assert qrels.query_ids == ["q"]
+        assert list(qrels["q"]) == ["a"]
+        assert qrels.languages == {}
+        assert "language" not in queries.metadata_of("q")
 
 
 def test_order_is_that_of_the_file_also_without_a_term(tmp_path: Path) -> None:
@@ -175,15 +156,13 @@ def test_order_is_that_of_the_file_also_without_a_term(tmp_path: Path) -> None:
 def test_keys(tmp_path: Path) -> None:
     cases = [{"case_id": "c", "text": "t", "expected_hpo_ids": ["a"], "expected_mondo_ids": ["b"]}]
     path = written(tmp_path / "cases.json", cases)
-    with pytest.raises(InputError, match=r"item 1: 'expected_hpo_ids' and .* \(--doc-key\)"):
+    with pytest.raises(InputError, match="--doc-key"):
         rs.read_qrels(path)
     keys: Any = {"query_key": "text", "doc_key": "expected_mondo_ids"}
     assert rs.read_qrels(path, **keys).to_dict() == {"t": {"b": 1}}
     assert rs.evaluate(path, {"t": ["b"]}, "RR", **keys)["RR"] == 1
-    with pytest.raises(InputError, match="item 1: no field 'typo' among 'case_id, text"):
+    with pytest.raises(InputError, match="typo"):
         rs.read_qrels(path, query_key="typo")
-    with pytest.raises(InputError, match=r"'typo' \(--query-key, .*; there are 'case_id', 'text'"):
-        rs.evaluate(path, {"t": ["b"]}, "RR", query_key="typo", doc_key="expected_mondo_ids")
 
 
 def test_what_was_retrieved_may_be_beside_what_is_expected(tmp_path: Path) -> None:
@@ -194,7 +173,7 @@ def test_what_was_retrieved_may_be_beside_what_is_expected(tmp_path: Path) -> No
             written(tmp_path / "cases.jsonl", [case]),
         ):
             assert rs.evaluate(path, path, "RR")["RR"] == 0.5
-    with pytest.raises(InputError, match="no column for the doc_id of a run"):
+    with pytest.raises(InputError, match="doc_id"):
         rs.read_run(written(tmp_path / "cases.json", CASES))
 
 
@@ -204,7 +183,7 @@ def test_a_run_by_case_id(tmp_path: Path) -> None:
     path = written(tmp_path / "cases.json", cases)
     assert rs.evaluate(path, written(tmp_path / "run.json", run), "RR")["RR"] == 0.5
     by_text = {"Anasarka": ["HP:0012050"]}
-    with pytest.raises(InputError, match="--query-key text joins them"):
+    with pytest.raises(InputError, match="--query-key"):
         rs.evaluate(path, by_text, "RR")
     assert rs.evaluate(path, by_text, "RR", query_key="text")["RR"] == 0.5
 
@@ -212,34 +191,13 @@ def test_a_run_by_case_id(tmp_path: Path) -> None:
 # --- languages
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        *(("German", "de"), ("de", "de"), ("DE", "de"), ("de-DE", "de"), (" de_AT ", "de")),
-        *(("zh-Hans-CN", "zh"), ("nds", "nds"), ("Deutsch", "deutsch"), ("GERMAN", "de")),
-        *(("x", "x"), ("Old English", "old english"), ("de-", "de-"), ("", "")),
-    ],
-)
-def test_codes(text: str, code: str) -> None:
-    assert language_code(text) == code
-
-
-def test_folders_of_languages() -> None:
-    assert len(CODES) >= 30
+def test_codes_and_folders_of_languages() -> None:
+    codes = {"German": "de", " de_AT ": "de", "zh-Hans-CN": "zh", "Deutsch": "deutsch", "": ""}
+    assert {text: language_code(text) for text in codes} == codes
     assert folder_language("cases/German/a.json") == "de"
     assert folder_language(Path("nl") / "a.json") == "nl"
-    assert folder_language("cases/klingon/a.json") is None
-    assert folder_language("cases/de-DE/a.json") is None
-    assert folder_language("-") is None
-
-
-@pytest.mark.parametrize("form", FILES)
-def test_the_folder_says_the_language(form: str, tmp_path: Path) -> None:
-    for folder, code in (("german", "de"), ("en", "en")):
-        (tmp_path / folder).mkdir()
-        qrels, queries = both(FILES[form](tmp_path / folder, CASES))
-        assert qrels.languages == dict.fromkeys(GRADES, code)
-        assert {queries.metadata_of(query)["language"] for query in queries} == {code}
+    for path in ("cases/klingon/a.json", "cases/de-DE/a.json", "-"):
+        assert folder_language(path) is None
 
 
 def test_whose_language_counts(tmp_path: Path) -> None:
@@ -261,29 +219,17 @@ def test_whose_language_counts(tmp_path: Path) -> None:
 
 
 def test_languages_are_carried_and_not_compared(tmp_path: Path) -> None:
-    qrels = rs.read_qrels(written(tmp_path / "german" / "cases.json", CASES))
-    assert qrels == rs.Qrels(GRADES)
-    assert qrels.without({"Anasarka"}).languages == {"Tremor und Klonus": "de"}
-    assert pickle.loads(pickle.dumps(qrels)).languages == qrels.languages
-    assert rs.Qrels(GRADES).languages == {}
-    assert Judgments(qrels).languages == dict.fromkeys(GRADES, "de")
-    assert Judgments(qrels, no_answer=[]).languages == dict.fromkeys(GRADES, "de")
     unanswered = [*CASES, {"text": "none", "expected_hpo_ids": [], "no_answer": True}]
-    marked = rs.read_qrels(written(tmp_path / "german" / "cases.json", unanswered))
-    assert set(marked.languages) == {*GRADES, "none"}
-    assert set(Judgments(marked).languages) == set(GRADES)
-    assert Judgments(GRADES).languages == {}
-    for name in ("out.qrels", "out.json", "out.jsonl", "out.tsv", "out.parquet"):
-        qrels.write(tmp_path / name, format="tsv" if name == "out.qrels" else None)
-        again = rs.read_qrels(tmp_path / name)
-        assert again == qrels
-        assert again.languages == {}
+    qrels = rs.read_qrels(written(tmp_path / "german" / "cases.json", unanswered))
+    assert qrels == rs.Qrels({**GRADES, "none": {}})
+    assert qrels.languages == dict.fromkeys([*GRADES, "none"], "de")
+    assert qrels.without({"Anasarka", "none"}).languages == {"Tremor und Klonus": "de"}
+    assert pickle.loads(pickle.dumps(qrels)).languages == qrels.languages
+    assert Judgments(qrels).languages == dict.fromkeys(GRADES, "de")
+    assert rs.Qrels(GRADES).languages == Judgments(GRADES).languages == {}
 
 
 # --- folders
-
-
-ENGLISH = [{"text": "Anasarka", "expected_hpo_ids": ["HP:0012050"]}]
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -308,43 +254,30 @@ def test_a_folder(tmp_path: Path) -> None:
     assert both(tmp_path)[0].query_ids == ["Tremor und Klonus", "Anasarka", "packed", "c"]
 
 
-def test_two_languages_share_a_text(tmp_path: Path) -> None:
+def test_two_languages_share_a_text_or_an_id(tmp_path: Path) -> None:
     written(tmp_path / "german" / "a.json", CASES)
-    written(tmp_path / "english" / "a.json", ENGLISH)
-    written(tmp_path / "english" / "b.json", [{"case_id": "c", **CASES[1]}])
+    written(tmp_path / "german" / "b.json", [{"case_id": "c", "text": "t", "expected_ids": ["d"]}])
+    written(tmp_path / "english" / "a.json", [CASES[0], {"case_id": "c", **CASES[1]}])
     written(tmp_path / "other" / "a.json", [{"text": "x", "expected_ids": ["a"]}])
     qrels, queries = both(tmp_path)
-    ids = ["en:Anasarka", "c", "de:Anasarka", "de:Tremor und Klonus", "x"]
+    ids = ["en:Anasarka", "en:c", "de:Anasarka", "de:Tremor und Klonus", "de:c", "x"]
     assert qrels.query_ids == ids
-    assert qrels.languages == dict(zip(ids, ["en", "en", "de", "de"], strict=False))
+    assert qrels.languages == dict(zip(ids, ["en", "en", "de", "de", "de"], strict=False))
     assert queries["de:Anasarka"] == "Anasarka"
-
-
-def test_two_languages_share_a_case_id(tmp_path: Path) -> None:
-    for folder in ("german", "english"):
-        written(tmp_path / folder / "a.json", [{"case_id": "c", **CASES[0]}])
-    written(tmp_path / "german" / "b.json", CASES[1:])
-    assert both(tmp_path)[0].query_ids == ["en:c", "de:c", "Tremor und Klonus"]
 
 
 def test_one_language_twice(tmp_path: Path) -> None:
     written(tmp_path / "german" / "standard_v1.json", CASES)
     written(tmp_path / "german" / "tiny_v1.json", CASES[:1])
     for read in (rs.read_qrels, rs.read_queries):
-        with pytest.raises(InputError) as error:
+        with pytest.raises(InputError, match=r"standard_v1.*tiny_v1.*Anasarka"):
             read(tmp_path)
-        message = str(error.value)
-        assert "standard_v1.json, item 1, and" in message
-        assert "tiny_v1.json, item 1, both hold the text 'Anasarka'" in message
-        assert "in one language (de); name one of these files" in message
     named = [{"case_id": "c", **case} for case in CASES[:1]]
     written(tmp_path / "german" / "standard_v1.json", named)
-    written(tmp_path / "german" / "tiny_v1.json", named)
-    with pytest.raises(InputError, match="both hold the case 'c' in one language"):
-        rs.read_qrels(tmp_path)
-    written(tmp_path / "german" / "tiny_v1.json", [{"text": "c", "expected_ids": []}])
-    with pytest.raises(InputError, match="both hold the text 'c' in one language"):
-        rs.read_qrels(tmp_path)
+    for other in (named, [{"text": "c", "expected_ids": []}]):
+        written(tmp_path / "german" / "tiny_v1.json", other)
+        with pytest.raises(InputError, match="'c' in one language"):
+            rs.read_qrels(tmp_path)
 
 
 def test_links(tmp_path: Path) -> None:
@@ -356,11 +289,11 @@ def test_links(tmp_path: Path) -> None:
     assert len(case_files_in(home)) == 1
     assert both(home)[0].to_dict() == GRADES
     (home / "lost.json").symlink_to(home / "nowhere.json")
-    with pytest.raises(InputError, match=r"lost\.json: file not found"):
+    with pytest.raises(InputError, match=r"lost\.json"):
         rs.read_qrels(home)
     (home / "lost.json").unlink()
     (home / "round.json").symlink_to(home / "round.json")
-    with pytest.raises(InputError, match=r"round\.json: cannot be opened \(Too many levels"):
+    with pytest.raises(InputError, match=r"round\.json"):
         rs.read_queries(home)
 
 
@@ -368,18 +301,13 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     written(tmp_path / "german" / "a.json", CASES)
     broken = tmp_path / "german" / "broken.json"
     broken.write_text('[{"text": ')
-    with pytest.raises(InputError, match=r"broken\.json:1: not valid JSON"):
+    with pytest.raises(InputError, match=r"broken\.json:1"):
         rs.read_qrels(tmp_path)
     broken.unlink()
     os.mkfifo(broken)
-    with pytest.raises(InputError, match=r"broken\.json: expected a regular file"):
+    with pytest.raises(InputError, match=r"broken\.json: .*regular"):
         rs.read_queries(tmp_path)
     broken.unlink()
-    if os.geteuid():
-        (tmp_path / "german").chmod(0)
-        with pytest.raises(InputError, match=r"german: cannot be read \(Permission denied\)"):
-            rs.read_qrels(tmp_path)
-        (tmp_path / "german").chmod(0o700)
     empty = tmp_path / "empty"
     empty.mkdir()
     for read in (rs.read_qrels, rs.read_queries):
@@ -387,31 +315,8 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
             read(empty)
     written(empty / "config.json", {"k": 1})
     assert not has_case_files(empty)
-    with pytest.raises(InputError, match="is a folder; name a file in it"):
+    with pytest.raises(InputError, match="is a folder"):
         rs.read_qrels(empty)
-
-
-def test_a_collection_stays_a_collection(tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
-    written(tmp_path / "german" / "a.json", CASES)
-    assert both(tmp_path)[0].to_dict() == {"q": {"d": 1}}
-
-
-@pytest.mark.parametrize("named", ["path: cases", "queries: cases, qrels: cases"])
-def test_a_config_takes_a_folder(named: str, tmp_path: Path) -> None:
-    written(tmp_path / "cases" / "german" / "a.json", CASES)
-    (tmp_path / "a.run").write_text("q Q0 a 1 1.0 a\n")
-    config = tmp_path / "bench.yaml"
-    config.write_text(f"name: x\ncollection: {{{named}}}\nsystems: {{a: {{run: a.run}}}}\n")
-    collection = load_collection(read_config(config), tmp_path / "cache")
-    assert [query.query_id for query in collection.queries] == list(GRADES)
-    assert collection.judgments.languages == dict.fromkeys(GRADES, "de")
-    assert collection.info.name == "cases"
-    if named.startswith("path"):
-        config.write_text(config.read_text().replace("cases}", "cases, split: test}"))
-        with pytest.raises(InputError, match=r"collection\.split: .* without splits"):
-            load_collection(read_config(config), tmp_path / "cache")
 
 
 # --- what is wrong
@@ -419,60 +324,29 @@ def test_a_config_takes_a_folder(named: str, tmp_path: Path) -> None:
 
 GOOD = CASES[0]
 BAD: dict[str, tuple[object, str]] = {
-    "no text": ([GOOD, {"case_id": "c", "expected_hpo_ids": []}], "item 2: a case has no text"),
-    "null text": ([{**GOOD, "text": None}], "item 1: a case has no text, but null"),
-    "number as text": ([{**GOOD, "text": 7}], r"item 1: .* but '7' \(int\); write"),
-    "empty text": ([{**GOOD, "text": " "}], "item 1: a case has neither an id nor a text"),
-    "null id": ([{**GOOD, "case_id": None}], "item 1: the case_id is null; expected text"),
-    "nested id": ([{**GOOD, "case_id": {"a": 1}}], r"the case_id is .* \(dict\); expected text"),
-    "fraction as id": ([{**GOOD, "case_id": 1.5}], r"the case_id is '1.5' \(float\)"),
-    "truth as id": ([{**GOOD, "case_id": True}], r"the case_id is 'True' \(bool\)"),
-    "empty id": ([{**GOOD, "case_id": ""}], "the case_id is empty; fill it in, or leave"),
-    "half a character": ([{**GOOD, "text": "\ud800"}], "the text .* is not valid Unicode"),
-    "no expected ids": ([GOOD, {"text": "t"}], "item 2: case 't' has no expected ids among"),
-    "null for a list": ([{**GOOD, "expected_hpo_ids": None}], "expected_hpo_ids is null; expected"),
-    "an object for a list": (
-        [{**GOOD, "expected_hpo_ids": {"a": 1}}],
-        r"\(dict\); expected a list",
-    ),
-    "a number for a list": ([{**GOOD, "expected_hpo_ids": 5}], r"is '5' \(int\); expected a list"),
-    "nested lists": ([{**GOOD, "expected_hpo_ids": [["a"]]}], r"an id in .* is .* \(list\)"),
-    "a null in a list": ([{**GOOD, "expected_hpo_ids": [None]}], "an id in .* is null; expected"),
-    "an empty id in a list": ([{**GOOD, "expected_hpo_ids": [""]}], "an id in .* is empty; take"),
-    "a surrogate in a list": ([{**GOOD, "expected_hpo_ids": ["\ud800"]}], "not valid Unicode"),
-    "metadata that are a list": (
-        {"metadata": ["de"], "test_cases": [GOOD]},
-        r"the metadata are .* \(list\); expected an object",
-    ),
-    "a language that is a list": (
-        {"metadata": {"language": ["de"]}, "test_cases": [GOOD]},
-        r"the language is .* \(list\); expected text",
-    ),
-    "a case's language": ([{**GOOD, "language": 3}], r"item 1: the language is '3' \(int\)"),
-    "no object": ([GOOD, "Anasarka"], "item 2: expected a case, an object .* got 'Anasarka'"),
-    "no object first": ([3, GOOD], "item 1: expected a case, an object .* got '3'"),
-    "a text twice": ([GOOD, GOOD], "item 2: the text 'Anasarka' .* item 1 .* a case_id"),
-    "an id twice": (
-        [{"case_id": 1, **CASES[0]}, {"case_id": "1", **CASES[1]}],
-        "item 2: the id '1' is that of item 1 too; give every case its own",
-    ),
-    "a text that is an id": (
-        [GOOD, {"case_id": "Anasarka", **CASES[1]}],
-        "item 2: the id 'Anasarka' is that of item 1 too",
-    ),
-    "an answer to none": ([{**GOOD, "no_answer": True}], "marked as having no answer"),
-    "no list of cases": ({"metadata": {}, "test_cases": None}, "test_cases is null; expected a li"),
-    "cases by id": ({"test_cases": {"c": GOOD}}, r"test_cases is .* \(dict\); expected a list"),
-    "not marked": (
-        [{**GOOD, "expected_hpo_ids": None, "no_answer": False}],
-        "expected_hpo_ids is null; expected",
-    ),
-    "an odd mark": ([{**GOOD, "no_answer": "perhaps"}], "no_answer is 'perhaps'; expected true"),
+    "no text": ([GOOD, {"case_id": "c", "expected_hpo_ids": []}], "item 2: .*text"),
+    "null text": ([{**GOOD, "text": None}], "null"),
+    "empty text": ([{**GOOD, "text": " "}], "item 1"),
+    "null id": ([{**GOOD, "case_id": None}], "case_id is null"),
+    "empty id": ([{**GOOD, "case_id": ""}], "case_id is empty"),
+    "no expected ids": ([GOOD, {"text": "t"}], "item 2: case 't'"),
+    "an object for a list": ([{**GOOD, "expected_hpo_ids": {"a": 1}}], r"\(dict\)"),
+    "nested lists": ([{**GOOD, "expected_hpo_ids": [["a"]]}], r"\(list\)"),
+    "metadata that are a list": ({"metadata": ["de"], "test_cases": [GOOD]}, "metadata"),
+    "a case's language": ([{**GOOD, "language": 3}], "item 1: the language"),
+    "no object": ([GOOD, "Anasarka"], "item 2: .*'Anasarka'"),
+    "a text twice": ([GOOD, GOOD], "item 2: .*'Anasarka' .* item 1"),
+    "an id twice": ([{"case_id": 1, **CASES[0]}, {"case_id": "1", **CASES[1]}], "item 2: .*'1'"),
+    "a text that is an id": ([GOOD, {"case_id": "Anasarka", **CASES[1]}], "item 2: .*'Anasarka'"),
+    "an answer to none": ([{**GOOD, "no_answer": True}], "no answer"),
+    "no case at all": ({"metadata": {}, "test_cases": []}, r"cases\.json"),
+    "no list of cases": ({"metadata": {}, "test_cases": None}, "test_cases is null"),
+    "an odd mark": ([{**GOOD, "no_answer": "perhaps"}], "'perhaps'"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_hostile(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_refused(case: str, tmp_path: Path) -> None:
     data, message = BAD[case]
     path = written(tmp_path / "cases.json", data)
     for read in (rs.read_qrels, rs.read_queries):
@@ -480,141 +354,15 @@ def test_hostile(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             read(path)
         assert str(error.value).startswith(f"{path}")
         assert "\n" not in str(error.value)
-    for command in (["evaluate", str(path), str(path)], ["cases", "validate", str(path)]):
-        with pytest.raises(SystemExit) as stop:
-            main(command)
-        assert stop.value.code == 2
-        output = capsys.readouterr()
-        assert "cases.json" in output.err + output.out
-        assert "Traceback" not in output.err
-
-
-def test_a_query_may_have_any_id() -> None:
-    assert rs.Run({"test_cases": {"d": 1}}).to_dict() == {"test_cases": {"d": 1}}
-    assert rs.evaluate({"metadata": {"d": 1}}, {"metadata": {"d": 1}}, "RR")["RR"] == 1
 
 
 def test_lines_are_named(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(f"{json.dumps(GOOD)}\n\n{json.dumps(GOOD)}\n")
     for read in (rs.read_qrels, rs.read_queries):
-        with pytest.raises(InputError, match=r"cases\.jsonl:3: the text 'Anasarka' .* of line 1"):
+        with pytest.raises(InputError, match=r"cases\.jsonl:3: .*line 1"):
             read(path)
     twice = {"text": "t", "expected_hpo_ids": ["a", "a"]}
     path.write_text(f"{json.dumps(GOOD)}\n{json.dumps(twice)}\n")
-    with pytest.raises(InputError, match=r"cases\.jsonl:2: case 't' expects 'a' twice"):
+    with pytest.raises(InputError, match=r"cases\.jsonl:2: .*'a' twice"):
         rs.read_qrels(path)
-
-
-def test_what_is_odd_and_yet_clear(tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
-    written(path, {"metadata": None, "test_cases": [{**GOOD, "expected_hpo_ids": "HP:1; HP:2"}]})
-    assert both(path)[0].to_dict() == {"Anasarka": {"HP:1": 1, "HP:2": 1}}
-    written(path, [{**GOOD, "expected_hpo_ids": [7, "x"], "metadata": None}])
-    assert both(path)[0].to_dict() == {"Anasarka": {"7": 1, "x": 1}}
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(CASES).encode())
-    assert both(path)[0].to_dict() == GRADES
-    written(path, {"metadata": {}, "test_cases": []})
-    with pytest.raises(InputError, match=r"cases\.json.*(no row|empty|RS201)"):
-        rs.read_qrels(path)
-    with pytest.raises(InputError, match="is empty; expected queries"):
-        rs.read_queries(path)
-
-
-def test_ten_thousand_cases(tmp_path: Path) -> None:
-    cases = [{**GOOD, "case_id": f"c{n}", "text": f"text {n}"} for n in range(10_000)]
-    path = written(tmp_path / "german" / "cases.json", cases)
-    assert len(both(path)[0].languages) == 10_000
-    assert both(path.parent)[0].query_ids[-1] == "c9999"
-
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
-RECORDS = st.lists(
-    st.fixed_dictionaries(
-        {"text": TEXTS.filter(str.strip), "expected_hpo_ids": st.lists(TEXTS, max_size=3)},
-        optional={
-            "case_id": TEXTS | st.integers(0, 99),
-            "language": st.sampled_from(["de", "German", "en-GB", "klingon"]),
-            "difficulty": st.sampled_from(["easy", "hard"]),
-        },
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(files=st.lists(RECORDS, min_size=1, max_size=3))
-def test_both_readers_agree(files: list[list[dict[str, Any]]], tmp_path: Path) -> None:
-    """Whatever is read: the same ids in the same order, or the same sentence."""
-    home = tmp_path / "cases"
-    for old in case_files_in(home) if home.is_dir() else ():
-        old.unlink()
-    for folder, cases in zip(("german", "english", "other"), files, strict=False):
-        written(home / folder / "cases.json", cases)
-    for place in (*case_files_in(home), home):
-        answers: list[Any] = []
-        for read in (rs.read_qrels, rs.read_queries):
-            try:
-                table = read(place)
-                answers.append(table.query_ids if isinstance(table, rs.Qrels) else table.ids)
-            except InputError as error:
-                if "RS2" in str(error):  # a pair twice, of which queries know nothing
-                    break
-                answers.append(str(error))
-        assert answers[:1] * len(answers) == answers
-
-
-@given(cases=RECORDS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_queries_survive_a_round_trip(cases: list[dict[str, Any]], tmp_path: Path) -> None:
-    path = written(tmp_path / "german" / "cases.json", cases)
-    try:
-        queries = rs.read_queries(path)
-    except InputError:
-        return
-    for name in ("queries.jsonl", "queries.json"):
-        queries.write(tmp_path / name)
-        assert rs.read_queries(tmp_path / name) == queries
-
-
-# --- commands
-
-
-def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    golden = str(written(tmp_path / "german" / "cases.json", CASES))
-    run = str(tmp_path / "a.json")
-    Path(run).write_text(json.dumps({"Anasarka": ["x", "HP:0012050"]}))
-    targets = {name: str(tmp_path / name) for name in ("out.jsonl", "queries.jsonl", "out.tsv")}
-    for command in (
-        ["cases", "validate", golden],
-        ["cases", "validate", str(tmp_path / "german")],
-        ["evaluate", golden, run, "-m", "RR", "--worst", "1"],
-        *(["convert", golden, target] for target in targets.values()),
-    ):
-        with pytest.raises(SystemExit) as stop:
-            main(command)
-        output = capsys.readouterr()
-        assert stop.value.code == 0, output.err
-    assert rs.read_qrels(targets["out.jsonl"]) == rs.read_qrels(golden)
-    assert rs.read_qrels(targets["out.tsv"]) == rs.read_qrels(golden)
-    assert rs.read_queries(targets["queries.jsonl"]) == rs.read_queries(golden)
-
-
-# --- real files
-
-REAL = COLLECTIONS / "hpo-german"
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no collection there")
-def test_real_files(tmp_path: Path) -> None:
-    sizes = {"tiny_v1": (9, 18), "70cases_gemini_v1": (70, 70), "200cases_gemini_v1": (200, 200)}
-    for name, (queries, judgments) in sizes.items():
-        qrels, texts = both(REAL / f"{name}.json")
-        assert (len(qrels.query_ids), len(qrels)) == (queries, judgments)
-        assert qrels.doc_ids.str.contains(r"^HP:\d{7}$").all()
-        assert "description" in texts.metadata_of(texts.ids[0])
-    qrels, _ = both(REAL)
-    assert (len(qrels.query_ids), qrels.languages) == (279, {})
-    (tmp_path / "german").symlink_to(REAL, target_is_directory=True)
-    assert set(both(tmp_path)[0].languages.values()) == {"de"}

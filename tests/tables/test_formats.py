@@ -11,8 +11,6 @@ import pytest
 from rankscope.collection.qrels import read_qrels
 from rankscope.errors import FormatError, InputError, InvalidDataError
 from rankscope.runs.table import read_run
-from rankscope.runs.validation import validate_run
-from rankscope.tables.columns import ALIASES, QRELS, RUN, PairLayout, find_columns
 
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}}
 
@@ -26,30 +24,14 @@ def put(folder: Path, content: str | bytes, name: str) -> Path:
 # --- columns
 
 
-@pytest.mark.parametrize("layout", [RUN, QRELS], ids=["run", "qrels"])
-def test_every_alias(layout: PairLayout) -> None:
-    for role in ("query_id", "doc_id", layout.value):
-        for alias in ALIASES[role]:
-            plain = {"query_id": "query_id", "doc_id": "doc_id", layout.value: layout.value}
-            names = [alias if each == role else name for each, name in plain.items()]
-            if len(set(names)) < 3:
-                continue
-            for spelt in (alias, alias.upper(), alias.replace("_", "-"), alias.replace("_", " ")):
-                found = find_columns([spelt if name == alias else name for name in names], layout)
-                assert found[role] == spelt, (layout.kind, role, alias)
-
-
-@pytest.mark.parametrize(
-    "header",
-    ["query_id,doc_id,score", "qid,docno,Similarity", "topic,document_id,RSV", "query-id,pid,prob"],
-)
-@pytest.mark.parametrize("separator", [",", "\t", ";"])
-def test_delimited_runs(header: str, separator: str, tmp_path: Path) -> None:
-    text = f"{header}\nq1,d1,2.5\nq1,d2,1.5\n".replace(",", separator)
-    for name in ("a.csv", "a.tsv", "a.txt", "a"):
-        assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
-    crlf = "\ufeff" + text.replace("\n", "\r\n") + "\r\n"
-    assert read_run(put(tmp_path, crlf, "b.csv")).to_dict() == EXPECTED
+@pytest.mark.parametrize("header", ["query_id,doc_id,score", "qid,docno,RSV", "query-id,pid,prob"])
+def test_delimited_runs(header: str, tmp_path: Path) -> None:
+    for separator in (",", "\t", ";"):
+        text = f"{header}\nq1,d1,2.5\nq1,d2,1.5\n".replace(",", separator)
+        for name in ("a.csv", "a.tsv", "a.txt", "a"):
+            assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
+        crlf = "\ufeff" + text.replace("\n", "\r\n") + "\r\n"
+        assert read_run(put(tmp_path, crlf, "b.csv")).to_dict() == EXPECTED
 
 
 def test_beir_qrels(tmp_path: Path) -> None:
@@ -70,22 +52,17 @@ def test_ranks_without_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query_id,doc_id,scr\nq,d,1\n", "no column for the score of a run table, and 'scr' may"),
-        ("query_id,score\nq,1\n", "no column for the doc_id"),
-        ("a,b,c,d,e\n1,2,3,4,5\n", "no header and 5 columns, expected 3 or 6"),
-        ("query_id,doc_id,score\nq,d,1,more\n", r":2: expected 3 columns, found 4"),
+        ("query_id,doc_id,scr\nq,d,1\n", "scr"),
+        ("query_id,score\nq,1\n", "doc_id"),
+        ("a,b,c,d,e\n1,2,3,4,5\n", "5 columns"),
+        ("query_id,doc_id,score\nq,d,1,more\n", ":2: "),
         ('query_id,doc_id,score\nq,"d,1\n', "quoted|RS10"),
+        ("query_id,doc_id,score\nq,d,1\nq,M\udcfcnchen,1\n", ":3: "),
     ],
 )
 def test_columns_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        read_run(put(tmp_path, text, "a.csv"))
-
-
-def test_not_utf8_names_the_line(tmp_path: Path) -> None:
-    data = b"query_id,doc_id,score\nq,d,1\nq,M\xfcnchen,1\n"
-    with pytest.raises(FormatError, match=r":3: .*not UTF-8"):
-        read_run(put(tmp_path, data, "a.csv"))
+        read_run(put(tmp_path, text.encode("utf-8", "surrogateescape"), "a.csv"))
 
 
 @pytest.mark.parametrize("break_in_quotes", ["\n", "\r\n", '\n""\n'])
@@ -97,39 +74,26 @@ def test_lines_are_counted_through_quotes(break_in_quotes: str, tmp_path: Path) 
     assert found.places[0].line == text.count("\n")
 
 
-@pytest.mark.parametrize("line", ["q\rx\t1\t2", 'a"b"\tc\t"', "x" * 140_000, '"' * 99])
-def test_first_lines_that_are_no_csv(line: str, tmp_path: Path) -> None:
-    for name in ("a.csv", "a.tsv", "a.run"):
-        with pytest.raises(InputError):
-            read_run(put(tmp_path, line + "\n", name))
-
-
 # --- three columns
 
 
 @pytest.mark.parametrize("separator", ["\t", " ", ","])
-def test_msmarco(separator: str, tmp_path: Path) -> None:
-    text = "7\ta\t1\n8\tx\t1\n7\tb\t2\n8\ty\t2\n".replace("\t", separator)
+def test_three_columns(separator: str, tmp_path: Path) -> None:
+    """Whole numbers that rise from 1 are ranks, numbers with a point are scores."""
+    ranks = "7\ta\t1\n8\tx\t1\n7\tb\t2\n8\ty\t2\n".replace("\t", separator)
+    scores = "q1\td1\t2.5\nq1\td2\t1.5\n".replace("\t", separator)
     for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
-        run = read_run(put(tmp_path, text, name))
+        run = read_run(put(tmp_path, ranks, name))
         assert run.to_dict() == {"7": {"a": -1, "b": -2}, "8": {"x": -1, "y": -2}}
-
-
-@pytest.mark.parametrize("separator", ["\t", " ", ","])
-def test_three_columns_with_scores(separator: str, tmp_path: Path) -> None:
-    text = "q1\td1\t2.5\nq1\td2\t1.5\n".replace("\t", separator)
-    for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
-        assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
+        assert read_run(put(tmp_path, scores, name)).to_dict() == EXPECTED
 
 
 @pytest.mark.parametrize("third", ["30 20 10", "5 5 5", "2 3 4", "1 3 2", "0 0 1"])
-@pytest.mark.parametrize("separator", ["\t", ","])
-def test_whole_numbers_that_may_be_either_are_refused(
-    third: str, separator: str, tmp_path: Path
-) -> None:
-    text = "".join(f"q{separator}d{n}{separator}{x}\n" for n, x in enumerate(third.split()))
-    with pytest.raises(FormatError, match="neither ranks rising from 1 nor scores"):
-        read_run(put(tmp_path, text, "a.csv" if separator == "," else "a.tsv"))
+def test_whole_numbers_that_may_be_either_are_refused(third: str, tmp_path: Path) -> None:
+    for separator, name in (("\t", "a.tsv"), (",", "a.csv")):
+        text = "".join(f"q{separator}d{n}{separator}{x}\n" for n, x in enumerate(third.split()))
+        with pytest.raises(FormatError, match="neither ranks"):
+            read_run(put(tmp_path, text, name))
 
 
 def test_six_columns_without_a_header_have_ranks_and_scores(tmp_path: Path) -> None:
@@ -141,16 +105,6 @@ def test_six_columns_without_a_header_have_ranks_and_scores(tmp_path: Path) -> N
 def test_a_named_format_settles_it(tmp_path: Path) -> None:
     path = put(tmp_path, "q\ta\t5\nq\tb\t9\n", "a.tsv")
     assert read_run(path, format="msmarco").to_dict() == {"q": {"a": -5, "b": -9}}
-
-
-def test_a_broken_first_line_does_not_decide_the_format(tmp_path: Path) -> None:
-    text = "q1 Q0 d0\nq1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n"
-    (found,) = (f for f in validate_run(put(tmp_path, text, "a.run")).findings if f.code == "RS102")
-    assert (found.count, found.places[0].line) == (1, 1)
-
-
-def test_qrels_of_three_columns(tmp_path: Path) -> None:
-    assert read_qrels(put(tmp_path, "q d 2\nq e 0\n", "a.txt")).to_dict() == {"q": {"d": 2, "e": 0}}
 
 
 # --- JSON
@@ -192,7 +146,6 @@ def test_json_grades_by_subtopic(tmp_path: Path) -> None:
     assert read_qrels(put(tmp_path, json.dumps(value), "a.json")).to_dict() == value
 
 
-DEEP = "[" * 200_000
 LONG = "9" * 5000
 
 
@@ -201,29 +154,22 @@ LONG = "9" * 5000
     [
         ('{"q": {"d": 1, "d": 2}}', "'d' appears twice"),
         ('{"q": {"d": 1}, "q": {"e": 2}}', "'q' appears twice"),
-        ('[{"qid": "q", "results": ["a"]}, {"qid": "q", "results": ["b"]}]', "'q' appears twice"),
         ('[{"qid": 1, "results": ["a"]}, {"qid": "1", "results": []}]', "'1' appears twice"),
-        ('{"q": {"d": NaN}}', "the score is nan"),
-        ('{"q": {"d": -Infinity}}', "the score is -inf"),
-        ('{"q": {"d": null}}', "the score is missing"),
-        ('{"q": {"d": "high"}}', "'high', which is not a number"),
-        ('{"q": {"d": [1]}}', "not a number"),
+        ('{"q": {"d": NaN}}', "nan"),
+        ('{"q": {"d": null}}', "missing"),
+        ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": {"": 1}}', "an id is missing"),
         ('{"": {"d": 1}}', "a query_id is missing"),
-        ('{"q": 1.5}', "expected {doc_id: value} or a list of ids"),
-        ('[{"qid": ["q"], "results": ["a"]}]', "expected text or a whole number"),
-        ('[{"qid": "q", "results": [["a", 1, 2]]}]', "expected text or a whole number"),
-        ('{"q": {"\\ud800": 1}}', "a lone surrogate"),
-        (DEEP, "JSON"),
-        ('{"a":' * 200_000, "JSON"),
-        (f'{{"q": {{"d": {LONG}}}}}', r"JSON|not a number|inf"),
-        (f'[{{"qid": {LONG}, "doc": "d", "score": 1}}]', "JSON"),
-        ("[]", "the run is empty"),
-        ("{}", "the run is empty"),
-        ("[true]", "expected text or a whole number"),
-        ("[null]", "cannot read a row from 'NoneType'"),
-        ('{"q": {"d": 1}', "not valid JSON"),
-        ("null", r"expected an object or a list|JSON"),
+        ('{"q": 1.5}', "expected {doc_id: value}"),
+        ('[{"qid": "q", "results": [["a", 1, 2]]}]', "whole number"),
+        ('{"q": {"\\ud800": 1}}', "surrogate"),
+        ("[" * 200_000, "JSON"),
+        (f'{{"q": {{"d": {LONG}}}}}', "JSON|not a number|inf"),
+        ("[]", "empty"),
+        ("[true]", "whole number"),
+        ("[null]", "NoneType"),
+        ('{"q": {"d": 1}', "JSON"),
+        ("null", "object|JSON"),
     ],
 )
 def test_json_that_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -236,11 +182,3 @@ def test_json_lines_name_the_line(tmp_path: Path) -> None:
     for bad in ('{"qid": "q",\n', "[1]\n", '{"qid": "q", "qid": "p", "doc": "d", "score": 1}\n'):
         with pytest.raises(FormatError, match=r"a\.jsonl:3: "):
             read_run(put(tmp_path, f"{good}\n{bad}", "a.jsonl"))
-
-
-def test_a_long_first_line_is_not_cut(tmp_path: Path) -> None:
-    """A file is recognised by its first bytes, which may end within a letter."""
-    documents = {f"ä{n}": float(n) for n in range(20_000)}
-    for name in ("a.json", "a"):
-        path = put(tmp_path, json.dumps({"q": documents}, ensure_ascii=False), name)
-        assert read_run(path).to_dict() == {"q": documents}

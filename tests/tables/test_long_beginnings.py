@@ -14,11 +14,11 @@ import rankscope as rs
 from rankscope.collection.corpus import read_corpus
 from rankscope.collection.queries import read_queries
 
-BEGINNINGS = {
-    "comments": "# a comment of some length, many times\n" * 3000,
-    "a long comment": f"# {'x' * 100_000}\n",
-    "blank lines": "\n" * 70_000,
-}
+BEGINNINGS = [
+    "# a comment of some length, many times\n" * 3000,
+    f"# {'x' * 100_000}\n",
+    "\n" * 70_000,
+]
 LONG = "y" * 100_000
 
 
@@ -32,31 +32,24 @@ def score(path: Path) -> Any:
 
 TABLES: list[tuple[str, str, Callable[[Path], Any], Any]] = [
     ("qrels.txt", "q1 0 d1 2\n", grade, 2),
-    ("qrels.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n", grade, 2),
     ("qrels.csv", "query_id,doc_id,grade\nq1,d1,2\n", grade, 2),
-    ("qrels", "query_id;doc_id;grade\nq1;d1;2\n", grade, 2),
     ("run.txt", "q1 Q0 d1 1 0.5 tag\n", score, 0.5),
     ("run.txt", "q1 Q0 d1 1 0.5 tag\n", lambda path: rs.read_run(path).name, "tag"),
-    ("run.csv", "query_id,doc_id,score\nq1,d1,0.5\n", score, 0.5),
     ("run", "q1\td1\t1\nq1\td2\t2\n", lambda path: len(rs.read_run(path)["q1"]), 2),
-    ("queries.tsv", "q1\thello\n", lambda path: len(read_queries(path)), 1),
-    ("queries", "q1\thello\n", lambda path: len(read_queries(path)), 1),
-    ("corpus.tsv", "id\ttext\nd1\thello\n", lambda path: len(read_corpus(path)), 1),
-    ("corpus.csv", "id,text\nd1,hello\n", lambda path: len(read_corpus(path)), 1),
 ]
 
 
-@pytest.mark.parametrize("beginning", BEGINNINGS)
-@pytest.mark.parametrize("case", range(len(TABLES)))
-def test_what_precedes_the_data(tmp_path: Path, beginning: str, case: int) -> None:
-    name, text, read, expected = TABLES[case]
-    path = tmp_path / name
-    path.write_text(BEGINNINGS[beginning] + text)
-    assert read(path) == expected
-    packed = tmp_path / f"{name}.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    if not name.endswith(".txt"):
-        assert read(packed) == expected
+@pytest.mark.parametrize(("name", "text", "read", "expected"), TABLES)
+def test_what_precedes_the_data(
+    tmp_path: Path, name: str, text: str, read: Callable[[Path], Any], expected: Any
+) -> None:
+    path, packed = tmp_path / name, tmp_path / f"{name}.gz"
+    for beginning in BEGINNINGS:
+        path.write_text(beginning + text)
+        assert read(path) == expected
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        if not name.endswith(".txt"):
+            assert read(packed) == expected
 
 
 def records(*rows: dict[str, Any]) -> str:
@@ -70,12 +63,9 @@ def records(*rows: dict[str, Any]) -> str:
         ("run", f"q1\t{LONG}\t1\nq1\td1\t2\n", lambda path: len(rs.read_run(path)["q1"]), 2),
         ("qrels", records({"note": LONG, "query_id": "q1", "doc_id": "d1", "grade": 2},
                           {"query_id": "q2", "doc_id": "d1", "grade": 1}), grade, 2),
-        ("qrels.jsonl", " " * 70_000 + "\n"
-         + records({"query_id": "q1", "doc_id": "d1", "grade": 2}), grade, 2),
         ("qrels", json.dumps({"q1": {"d1": 2} | {f"d{n}x": 0 for n in range(20_000)}}), grade, 2),
         ("corpus", records({"text": LONG, "_id": "d1"}, {"_id": "d2", "text": "a"}),
          lambda path: len(read_corpus(path)), 2),
-        ("corpus", f"d1\t{LONG}\nd2\tz\n", lambda path: len(read_corpus(path)), 2),
         ("qrels.csv", ",".join(f"column{n}" for n in range(9000)) + ",query_id,doc_id,grade\n"
          + "1," * 9000 + "q1,d1,2\n", grade, 2),
         ("topics", "\n" * 70_000 + "<top>\n<num> Number: 1\n<title> a b\n</top>\n",
@@ -88,13 +78,6 @@ def test_a_long_first_line(
     path = tmp_path / name
     path.write_text(text)
     assert read(path) == expected
-
-
-def test_lines_are_counted_from_the_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "qrels.csv"
-    path.write_text("# two\n\nquery_id,doc_id,grade\nq1,d1,high\n")
-    with pytest.raises(rs.RankscopeError, match=r"qrels\.csv:4"):
-        rs.read_qrels(path)
 
 
 def test_an_id_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:

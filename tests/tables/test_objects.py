@@ -8,10 +8,8 @@ from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -39,16 +37,11 @@ class Hit:
     score: float
 
 
-def from_duckdb(columns: dict[str, list[Any]]) -> Any:
-    return duckdb.from_arrow(pa.table(columns))
-
-
 FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "lazy": pl.LazyFrame,
     "pyarrow": pa.table,
-    "duckdb": from_duckdb,
 }
 every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 
@@ -67,7 +60,7 @@ every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
         [Hit(*row) for row in zip(*COLUMNS.values(), strict=True)],
         [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)],
         {"q1": [("d1", 2.5), ("d2", "1.5")], "q2": {"d1": Decimal("0.5")}},
-        {"q1": {"d1": np.float32(2.5), "d2": np.float64(1.5)}, "q2": {"d1": 0.5}},
+        {"q1": {"d1": np.float32(2.5), "d2": np.float64(1.5)}, "q2": {"d1": np.array(0.5)}},
     ],
     ids=lambda data: type(data).__name__,
 )
@@ -83,22 +76,18 @@ def test_frames(make: Callable[..., Any]) -> None:
 
 
 @every_frame
-def test_integers_become_their_digits(make: Callable[..., Any]) -> None:
+def test_whole_numbers_become_their_digits(make: Callable[..., Any]) -> None:
     data = make({"qid": [7, 2**62], "doc": [-1, 2**53 + 1], "score": [1, 2]})
     assert Run(data).to_dict() == {"7": {"-1": 1.0}, str(2**62): {str(2**53 + 1): 2.0}}
-
-
-@every_frame
-def test_whole_floats_become_their_digits(make: Callable[..., Any]) -> None:
     data = make({"qid": [7.0, -0.0], "doc": [2.0**53 - 1, 5.0], "score": [1, 2]})
     assert Run(data).to_dict() == {"7": {str(2**53 - 1): 1.0}, "0": {"5": 2.0}}
 
 
 @every_frame
-@pytest.mark.parametrize("bad", [1.5, 2.0**53, 1e300])
-def test_other_floats_lost_their_digits(make: Callable[..., Any], bad: float) -> None:
-    with pytest.raises(InputError, match=r"row 2.*a fraction or too large"):
-        Run(make({"qid": ["a", "a"], "doc": [1.0, bad], "score": [1, 2]}))
+def test_other_floats_lost_their_digits(make: Callable[..., Any]) -> None:
+    for bad in (1.5, 2.0**53, 1e300):
+        with pytest.raises(InputError, match="row 2"):
+            Run(make({"qid": ["a", "a"], "doc": [1.0, bad], "score": [1, 2]}))
 
 
 def test_single_precision_loses_digits_sooner() -> None:
@@ -112,17 +101,13 @@ def test_single_precision_loses_digits_sooner() -> None:
 
 
 @every_frame
-@pytest.mark.parametrize("role", ["query_id", "doc_id"])
-def test_missing_ids(make: Callable[..., Any], role: str) -> None:
-    with pytest.raises(InvalidDataError, match=r"row 3.*an id is missing"):
-        Run(make({**COLUMNS, role: ["x", "y", None]}))
-    with pytest.raises(InvalidDataError, match="an id is missing"):
-        Run(make({**COLUMNS, role: ["x", "", "z"]}))
-
-
-@every_frame
-def test_missing_scores(make: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidDataError, match=r"row 2.*score is (missing|nan)"):
+def test_missing_values(make: Callable[..., Any]) -> None:
+    for role in ("query_id", "doc_id"):
+        with pytest.raises(InvalidDataError, match="row 3"):
+            Run(make({**COLUMNS, role: ["x", "y", None]}))
+        with pytest.raises(InvalidDataError, match="missing"):
+            Run(make({**COLUMNS, role: ["x", "", "z"]}))
+    with pytest.raises(InvalidDataError, match="row 2"):
         Run(make({**COLUMNS, "score": [1.0, None, 2.0]}))
 
 
@@ -137,13 +122,6 @@ def test_categories() -> None:
         assert run == Run(EXPECTED)
 
 
-def test_a_named_index_is_a_column() -> None:
-    frame = pd.DataFrame(COLUMNS)
-    assert Run(frame.set_index("query_id")).to_dict() == EXPECTED
-    assert Run(frame.set_index(["query_id", "doc_id"])).to_dict() == EXPECTED
-    assert Run(frame.set_index(pd.Index([7, 8, 9]))).to_dict() == EXPECTED
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -151,27 +129,16 @@ def test_a_named_index_is_a_column() -> None:
         pd.DataFrame([["a", "b", 1.0]], columns=["qid", "qid", "score"]),
         pl.DataFrame({"a": [1]}),
         pl.DataFrame({"qid": [b"x"], "doc": ["d"], "score": [1.0]}),
-        pl.DataFrame({"qid": [True], "doc": ["d"], "score": [1.0]}),
-        pl.DataFrame({"qid": ["x"], "doc": [["d"]], "score": [1.0]}),
         pl.DataFrame({"qid": ["x"], "doc": ["d"], "score": [[1.0]]}),
         {"query_id": ["a"], "doc_id": ["b", "c"], "score": [1.0]},
         {"q": {"d1", "d2"}},
-        {"q": object()},
         {1: ["a"], "1": ["b"]},
-        {1: [], "1": ["b"]},
-        {True: ["a"]},
         {1.5: ["a"]},
-        {None: ["a"]},
-        {"q": {10**5000: 1.0}, "p": object()},
-        [("q",)],
         [("q", "d", 1, 2)],
         [("q", "d", 1), {"q": 1}],
-        [object()],
         {"\ud800": ["a"]},
         "a.run",
-        Path("a.run"),
         b"bytes",
-        7,
         None,
     ],
     ids=lambda data: type(data).__name__,
@@ -181,60 +148,28 @@ def test_what_is_refused(data: Any) -> None:
         Run(data)
 
 
-@pytest.mark.parametrize("series", [pd.Series(["a", "b"]), pl.Series(["a", "b"])])
-def test_a_series_is_a_list(series: Any) -> None:
-    assert Run(series) == Run(["a", "b"])
-    assert Run({"q": series}) == Run({"q": ["a", "b"]})
-
-
 @pytest.mark.parametrize("documents", [{1: 1.0, "2": 0.5}, {"2": 0.5, 1: 1.0}])
 def test_numbers_and_text_may_be_mixed(documents: dict[Any, float]) -> None:
     """Ids are text; which kind comes first makes no difference, and no match is lost."""
     assert Run({"q": documents})["q"] == {"1": 1.0, "2": 0.5}
-    assert Qrels({"q": {1: 1, "2": 0}}) == Qrels({"q": {"1": 1, 2: 0}})
     for qrels in ({"q": {"1": 1}}, {"q": {1: 1}}, {"q": {"2": 0, 1: 1}}):
         for run in ({"q": documents}, Run({"q": documents})):
             assert evaluate(qrels, run, ["P@1", "RR"]).means == {"P@1": 1.0, "RR": 1.0}
-
-
-@pytest.mark.parametrize("documents", [{1: 1.0, "1": 0.5}, {"1": 0.5, 1: 1.0}])
-def test_an_id_as_number_and_as_text_is_there_twice(documents: dict[Any, float]) -> None:
     with pytest.raises(InvalidDataError, match="'1'"):
-        Run({"q": documents})
+        Run({"q": {**documents, "1": 0.5}})
     with pytest.raises(InputError, match="1"):
-        evaluate({"q": {"1": 1}}, {"q": documents}, ["P@1"])
-
-
-def test_sets_are_fine_for_qrels() -> None:
-    assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
-
-
-@every_frame
-def test_the_callers_objects_stay_as_they_are(make: Callable[..., Any]) -> None:
-    frame = make(COLUMNS)
-    run = Run(frame)
-    assert Run(frame) == run
-    before = copy.deepcopy(COLUMNS)
-    assert before == COLUMNS
-    if isinstance(frame, pd.DataFrame):
-        pd.testing.assert_frame_equal(frame, pd.DataFrame(COLUMNS))
+        evaluate({"q": {"1": 1}}, {"q": {**documents, "1": 0.5}}, ["P@1"])
 
 
 def test_later_changes_do_not_show() -> None:
     data, frame = copy.deepcopy(EXPECTED), pd.DataFrame(COLUMNS)
     scores = np.array(COLUMNS["score"])
-    runs = [Run(data), Run(frame), Run(pl.DataFrame({**COLUMNS, "score": scores}))]
+    column = pl.DataFrame({**COLUMNS, "score": scores})
+    made = [Run(data), Run(frame), Run(column), Qrels(column)]
     data["q1"]["d1"] = 99.0
     frame.loc[0, "score"] = 99.0
     scores[0] = 99.0
-    assert [run.to_dict() for run in runs] == [EXPECTED] * 3
-
-
-def test_later_changes_of_grades_do_not_show() -> None:
-    grades = np.array([0.5, 1.0])
-    qrels = Qrels(pl.DataFrame({"qid": ["q", "q"], "doc": ["a", "b"], "grade": grades}))
-    grades[0] = 99.0
-    assert qrels.to_dict() == {"q": {"a": 0.5, "b": 1.0}}
+    assert [table.to_dict() for table in made] == [EXPECTED] * 4
 
 
 # --- using
@@ -268,112 +203,28 @@ def test_equality() -> None:
         hash(run)
 
 
-@pytest.mark.parametrize("table", [Run(EXPECTED, name="x"), Qrels({"q": {"d": {"1": 1, "2": 0}}})])
-def test_copies(table: Run | Qrels) -> None:
-    for twin in (copy.copy(table), copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
-        assert twin == table
-        assert repr(twin) == repr(table)
-
-
-def test_as_a_collection() -> None:
-    run = Run({**EXPECTED, "q3": []}, name="mine")
-    assert len(run) == 3
-    assert list(run) == ["q1", "q2", "q3"]
-    assert "q3" in run
-    assert "q4" not in run
-    assert run["q1"] == {"d1": 2.5, "d2": 1.5}
-    assert run["q3"] == {}
-    with pytest.raises(UnknownNameError, match="unknown query 'q4'; nearest: q"):
-        run["q4"]
-
-
 def test_frames_come_back() -> None:
     run = Run(EXPECTED)
     assert run.to_polars().to_dict(as_series=False) == COLUMNS
     pd.testing.assert_frame_equal(run.to_pandas(), pd.DataFrame(COLUMNS), check_dtype=False)
-    assert Run(run.to_polars()) == Run(run.to_pandas()) == run
+    assert Run(pd.DataFrame(COLUMNS).set_index(["query_id", "doc_id"])) == run
+    assert Run([]) == Run({}) == Run()
+    assert pickle.loads(pickle.dumps(run)) == copy.deepcopy(run) == run
+    with pytest.raises(UnknownNameError, match="nearest: q"):
+        run["q4"]
+    assert Run({"q": pd.Series(["a", "b"])}) == Run({"q": ["a", "b"]})
+    assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
 
 
-def test_repr() -> None:
-    shown = repr(Run(EXPECTED, name="bm25"))
-    assert shown.startswith("Run 'bm25': 3 rows, 2 queries\n")
-    assert "d2" in shown
-    many = repr(Qrels({f"q{n}": {"d": 1} for n in range(5000)}))
-    assert many.startswith("Qrels: 5,000 rows, 5,000 queries\n")
-    assert len(many) < 1000
-    assert repr(Run()) == "Run 'run': 0 rows, 0 queries"
-
-
-def test_renaming_shares_the_content() -> None:
-    run = Run(EXPECTED, name="a")
-    assert run.named("b").name == "b"
-    assert run.name == "a"
-    assert run.named("b") == run
-
-
-def test_empty_tables() -> None:
-    assert Run().to_dict() == Qrels({}).to_dict() == {}
-    assert Run([]) == Run({})
-
-
-# --- tables rankscope made itself
-
-
-def test_a_trusted_table_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run({**EXPECTED, "q3": []}, name="mine")
-    qrels = Qrels({"q": {"d": {"1": 1, "2": 0}}})
-    for module in ("rankscope.runs.table", "rankscope.collection.qrels"):
-        for work in ("group_by_query", "repeated_rows", "as_ids", "as_numbers"):
-            monkeypatch.delattr(f"{module}.{work}", raising=False)
-    twin = Run.trusted(run.pieces.query_ids, run.sizes, run.doc_ids, run.scores, name="twin")
-    assert (twin, twin.name, list(twin)) == (run, "twin", ["q1", "q2", "q3"])
-    assert Qrels._trusted(*qrels.pieces).to_dict() == qrels.to_dict()
-
-
-def test_the_pieces_of_a_table_survive_a_cache(tmp_path: Path) -> None:
-    qrels = Qrels({"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 0}, "q3": []})
-    query_ids, offsets, columns = qrels.pieces
-    columns.write_ipc(tmp_path / "columns")
-    pl.DataFrame([query_ids, pl.Series("end", offsets[1:])]).write_ipc(tmp_path / "queries")
-    queries = pl.read_ipc(tmp_path / "queries")
-    ends = queries["end"].to_numpy()
-    again = Qrels._trusted(
-        queries["query_id"], np.append(0, ends), pl.read_ipc(tmp_path / "columns")
-    )
-    assert again == qrels
-    assert repr(again) == repr(qrels)
-    assert again["q3"] == {}
-
-
-@pytest.mark.parametrize("value", [[1], {"a": 1}, [[[[1]]]], (1, 2), {1}, [[1], 2.5, None]])
-def test_polars_is_given_nothing_that_holds_other_values(
-    value: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of values that are nested 90 deep it would think for minutes."""
-    make = pl.Series.__init__
-
-    def checked(
-        self: pl.Series, name: Any = None, values: Any = None, *rest: Any, **more: Any
-    ) -> None:
-        for item in values if isinstance(values, list) else ():
-            assert item is None or isinstance(item, str | int | float)
-        make(self, name, values, *rest, **more)
-
-    monkeypatch.setattr(pl.Series, "__init__", checked)
+def test_values_that_hold_others_are_refused() -> None:
+    """Of values that are nested 90 deep Polars would think for minutes."""
+    deep: Any = 1
+    for _ in range(90):
+        deep = [deep]
     for data in (
-        {"q": {"d": value, "e": 1}},
-        [("q", "d", value)],
-        [{"query_id": "q", "doc_id": "d", "score": value}],
+        {"q": {"d": deep, "e": 1}},
+        [("q", "d", deep)],
+        [{"query_id": "q", "doc_id": "d", "score": {"a": 1}}],
     ):
-        with pytest.raises(InvalidDataError, match="which is not a number"):
+        with pytest.raises(InvalidDataError, match="not a number"):
             Run(data)
-
-
-def test_numbers_of_any_kind_stay_numbers() -> None:
-    for values, expected in (
-        ([1.5, 2.5], [1.5, 2.5]),
-        ([1, 2.5], [1.0, 2.5]),
-        ([np.float32(1.5), np.array(2.0)], [1.5, 2.0]),
-    ):
-        run = Run({"q": dict(zip("de", values, strict=True))})
-        assert run.to_dict() == {"q": dict(zip("de", expected, strict=True))}

@@ -1,11 +1,13 @@
-"""Damaged Parquet files: one sentence, whatever bit is changed. Never an abort or a backtrace."""
+"""Damaged Parquet files: one sentence, whatever bit is changed. Never an abort or a backtrace.
+
+`tests/slow/test_damaged_parquet.py` changes single bits, in a process of its own.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +15,6 @@ import polars as pl
 import pyarrow.parquet
 import pytest
 
-import rankscope
 from rankscope.errors import FormatError, MissingExtraError, RankscopeError
 from rankscope.tables.columns import MOST_COLUMNS
 from rankscope.tables.parquet import ParquetFile, parquet_frame, recorded_frame
@@ -37,42 +38,6 @@ def written(table: pl.DataFrame, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-# Run in a process of its own: an abort there is a failure here, not the end of all tests.
-MUTATIONS = """
-import random, sys
-from pathlib import Path
-from rankscope.errors import RankscopeError
-from rankscope.tables.parquet import parquet_frame
-
-original = Path(sys.argv[1]).read_bytes()
-chosen = random.Random(7)
-for _ in range(40):
-    changed = bytearray(original)
-    changed[chosen.randrange(len(original))] ^= 1 << chosen.randrange(8)
-    try:
-        assert parquet_frame(bytes(changed), source="changed").height == 100
-    except RankscopeError as error:
-        assert "\\n" not in str(error), error
-print("done")
-"""
-
-
-@pytest.mark.parametrize("compression", ["zstd", "snappy", "uncompressed"])
-def test_no_changed_bit_ends_the_process(tmp_path: Path, compression: str) -> None:
-    file = tmp_path / "a.parquet"
-    file.write_bytes(written(TABLE, compression=compression, row_group_size=50))
-    source = Path(rankscope.__file__).parents[1]
-    child = subprocess.run(
-        [sys.executable, "-c", MUTATIONS, str(file)],
-        env={"PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (child.returncode, child.stdout, child.stderr) == (0, "done\n", "")
-
-
 def test_a_page_with_a_negative_number_of_values_is_refused() -> None:
     """Polars would end the process: 0x2c opens the header of a data page, 0x15 is an integer."""
     original = written(TABLE.select("score"), compression="uncompressed", statistics=False)
@@ -80,25 +45,21 @@ def test_a_page_with_a_negative_number_of_values_is_refused() -> None:
     assert values is not None
     changed = bytearray(original)
     changed[values.start() + 2] |= 1  # the lowest bit is the sign
-    with pytest.raises(FormatError, match=r"a\.parquet: not a parquet file that can be read"):
+    with pytest.raises(FormatError, match=r"a\.parquet"):
         parquet_frame(bytes(changed), source="a.parquet")
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "gzip", "lz4", "uncompressed"])
-@pytest.mark.parametrize("rows", [0, 1, 100])
-def test_sound_files_are_read(compression: str, rows: int) -> None:
-    table = NESTED.head(rows)
-    data = written(table, compression=compression, row_group_size=30)
-    assert parquet_frame(data, source="a").equals(table)
+def test_sound_files_are_read(compression: str) -> None:
+    for rows in (0, 1, 100):
+        data = written(NESTED.head(rows), compression=compression, row_group_size=30)
+        assert parquet_frame(data, source="a").equals(NESTED.head(rows))
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"data_page_version": "2.0"},
-        {"data_page_size": 64},
-        {"compression": "brotli"},
+        {"data_page_version": "2.0", "compression": "brotli"},
         {"use_dictionary": False, "column_encoding": {"query_id": "DELTA_BYTE_ARRAY"}},
     ],
 )
@@ -120,16 +81,11 @@ def test_rows_from_the_middle(low: int, high: int) -> None:
     ]
 
 
-def test_the_index_of_pandas_is_no_column(tmp_path: Path) -> None:
-    TABLE.to_pandas().iloc[10:20].to_parquet(tmp_path / "a.parquet")
-    assert parquet_frame(str(tmp_path / "a.parquet"), source="a").equals(TABLE[10:20])
-
-
 def test_a_table_that_expands_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(pl.DataFrame({"a": pl.repeat(1.0, 1_000_000, eager=True)}))
     assert parquet_frame(data, source="a").height == 1_000_000
     monkeypatch.setenv("RANKSCOPE_MAX_BYTES", "999999")
-    with pytest.raises(FormatError, match=r"more than 999,999 bytes.*RANKSCOPE_MAX_BYTES"):
+    with pytest.raises(FormatError, match="RANKSCOPE_MAX_BYTES"):
         parquet_frame(data, source="a")
 
 
@@ -152,7 +108,7 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     data = written(TABLE)
     (tmp_path / "a.parquet").write_bytes(data)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"^Parquet needs the package pyarrow; .*frames"):
+    with pytest.raises(MissingExtraError, match="frames"):
         parquet_frame(data, source="a")
     digest = hashlib.sha256(data).hexdigest()
     assert recorded_frame(tmp_path / "a.parquet", digest, source="a").equals(TABLE)
@@ -161,7 +117,7 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def test_what_was_recorded_must_be_unchanged(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(written(TABLE.head(3)))
     digest = hashlib.sha256(written(TABLE)).hexdigest()
-    with pytest.raises(FormatError, match="a: was changed after it was recorded"):
+    with pytest.raises(FormatError, match="changed"):
         recorded_frame(tmp_path / "a.parquet", digest, source="a")
-    with pytest.raises(FormatError, match="b: cannot be read"):
+    with pytest.raises(FormatError, match="b: "):
         recorded_frame(tmp_path / "b.parquet", digest, source="b")

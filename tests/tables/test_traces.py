@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.cli import main
 from rankscope.errors import FormatError, InputError, InvalidDataError
 
 
@@ -42,17 +41,8 @@ def batch(*spans: dict[str, Any]) -> dict[str, Any]:
 
 
 def span(trace: str, attributes: dict[str, Any], name: str = "retrieve") -> dict[str, Any]:
-    return {
-        "traceId": trace,
-        "spanId": "eee19b7ec3c1b174",
-        "parentSpanId": "",
-        "name": name,
-        "kind": 1,
-        "startTimeUnixNano": "1544712660000000000",
-        "endTimeUnixNano": "1544712661000000000",
-        "attributes": pairs(attributes),
-        "status": {},
-    }
+    ids = {"traceId": trace, "spanId": "eee19b7ec3c1b174", "parentSpanId": ""}
+    return {**ids, "name": name, "kind": 1, "attributes": pairs(attributes), "status": {}}
 
 
 def openinference(question: str, *documents: tuple[str, float]) -> dict[str, Any]:
@@ -86,10 +76,7 @@ def phoenix(trace: str, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return a row of Phoenix's spans: columns with dotted names, documents as a list."""
     documents: list[dict[str, Any]] = []
     row: dict[str, Any] = {
-        "name": "retrieve",
         "span_kind": attributes.get("openinference.span.kind"),
-        "parent_id": None,
-        "start_time": "2025-01-01T00:00:00+00:00",
         "context.span_id": "ab12",
         "context.trace_id": trace,
     }
@@ -102,25 +89,6 @@ def phoenix(trace: str, attributes: dict[str, Any]) -> dict[str, Any]:
             documents.append({})
         documents[int(parts[2])][".".join(parts[3:])] = plain
     return {**row, "attributes.retrieval.documents": documents or None}
-
-
-def nested(trace: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return a span with nested attributes, as Phoenix's API gives it."""
-    row = phoenix(trace, attributes)
-    documents = row["attributes.retrieval.documents"] or []
-    listed = [
-        {"document": {k.removeprefix("document."): v for k, v in document.items()}}
-        for document in documents
-    ]
-    return {
-        "name": "retrieve",
-        "context": {"trace_id": trace, "span_id": "ab12"},
-        "span_kind": attributes.get("openinference.span.kind"),
-        "attributes": {
-            "input": {"value": attributes["input.value"]},
-            **({"retrieval": {"documents": listed}} if listed else {}),
-        },
-    }
 
 
 def genai(trace: str, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -146,54 +114,51 @@ FORMS: dict[str, list[Any]] = {
     "otlp": [batch(*(span(trace, attributes) for trace, attributes in SPANS))],
     "otlp lines": [batch(span(trace, attributes)) for trace, attributes in SPANS],
     "phoenix": [phoenix(trace, attributes) for trace, attributes in SPANS],
-    "nested": [nested(trace, attributes) for trace, attributes in SPANS],
     "gen_ai": [batch(genai(trace, attributes)) for trace, attributes in SPANS],
 }
 
 
-def written(tmp_path: Path, form: str, *, pretty: bool = False) -> Path:
-    values = FORMS[form]
-    path = tmp_path / ("traces.json" if pretty else "traces.jsonl")
-    if pretty:
-        path.write_text(json.dumps(values if len(values) > 1 else values[0], indent=2))
-    else:
-        path.write_text("".join(json.dumps(item) + "\n" for item in values))
+def written(tmp_path: Path, form: str) -> Path:
+    path = tmp_path / "traces.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in FORMS[form]))
     return path
 
 
-@pytest.mark.parametrize("pretty", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-def test_traces_are_runs_and_queries(form: str, pretty: bool, tmp_path: Path) -> None:
-    path = written(tmp_path, form, pretty=pretty)
-    assert rs.read_run(path).to_dict() == RUN
-    assert dict(rs.read_queries(path).items()) == {"t1": "leek soup", "t2": "apple pie"}
+def test_traces_are_runs_and_queries(form: str, tmp_path: Path) -> None:
+    values, pretty = FORMS[form], tmp_path / "traces.json"
+    pretty.write_text(json.dumps(values if len(values) > 1 else values[0], indent=2))
+    for path in (written(tmp_path, form), pretty):
+        assert rs.read_run(path).to_dict() == RUN
+        assert dict(rs.read_queries(path).items()) == {"t1": "leek soup", "t2": "apple pie"}
 
 
-@pytest.mark.parametrize("form", ["otlp", "otlp lines", "phoenix"])
+@pytest.mark.parametrize("form", ["otlp", "phoenix"])
 def test_keys(form: str, tmp_path: Path) -> None:
     path = written(tmp_path, form)
     run = rs.read_run(path, query_key="app.question", doc_key="source")
     assert run["apple-pie"] == {"d3.md": 0.5, "d1.md": 0.25}
     golden = {"apple pie": ["d1"], "leek soup": ["d0"]}
     assert rs.evaluate(golden, path, "RR", query_key="input.value")["RR"] == (1 / 2 + 1) / 2
-    with pytest.raises(FormatError, match=r"no attribute 'typo' \(--query-key\); it has .*'input"):
-        rs.read_run(path, query_key="typo")
-    with pytest.raises(InputError, match=r"a document has no 'typo', .* holds 'source'"):
-        rs.read_run(path, doc_key="typo")
+    wrong: list[Any] = [{"query_key": "typo"}, {"doc_key": "typo"}]
+    for keys in wrong:
+        with pytest.raises(InputError, match="typo"):
+            rs.read_run(path, **keys)
 
 
-def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, "otlp lines")
-    for target in ("out.run", "queries.jsonl"):
-        with pytest.raises(SystemExit) as stop:
-            main(["convert", str(path), str(tmp_path / target)])
-        assert stop.value.code == 0, capsys.readouterr().err
-    assert rs.read_run(tmp_path / "out.run").to_dict() == RUN
-    assert rs.read_queries(tmp_path / "queries.jsonl")["t2"] == "apple pie"
-    with pytest.raises(SystemExit) as stop:
-        main(["convert", str(path), str(tmp_path / "out.run"), "--to", "traces"])
-    assert stop.value.code == 2
-    assert "traces is read and not written" in capsys.readouterr().err
+def test_nested_attributes(tmp_path: Path) -> None:
+    """As Phoenix's API gives them."""
+    path = tmp_path / "traces.json"
+    documents = [{"document": {"id": "d1", "score": 0.5}}]
+    attributes = {"input": {"value": "q"}, "retrieval": {"documents": documents}}
+    one = {
+        "context": {"trace_id": "t1", "span_id": "s"},
+        "span_kind": "RETRIEVER",
+        "attributes": attributes,
+    }
+    path.write_text(json.dumps([one]))
+    assert rs.read_run(path).to_dict() == {"t1": {"d1": 0.5}}
+    assert rs.read_queries(path)["t1"] == "q"
 
 
 def test_several_retrievals_of_one_trace(tmp_path: Path) -> None:
@@ -210,7 +175,7 @@ def test_several_retrievals_of_one_trace(tmp_path: Path) -> None:
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "traces.jsonl"
     path.write_text(json.dumps(batch(span("t1", CHAT), span("t2", CHAT))) + "\n")
-    with pytest.raises(FormatError, match=r"no retrieval among its spans \(2 of kind 'LLM'\)"):
+    with pytest.raises(FormatError, match="LLM"):
         rs.read_run(path)
     twice = openinference("q", ("d1", 0.5), ("d1", 0.4))
     path.write_text(json.dumps(batch(span("t1", twice))) + "\n")
@@ -221,12 +186,10 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     path.write_text(
         json.dumps(batch(span("t0", CHAT))) + "\n" + json.dumps(batch(span("t1", nameless)))
     )
-    with pytest.raises(
-        InputError, match=r"traces\.jsonl:2: a document has no id; it holds 'content'"
-    ):
+    with pytest.raises(InputError, match=r"traces\.jsonl:2: .*'content'"):
         rs.read_run(path)
     path.write_text(json.dumps(batch(span("t1", LEEK))) + "\n{")
-    with pytest.raises(FormatError, match=r"traces\.jsonl:2: not valid JSON"):
+    with pytest.raises(FormatError, match=r"traces\.jsonl:2"):
         rs.read_run(path)
 
 

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankscope.collection.qrels import read_qrels
 from rankscope.errors import InvalidDataError
 from rankscope.runs.table import read_run
 from rankscope.tables import whitespace
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.whitespace import read_clean, read_exact, shape_of
 
-LAW = settings(max_examples=150, deadline=None)
+LAW = settings(max_examples=40, deadline=None)
 COLUMNS = RUN.headerless[6]
 TYPES: dict[str, Any] = {"query_id": pl.Categorical, "doc_id": pl.String, "score": pl.Float64}
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.25}}
@@ -51,14 +50,12 @@ def exact(data: bytes, width: int = 6, types: dict[str, Any] = TYPES) -> list[An
     "content",
     [
         "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
-        "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t",
         "q1\tQ0\td1\t1\t2.5\tt\nq1\tQ0\td2\t2\t1.5\tt\nq2\tQ0\td1\t1\t.25\tt\n",
         "q1 Q0\td1  1 \t 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
         "q1 Q0 d1 1 2.5 t\r\nq1 Q0 d2 2 1.5 t\r\nq2 Q0 d1 1 .25 t\r\n",
         "\ufeffq1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n",
         "\n\nq1 Q0 d1 1 2.5 t\n\n  \t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 .25 t\n\n",
         "# c\nq1 Q0 d1 1 2.5 t\n  # b\nq1 Q0 d2 2 1.5 t\n#q Q0 d 1 1 t\nq2 Q0 d1 1 .25 t\n#",
-        " q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t  \nq2 Q0 d1 1 .25 t\t",
         "q1 Q0 d1 1 2.5 t\nq1\vQ0\fd2 2 1.5 t\nq2 Q0 d1 1\r.25 t\n",
         "q1 Q0 d1 1 2.5 007\nq2 Q0 d1 1 .25 7\nq1 Q0 d2 2 1.5 0\n",
     ],
@@ -67,28 +64,13 @@ def test_the_same_run(content: str, tmp_path: Path) -> None:
     assert read_run(put(tmp_path, content)).to_dict() == EXPECTED
 
 
-@pytest.mark.parametrize("suffix", ["q1 0 d1 1\nq1 0 d2 0", "q1\t0\td1\t1\r\n#\n\nq1 0  d2 0\r\n"])
-def test_the_same_qrels(suffix: str, tmp_path: Path) -> None:
-    assert read_qrels(put(tmp_path, suffix)).to_dict() == {"q1": {"d1": 1, "d2": 0}}
-
-
 def test_ids_are_text_as_it_stands(tmp_path: Path) -> None:
     ids = ["007", "7", "1e5", "NULL", "nan", "true", '"x"', "'", "a,b", "ä", "中", "\x7f", "a\xa0b"]
     content = "".join(f"{one} Q0 {one} 1 1 t\n" for one in ids)
     assert read_run(put(tmp_path, content)).to_dict() == {one: {one: 1.0} for one in ids}
 
 
-def test_interleaved_queries_keep_the_order_within_each(tmp_path: Path) -> None:
-    content = "b Q0 x 1 1 t\na Q0 z 1 1 t\nb Q0 a 2 1 t\na Q0 y 2 1 t\nb Q0 m 3 1 t\n"
-    run = read_run(put(tmp_path, content))
-    assert {q: list(documents) for q, documents in run.to_dict().items()} == {
-        "b": ["x", "a", "m"],
-        "a": ["z", "y"],
-    }
-    assert list(run) == ["b", "a"]
-
-
-def test_many_interleaved_rows_keep_the_order_within_each(tmp_path: Path) -> None:
+def test_interleaved_rows_keep_the_order_within_each_query(tmp_path: Path) -> None:
     """Enough rows that an unstable sort would show."""
     docs = [f"d{n * 7919 % 1000}" for n in range(1000)]
     content = "".join(f"q{n % 3} Q0 {doc} 1 1 t\n" for n, doc in enumerate(docs))
@@ -102,13 +84,10 @@ def test_many_interleaved_rows_keep_the_order_within_each(tmp_path: Path) -> Non
     ("content", "line"),
     [
         (b"q1 Q0 d1 1 2 t x\nq1 Q0 d2 2 1\n", 1),
-        (b"q1 Q0 d1 1 2\nq1 Q0 d2 2 1 t x\n", 1),
         (b"q1 Q0 d0 1 3 t\nq1 Q0 d1 1 2 t x\nq1 Q0 d2 2 1\n", 2),
         (b"q1\tQ0\td0\t1\t3\tt\nq1\tQ0\td1\t1\t2\tt\tx\nq1\tQ0\td2\t2\t1\n", 2),
-        (b" Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n", 1),
         (b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq1", 3),
         (b"q1 Q0 d1 1 2 t\n\xff Q0 d2 2 1 t\n", 2),
-        (b"q1 Q0 d1 1 2 \xff\nq1 Q0 d2 2 1 t\n", 1),
     ],
 )
 def test_lines_that_do_not_fit_are_not_made_to_fit(
@@ -120,16 +99,6 @@ def test_lines_that_do_not_fit_are_not_made_to_fit(
     assert refused.value.findings[0].places[0].line == line
 
 
-def test_lines_that_balance_out_in_qrels(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r":2: expected 4 columns, found 5"):
-        read_qrels(put(tmp_path, "q1 0 d1 1\nq1 0 d2 1 1\nq1 0 d3\n"))
-
-
-def test_usual_files_take_the_fast_way() -> None:
-    for data in (b"q1 Q0 d1 1 2.5 t\nq2 Q0 d2 1 1 t\n", b"q1\tQ0\td1\t1\t2.5\tt"):
-        assert clean(data) == exact(data)
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -137,19 +106,12 @@ def test_usual_files_take_the_fast_way() -> None:
         b"q1 Q0  d1 1 2.5 t\n",
         b"q1 Q0 d1 1 2.5 t\r\n",
         b"q1 Q0 d1 1 2.5\tt\n",
-        b"q1 Q0 d1 1 2.5 t \n",
-        b" q1 Q0 d1 1 2.5 t\n",
         b" Q0 d1 1 2.5 t\n",
         b"q1 Q0 d1 1 2.5 t\x00\n",
         b"q1 Q0 d1 1 high t\n",
-        b"q1 Q0 d1 1 2.5\n",
-        b"q1 Q0 d1 1 2.5 t x\n",
         b"q1 Q0 d1 1 2.5 t x\nq1 Q0 d2 1 2.5\n",
-        b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 1 2.5\nq1 Q0 d1 1 2.5 t x\n",
         b"q1 Q0 d1 1 2.5 t ",
-        b"q1 Q0 d1 1 2.5 t\nx",
         b"",
-        b"\n",
     ],
 )
 def test_other_files_do_not(data: bytes) -> None:
@@ -202,28 +164,20 @@ def test_both_ways_give_the_same_table(data: bytes) -> None:
         assert clean(data, types=text) == by_hand(data)
 
 
-TAGS = ("bm25", "t", "e", "run", "5", "inf", "1e3", "fifty", "tt", "x-1e5", "nan", "r", "ü7", "m")
+TAGS = ("bm25", "t", "e", "5", "inf", "1e3", "x-1e5", "nan", "ü7")
 
 
-@pytest.mark.parametrize("tag", TAGS)
-def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(tag: str) -> None:
-    line = f"q Q0 d{{}} 1 2 {tag}\n"
-    good = "".join(line.format(number) for number in range(3))
-    assert clean(good.encode(), tag=tag) is not None or not tag.isascii()
-    for short in (f"q d 1 2 {tag}\n", "q Q0 e 1 2\n", "q Q0 e 1 25\n", f"q Q0 {tag} 1 5\n"):
-        for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
-            assert clean((good + short + long).encode(), tag=tag) is None
-            assert clean((good + short + long).encode()) is None
+def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones() -> None:
+    for tag in TAGS:
+        good = "".join(f"q Q0 d{number} 1 2 {tag}\n" for number in range(3))
+        assert clean(good.encode(), tag=tag) is not None or not tag.isascii()
+        for short in (f"q d 1 2 {tag}\n", "q Q0 e 1 2\n", "q Q0 e 1 25\n", f"q Q0 {tag} 1 5\n"):
+            for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
+                assert clean((good + short + long).encode(), tag=tag) is None
+                assert clean((good + short + long).encode()) is None
 
 
-@settings(deadline=None)
-@given(files(), st.sampled_from(TAGS))
-def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
-    fast = clean(data, tag=tag)
-    assert fast is None or repr(fast) == repr(clean(data))
-
-
-@settings(max_examples=60, deadline=None)
+@LAW
 @given(files(), st.integers(1, 60))
 @example(b"a\tb\tc d\n", 1)  # tabs and a space, in one block and in several
 @example(b"a b\tc\td\n", 3)
@@ -240,7 +194,7 @@ def test_blocks_do_not_show(data: bytes, size: int) -> None:
         assert repr(exact(data)) == repr(whole)
 
 
-@settings(max_examples=60, deadline=None)
+@LAW
 @given(
     st.lists(st.sampled_from(["q Q0 d 1 1 t", "# c", "", "short"]), min_size=1), st.integers(1, 60)
 )

@@ -12,23 +12,16 @@ import rankscope as rs
 CASES = [{"question": "a", "expected_ids": ["d1"]}, {"question": "b", "expected_ids": ["d2"]}]
 
 
-@pytest.mark.parametrize("name", ["cases", "data", "questions", "results", "whatever"])
 @pytest.mark.parametrize("beside", [{}, {"version": 1}, {"config": {"k": 5}, "name": "nightly"}])
-def test_one_list_of_records_is_the_table(
-    tmp_path: Path, name: str, beside: dict[str, object]
-) -> None:
+def test_one_list_of_records_is_the_table(tmp_path: Path, beside: dict[str, object]) -> None:
     path = tmp_path / "golden.json"
-    path.write_text(json.dumps({**beside, name: CASES}))
-    assert rs.read_qrels(path).to_dict() == {"a": {"d1": 1}, "b": {"d2": 1}}
-    assert rs.read_queries(path).ids == ["a", "b"]
-    hits = [{"question": "a", "retrieved_ids": ["d3", "d1"]}]
-    path.write_text(json.dumps({**beside, name: hits}))
-    assert rs.read_run(path).to_dict() == {"a": {"d3": -1, "d1": -2}}
-
-
-def test_the_hits_of_one_query_are_no_table() -> None:
-    assert rs.Run({"q1": [{"doc_id": "d1", "score": 2}]}).to_dict() == {"q1": {"d1": 2}}
-    assert rs.Run({"q1": [{"id": "d1", "score": 2}]}).to_dict() == {"q1": {"d1": 2}}
+    for name in ("cases", "data", "questions", "results", "whatever"):
+        path.write_text(json.dumps({**beside, name: CASES}))
+        assert rs.read_qrels(path).to_dict() == {"a": {"d1": 1}, "b": {"d2": 1}}
+        assert rs.read_queries(path).ids == ["a", "b"]
+        hits = [{"question": "a", "retrieved_ids": ["d3", "d1"]}]
+        path.write_text(json.dumps({**beside, name: hits}))
+        assert rs.read_run(path).to_dict() == {"a": {"d3": -1, "d1": -2}}
 
 
 def test_texts_in_an_object() -> None:
