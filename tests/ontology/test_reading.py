@@ -270,6 +270,14 @@ def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
             read_ontology(path)
 
 
+def test_a_parent_by_its_other_id_is_that_parent(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("child\tparent\talt_id\nX:1\tX:0\tX:11\nX:3\tX:11\t\n")
+    ontology = read_ontology(path)
+    assert sorted(ontology.ids) == ["X:0", "X:1", "X:3"]
+    assert ontology.similarity("X:3", "X:1") > 0
+
+
 def test_parents_that_are_not_defined_are_left_out_and_named(tmp_path: Path) -> None:
     text = "[Term]\nid: A\nis_a: Z:1\nis_a: B\n[Term]\nid: B\nis_a: Z:1\n"
     (tmp_path / "x.obo").write_text(text, "utf-8")

@@ -114,9 +114,10 @@ def _from_columns(data: bytes, source: str) -> TermTable:
                 line=number,
             )
         _row(table, row, (source, number), seen)
+    other_ids = {other for entry in table.terms.values() for other in entry.alternatives}
     for entry in list(table.terms.values()):
         for parent in entry.parents:
-            if parent not in table.terms:  # a root needs no line of its own
+            if parent not in table.terms and parent not in other_ids:  # a root needs no line
                 table.add(TermEntry(parent), source)
     return table
 
