@@ -12,18 +12,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankscope.collection.qrels import read_qrels
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.fusion.methods import METHODS
 from rankscope.runs.fusion.normalisation import NORMALISATIONS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
-from rankscope.scoring.evaluate import evaluate
-from real import COLLECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "fusion.md"
-ROBUST = COLLECTIONS / "robust03"
 
 List = dict[str, float]
 Lists = dict[str, List]
@@ -306,15 +302,3 @@ def test_methods_say_what_they_do(name: str) -> None:
     if name in NORMALISATIONS:
         said = NORMALISATIONS[name].__doc__ or ""
     assert all(f"{word}: " in said for word in ("Formula", "Not returned", "Reference"))
-
-
-@pytest.mark.skipif(not ROBUST.is_dir(), reason="needs ../shared/collections/robust03")
-def test_fusion_beats_both_official_runs() -> None:
-    """TREC 2003 Robust, average precision: the two runs have .3101 and .2998."""
-    runs = [read_run(ROBUST / f"{name}.run.gz") for name in ("pircRBa1", "aplrob03a")]
-    qrels = read_qrels(ROBUST / "qrels.txt.gz")
-    scored = {"first": runs[0], "second": runs[1], "fused": fuse(runs)}
-    ap = evaluate(qrels, scored, ["AP"])["AP"]
-    assert ap["first"] == pytest.approx(0.3101, abs=5e-5)
-    assert ap["fused"] > ap["first"] > ap["second"]
-    assert ap["fused"] == pytest.approx(0.3265, abs=5e-5)

@@ -49,17 +49,6 @@ def test_what_is_delegated_is_what_a_run_has() -> None:
     assert public <= _OF_RUNS | {*dir(LazyRun), "name"}
 
 
-def test_scoring_files_loads_no_polars(files: tuple[str, str]) -> None:
-    code = (
-        "import sys, rankscope as rs; s = rs.evaluate(*sys.argv[1:]); s.means; "
-        "print('polars' in sys.modules, 'pydantic' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *files], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False False\n"
-
-
 @pytest.mark.parametrize("ties", ["trec", "id-asc", "given"])
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_numbers_are_those_of_tables(
