@@ -33,7 +33,7 @@ UNKNOWN = {"Accuracy", "BPM", "G", "infAP"}
 """Measures of which no few orders hold the lowest and the highest value."""
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(grades=GRADES, scores=SCORES)
 def test_the_tie_band_is_that_of_all_orders(
     grades: dict[str, float], scores: dict[str, float]
@@ -112,16 +112,17 @@ def test_hole_bounds_are_the_values_of_filled_judgments(
     qrels: Grades, run: Grades, grade: float
 ) -> None:
     qrels, run = {**qrels, "sound": {"a": 5.0}}, {**run, "sound": {"a": 1.0}}
-    for measure, found in zip(
-        dict.fromkeys(MEASURES), rs.bounds(qrels, run, MEASURES, hole_grade=grade), strict=True
-    ):
-        expected = tuple(
-            rs.evaluate(filled(qrels, run, level, measure.cutoff), run, measure)[measure]
-            for level in (0.0, grade)
-        )
-        assert found.holes is not None
-        holes = (found.holes.nonrelevant, found.holes.relevant)
-        assert holes == pytest.approx(expected, abs=1e-9), str(measure)
+    expected: dict[Measure, tuple[float, ...]] = {}
+    for cutoff in {measure.cutoff for measure in MEASURES}:
+        cut = [measure for measure in MEASURES if measure.cutoff == cutoff]
+        levels = [filled(qrels, run, level, cutoff) for level in (0.0, grade)]
+        judged = [rs.evaluate(judgments, run, cut) for judgments in levels]
+        expected |= {measure: tuple(one[measure] for one in judged) for measure in cut}
+    found = rs.bounds(qrels, run, MEASURES, hole_grade=grade)
+    for measure, bound in zip(dict.fromkeys(MEASURES), found, strict=True):
+        assert bound.holes is not None
+        holes = (bound.holes.nonrelevant, bound.holes.relevant)
+        assert holes == pytest.approx(expected[measure], abs=1e-9), str(measure)
 
 
 def test_holes_say_nothing_about_measures_by_subtopic() -> None:
@@ -149,8 +150,8 @@ def test_bounds_as_plain_data() -> None:
 def test_bounds_are_of_one_run_and_of_a_grade_that_can_be() -> None:
     run = {"q": {"a": 1.0}}
     assert rs.bounds({"q": {"a": 1}}, {"bm25": run}, "RR")[0].value == 1.0
-    with pytest.raises(rs.InputError, match="expected one run, got 2"):
+    with pytest.raises(rs.InputError, match="one run"):
         rs.bounds({"q": {"a": 1}}, {"x": run, "y": run})
     for grade in (-1.0, float("inf"), float("nan")):
-        with pytest.raises(rs.InputError, match="from 0 up"):
+        with pytest.raises(rs.InputError, match="from 0"):
             rs.bounds({"q": {"a": 1}}, run, hole_grade=grade)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.errors import InputError
-from rankscope.measures.judged import JudgedRun
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
 from rankscope.scoring import align_dicts, plain
@@ -39,18 +35,20 @@ def ragged(draw: st.DrawFn) -> World:
     return World({**qrels, "sound": {"d1": 1.0}}, {**run, "sound": {"d1": 1.0}})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     world=ragged(),
     batch=st.sampled_from([1, 7, 20, 1 << 16]),
+    packed=st.sampled_from([1, 7, 1 << 16]),
     ties=st.sampled_from(["trec", "id-asc", "given"]),
     precision=st.sampled_from(["double", "single"]),
 )
 def test_rows_of_any_length_rank_as_the_naive_way_does(
-    world: World, batch: int, ties: Ties, precision: Precision
+    world: World, batch: int, packed: int, ties: Ties, precision: Precision
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(align_dicts, "_BATCH", batch)
+        patch.setattr(plain, "_PACKED", packed)
         aligned = align(Judgments(world.qrels), world.run, ties=ties, precision=precision,
                         cutoffs=(1, 2, 5))  # fmt: skip
     table = align(Judgments(world.qrels), Run(world.run), ties=ties, precision=precision,
@@ -61,20 +59,6 @@ def test_rows_of_any_length_rank_as_the_naive_way_does(
     assert (hits.lists, hits.tied_at) == (other.lists, other.tied_at)
     for field in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
         assert getattr(hits, field).tolist() == getattr(other, field).tolist(), field
-
-
-@pytest.mark.parametrize("length", [1, 40])
-def test_numbers_are_taken_by_query_or_in_blocks(length: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(plain, "_PACKED", 7)
-    documents: list[Any] = [
-        {f"d{n}": kind(n + q) for n in range(length)}
-        for q, kind in enumerate([float, int, np.float32, Decimal, bool])
-    ]
-    numbers = plain.numbers_of(documents, 5 * length, list("abcde"), "score")
-    assert numbers.tolist() == [float(value) for each in documents for value in each.values()]
-    documents[3]["d0"] = "4.5"  # text is no number
-    with pytest.raises(InputError, match=r"query 'd', document 'd0': the score is '4\.5'"):
-        plain.numbers_of(documents, 5 * length, list("abcde"), "score")
 
 
 # --- what is kept between evaluations ------------------------------------------------------------
@@ -102,14 +86,6 @@ def test_prepared_judgments_give_what_fresh_ones_give_under_any_rules() -> None:
             assert known.run().counts == fresh.run().counts
 
 
-def test_a_part_of_a_run_does_not_take_what_is_known_of_the_whole() -> None:
-    judgments = Judgments({"q0": {"d1": 1}, "q1": {"d1": 1, "d2": 2}})
-    judged: JudgedRun = align(judgments, {"q0": {"d1": 1.0}, "q1": {"d1": 1.0}}).judged
-    assert judged.graded(1.0).tolist() == [1, 2]
-    assert judged.only(np.array([False, True])).graded(1.0).tolist() == [2]
-    assert judged.cut(1).graded(1.0) is judged.graded(1.0)
-
-
 def test_the_same_question_is_prepared_once() -> None:
     rules = profile_named("rankscope")
     first = planned(["nDCG@10", "RR"], rules, {}, of_terms=False)
@@ -117,9 +93,6 @@ def test_the_same_question_is_prepared_once() -> None:
     assert planned(iter(["nDCG@10", "RR"]), rules, {}, of_terms=False) is first
     other = planned(["nDCG@10", "RR"], rules, {"ties": "given"}, of_terms=False)
     assert (first.main.ties, other.main.ties) == ("trec", "given")
-    for wrong in ([3], [["nDCG@10"]], 3, None):
-        with pytest.raises(InputError, match="a measure is given as text"):
-            rs.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

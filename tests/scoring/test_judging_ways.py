@@ -45,7 +45,7 @@ def unjudged(grades: Mapping[str, float], order: list[str], depth: int | None) -
     return [doc_id for doc_id in order[:depth] if grades.get(doc_id, -1) < 0]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(grades=GRADES, order=ORDER, grade=st.sampled_from([1.0, 2.0]))
 def test_the_range_is_that_of_all_ways(
     grades: dict[str, float], order: list[str], grade: float
@@ -61,7 +61,7 @@ def test_the_range_is_that_of_all_ways(
         assert (ends.lowest[0], ends.highest[0]) == pytest.approx((min(ways), max(ways))), measure
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(grades=GRADES, order=ORDER)
 def test_the_change_by_one_document_is_that_of_judging_it(
     grades: dict[str, float], order: list[str]

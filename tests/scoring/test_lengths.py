@@ -52,12 +52,9 @@ def test_a_document_that_is_dropped_takes_its_length_with_it() -> None:
         assert scores.values("TBG") == pytest.approx(expected)
 
 
-def test_without_lengths_it_says_what_it_needs() -> None:
-    with pytest.raises(InputError, match="needs the lengths"):
+def test_lengths_that_are_missing_or_impossible_are_refused() -> None:
+    with pytest.raises(InputError, match="lengths"):
         rs.evaluate(QRELS, RUN, ["TBG"])
-
-
-@pytest.mark.parametrize("lengths", [{"d1": 1, "d3": 2}, {**LENGTHS, "d2": float("nan")}])
-def test_a_missing_or_impossible_length_is_named(lengths: dict[str, float]) -> None:
-    with pytest.raises(InputError, match="length of document 'd2' is"):
-        rs.evaluate(QRELS, RUN, ["TBG"], lengths=lengths)
+    for lengths in ({"d1": 1, "d3": 2}, {**LENGTHS, "d2": float("nan")}):
+        with pytest.raises(InputError, match="'d2'"):
+            rs.evaluate(QRELS, RUN, ["TBG"], lengths=lengths)

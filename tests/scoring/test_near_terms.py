@@ -92,9 +92,8 @@ def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
         assert values(measure, qrels, run, tree)["q1"] == pytest.approx(expected), measure
 
 
-@pytest.mark.parametrize(
-    ("expected", "retrieved", "earned"),
-    [
+def test_credit_by_relation(tree: rs.Ontology) -> None:
+    for expected, retrieved, earned in (
         ("b", "b", 1.0),
         ("a", "b", 0.95),
         ("a", "c", 0.90),
@@ -104,13 +103,9 @@ def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
         ("b", "d", 0.65),  # siblings; hybrid is 0.383
         ("c", "f", 0.45),  # their parents b and d share a: cousins; hybrid is 0.333
         ("b", "e", 0.0),  # b is a nephew of e: hybrid is 0, below .30
-    ],
-)
-def test_credit_by_relation(
-    tree: rs.Ontology, expected: str, retrieved: str, earned: float
-) -> None:
-    near = values("SoftR@1", {"q1": {expected: 1}}, run_of([retrieved]), tree)
-    assert near == {"q1": pytest.approx(earned)}
+    ):
+        near = values("SoftR@1", {"q1": {expected: 1}}, run_of([retrieved]), tree)
+        assert near == {"q1": pytest.approx(earned)}, (expected, retrieved)
 
 
 def test_the_matching_is_the_heaviest_and_not_greedy(tree: rs.Ontology) -> None:
@@ -170,7 +165,7 @@ def heaviest(near: list[list[float]]) -> float:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(world=worlds(), cutoff=st.integers(1, 5), sim=st.sampled_from(SIMILARITIES))
 def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
@@ -211,7 +206,7 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(world=worlds(), sim=st.sampled_from(SIMILARITIES))
 def test_dicts_and_tables_agree_and_nothing_below_its_strict_partner(
@@ -255,6 +250,10 @@ def test_strict_and_soft_are_reported_together(tree: rs.Ontology) -> None:
     assert scores.measures == ["P@3", "MaxOntSim@3", "Success@3"]
     result = rs.compare(qrels, {"a": run, "b": run_of(["c"])}, ["SoftF@5"], ontology=tree)
     assert list(result.measures) == ["SoftF@5", "F@5"]
+    many = {f"q{number}": {"c": 1} for number in range(1, 5)}
+    gate = rs.gate(run_of(*[["b"]] * 4), run_of(*[["b"]] * 4), "MaxOntSim@5", qrels=many,
+                   ontology=tree)  # fmt: skip
+    assert [check.measure for check in gate.checks] == ["MaxOntSim@5", "Success@5"]
 
 
 def test_the_set_hpo() -> None:
@@ -271,27 +270,22 @@ def test_the_set_hpo() -> None:
     assert [str(parsed.measure) for parsed in together] == asked
 
 
-@pytest.mark.parametrize(
-    ("measure", "problem"),
-    [
-        ("MaxOntSim(sim=lin,depth=shortest)@5", "depth has no effect with sim=lin"),
-        ("MaxOntSim(sim=path,ic=annotations)@5", "ic has no effect with sim=path"),
-        ("nDCG(depth=shortest)@5", "depth counts only with sim"),
-        ("nDCG(ic=annotations)@5", "ic counts only with sim"),
-        ("MaxOntSim(sim=leacock)@5", "sim must be hybrid or"),
-        ("StRecall(sim=lin)@5", "has no parameter 'sim'"),
-        ("SoftP", "SoftP needs a cutoff"),
-        ("MaxOntSim", "MaxOntSim needs a cutoff"),
-        ("RR(sim=lin)", "sim has no effect where only grade 1 counts as relevant"),
-        ("P(sim=lin,rel=2)@5", "give a lower level, such as rel=0.7"),
-        ("nDCG(sim=lin,gain=binary)@5", "sim has no effect"),
-        ("NumQ(sim=lin)", "has no parameter 'sim'"),
-        ("hpo@5", "hpo stands for several measures"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(measure: str, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        Measure.parse(measure)
+def test_what_makes_no_sense_is_refused() -> None:
+    for measure, word in {
+        "MaxOntSim(sim=lin,depth=shortest)@5": "depth",
+        "MaxOntSim(sim=path,ic=annotations)@5": "ic",
+        "nDCG(depth=shortest)@5": "depth",
+        "nDCG(ic=annotations)@5": "ic",
+        "MaxOntSim(sim=leacock)@5": "hybrid",
+        "StRecall(sim=lin)@5": "'sim'",
+        "SoftP": "cutoff",
+        "RR(sim=lin)": "grade 1",
+        "P(sim=lin,rel=2)@5": "rel=0.7",
+        "nDCG(sim=lin,gain=binary)@5": "no effect",
+        "hpo@5": "several",
+    }.items():
+        with pytest.raises(InputError, match=word):
+            Measure.parse(measure)
 
 
 def test_accuracy_keeps_its_own_depth() -> None:
@@ -300,11 +294,15 @@ def test_accuracy_keeps_its_own_depth() -> None:
     assert str(measure.strict) == "Accuracy(rel=0.5,depth=5)"
 
 
-def test_without_an_ontology(tree: rs.Ontology) -> None:
-    with pytest.raises(InputError, match="MaxOntSim@5: needs an ontology"):
+def test_without_what_it_needs(tree: rs.Ontology) -> None:
+    with pytest.raises(InputError, match="ontology"):
         rs.evaluate({"q1": {"c": 1}}, run_of(["c"]), ["MaxOntSim@5"])
-    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+    with pytest.raises(InputError, match="annotations"):
         values("MaxOntSim(sim=lin,ic=annotations)@5", {"q1": {"c": 1}}, run_of(["b"]), tree)
+    with pytest.raises(InvalidDataError, match="none of 1"):
+        values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
+    with pytest.raises(InvalidDataError, match="in common"):
+        values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
 
 
 def test_unknown_ids_are_counted(tree: rs.Ontology) -> None:
@@ -317,7 +315,6 @@ def test_unknown_ids_are_counted(tree: rs.Ontology) -> None:
     assert (counts.retrieved, counts.retrieved_unknown) == (4, 2)
     assert counts.unknown_ids == ("gone", "x")
     assert [finding.code for finding in scores.findings] == ["RS181", "RS183"]
-    assert "gone (unknown)" in scores.findings[0].message
 
 
 def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
@@ -331,22 +328,10 @@ def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
     scores = rs.evaluate(qrels, run_of(["a"], ["a"], ["a"]), ["MaxOntSim@1"], ontology=ontology)
     assert scores.values("MaxOntSim@1") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
     assert scores.values("Success@1") == {"q1": 0.0, "q2": 0.0, "q3": 0.0}
-    messages = {finding.code: finding.message for finding in scores.findings}
-    assert "dead (obsolete)" in messages["RS181"]
-    assert "old is now a" in messages["RS182"]
-    assert "a2 is a" in messages["RS182"]
+    assert {finding.code for finding in scores.findings} >= {"RS181", "RS182"}
 
 
-def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
-    path = tmp_path / "o.tsv"
-    path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
-    ontology = rs.read_ontology(path)
-    qrels = {"q1": {"a": 1, "a2": 1, "b": 1}}
-    found = values("SoftR(sim=path)@2", qrels, run_of(["a", "b"]), ontology)
-    assert found == {"q1": 1.0}
-
-
-def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
+def test_two_ids_of_one_term_are_expected_and_earn_once(tmp_path: Path) -> None:
     path = tmp_path / "o.tsv"
     path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
     ontology = rs.read_ontology(path)
@@ -358,39 +343,12 @@ def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
     }.items():
         found = values(measure, {"q1": {"a": 1}}, run_of(["a", "a2"]), ontology)
         assert found["q1"] == pytest.approx(expected), measure
+    found = values("SoftR(sim=path)@2", {"q1": {"a": 1, "a2": 1, "b": 1}}, run_of(["a", "b"]),
+                   ontology)  # fmt: skip
+    assert found == {"q1": 1.0}
     # the second id of a term is not matched with another expected one
     found = values("SoftR(sim=path)@2", {"q1": {"a": 1, "b": 1}}, run_of(["a", "a2"]), ontology)
     assert found["q1"] == pytest.approx(0.5)
-
-
-def test_relations_come_besides_is_a(tmp_path: Path) -> None:
-    path = tmp_path / "o.obo"
-    path.write_text(
-        "format-version: 1.2\n\n[Term]\nid: T:0\n\n[Term]\nid: T:1\nis_a: T:0\n\n"
-        "[Term]\nid: T:2\nis_a: T:0\nis_a: T:99\nrelationship: part_of T:1\n"
-    )
-    plain = rs.read_ontology(path)
-    more = rs.read_ontology(path, relations="part_of")
-    assert plain["T:2"].parents == ("T:0",)
-    assert more["T:2"].parents == ("T:0", "T:1")
-    assert more.relations == ("is_a", "part_of")
-    scores = rs.evaluate({"q1": ["T:1"]}, {"q1": ["T:2"]}, ["MaxOntSim@1"], ontology=more)
-    assert "by is_a, part_of" in repr(scores)
-    assert "RS184" in [finding.code for finding in scores.findings]
-
-
-def test_gate_checks_both(tree: rs.Ontology) -> None:
-    qrels = {f"q{number}": {"c": 1} for number in range(1, 5)}
-    run = run_of(*[["b"]] * 4)
-    result = rs.gate(run, run, "MaxOntSim@5", qrels=qrels, ontology=tree)
-    assert [check.measure for check in result.checks] == ["MaxOntSim@5", "Success@5"]
-
-
-def test_another_ontology_is_refused(tree: rs.Ontology) -> None:
-    with pytest.raises(InvalidDataError, match="none of 1 expected id is a term of"):
-        values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
-    with pytest.raises(InvalidDataError, match="no document id in common"):
-        values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
 
 
 def test_a_run_without_an_exact_match_is_scored(tree: rs.Ontology) -> None:
@@ -399,19 +357,12 @@ def test_a_run_without_an_exact_match_is_scored(tree: rs.Ontology) -> None:
     assert scores["MaxOntSim@10"] > 0.7
 
 
-def test_scores_know_their_ontology(tree: rs.Ontology) -> None:
-    qrels, run = {"q1": {"c": 1}}, run_of(["b"])
-    near = rs.evaluate(qrels, run, ["RR"], ontology=tree).record().qrels.sha256
-    assert near != rs.evaluate(qrels, {"q1": {"c": 1.0}}, ["RR"]).record().qrels.sha256
-
-
 def test_judgments_that_were_used_before(tree: rs.Ontology) -> None:
     judgments = rs.Judgments({"q1": {"c": 1}})
     before = judgments.fingerprint
-    assert judgments.expected_terms is None
     scores = rs.evaluate(judgments, run_of(["b"]), ["MaxOntSim@1"], ontology=tree)
     assert scores["MaxOntSim@1"] > 0
-    assert scores.judgments.fingerprint != before
+    assert scores.judgments.fingerprint != before, "scores know their ontology"
     assert judgments.ontology is None, "what the caller gave is not changed"
 
 

@@ -68,17 +68,12 @@ def test_all_its_measures(tmp_path: Path) -> None:
     assert by_hand["RR"] == pytest.approx(scores["RR"])
 
 
-@pytest.mark.parametrize(("hits", "recall"), [(0, 0.0), (1, 1 / 3), (2, 2 / 3), (3, 1.0)])
-def test_hit_rate_is_not_recall(hits: int, recall: float) -> None:
+def test_hit_rate_is_not_recall() -> None:
     expected = ["HP:0000001", "HP:0000002", "HP:0000003"]
-    ids = [*expected[:hits], "HP:0000004", *(["HP:0000002"] if not hits else [])]
-    scores = rs.evaluate({"c": expected}, {"c": answer(ids)}, ["HR@3", "Recall@3"])
-    if hits:
-        assert scores["HR@3"] == 1.0
-        assert scores["Recall@3"] == pytest.approx(recall)
-    else:  # found at rank 2 only, as a run without any judged term is refused
-        scores = rs.evaluate({"c": expected}, {"c": answer(ids)}, ["HR@1", "Recall@1"])
-        assert (scores["HR@1"], scores["Recall@1"]) == (0.0, recall)
+    for hits, recall in ((1, 1 / 3), (2, 2 / 3), (3, 1.0)):
+        ids = [*expected[:hits], "HP:0000004"]
+        scores = rs.evaluate({"c": expected}, {"c": answer(ids)}, ["HR@3", "Recall@3"])
+        assert (scores["HR@3"], scores["Recall@3"]) == (1.0, pytest.approx(recall))
 
 
 def test_results_of_all_cases_in_their_order(tmp_path: Path) -> None:
@@ -93,18 +88,3 @@ def test_results_of_all_cases_in_their_order(tmp_path: Path) -> None:
     assert rs.evaluate(path, results, ["MRR"])["MRR"] == pytest.approx((1 + 0.5) / 2)
     batch = {"metadatas": [each["metadatas"][0] for each in results]}
     assert rs.evaluate(path, batch, ["MRR"])["MRR"] == pytest.approx((1 + 0.5) / 2)
-
-
-def test_a_resampling_p_value_is_never_0() -> None:
-    qrels, better, worse = {}, {}, {}
-    for number in range(50):
-        query_id = f"q{number}"
-        qrels[query_id] = ["good"]
-        better[query_id] = ["good", "bad"]
-        worse[query_id] = [f"bad {rank}" for rank in range(1 + number % 7)] + ["good"]
-    runs = {"a": worse, "b": better}
-    result = rs.compare(
-        qrels, runs, ["RR"], test="bootstrap", resamples=999, correction="none", seed=1
-    )
-    # no resample is as extreme: count / B would be 0, and (count + 1) / (B + 1) is not
-    assert result.pairs[0].p == pytest.approx(1 / 1000)
