@@ -203,3 +203,11 @@ def test_the_corpus_may_hold_chunks() -> None:
     corpus = ["a#1", "a#2", "b#1"]
     scores = rs.evaluate({"q1": ["a"]}, {"q1": ["a#1"]}, ["RR@1"], doc_id_from="#", corpus=corpus)
     assert not scores.findings
+
+
+def test_collapsed_sums_are_in_an_order_of_their_own() -> None:
+    gold = {f"q{n}": {f"doc{n}": 1} for n in range(10)}
+    run = {f"q{n}": [("x#1", 0.9), (f"doc{n}#1", 0.8), (f"doc{n}#2", 0.7)] for n in range(10)}
+    scores = rs.evaluate(gold, run, ["RR"], doc_id_from="#", collapse="sum")
+    assert scores["RR"] == 1
+    assert "RS114" not in [finding.code for finding in scores.findings]
