@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -17,11 +17,16 @@ from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
+from rankscope.scoring import align_dicts, plain
 from rankscope.scoring import align_tables as tables
-from rankscope.scoring.align import align
+from rankscope.scoring.align import Hits, align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.plans import planned
+from rankscope.scoring.rules import profile_named
+from rankscope.scoring.scan_hits import hits_in_scan
+from rankscope.scoring.scan_tables import scan_of
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -35,28 +40,38 @@ def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
             yield Judgments(qrels), run
 
 
-@settings(max_examples=80, deadline=None)
-@given(world=worlds(), ties=TIES, precision=PRECISION)
-def test_all_ways_rank_as_the_naive_one(world: World, ties: Ties, precision: Precision) -> None:
-    expected = sorted(naive_hits(world, ties, precision))
-    for judgments, run in sources(world):
-        found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
-        assert sorted(hits_of(found)) == expected
-        sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
-        assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
-        assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
+def same_hits(scanned: Hits, aligned: Hits) -> None:
+    for field in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+        np.testing.assert_array_equal(getattr(scanned, field), getattr(aligned, field), field)
+    assert scanned.doc_ids() == aligned.doc_ids()
+    assert (scanned.tied_at, scanned.lists) == (aligned.tied_at, aligned.lists)
 
 
-@settings(max_examples=40, deadline=None)
-@given(world=worlds(), ties=TIES, precision=PRECISION)
-def test_marked_hashes_find_what_a_plain_join_finds(
-    world: World, ties: Ties, precision: Precision
+@settings(max_examples=100, deadline=None)
+@given(
+    world=worlds(),
+    ties=TIES,
+    precision=PRECISION,
+    rows=st.sampled_from([1, 7, 1 << 17]),
+)
+def test_all_ways_rank_as_the_naive_one(
+    world: World, ties: Ties, precision: Precision, rows: int
 ) -> None:
+    """Whatever number of rows dicts and tables are taken by at once."""
+    expected = sorted(naive_hits(world, ties, precision))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "SMALL", 0)
-        patch.setattr(tables, "_BLOCK", 3)
-        found = align(Judgments(world.qrels), Run(world.run), ties=ties, precision=precision)
-    assert sorted(hits_of(found)) == sorted(naive_hits(world, ties, precision))
+        patch.setattr(tables, "SMALL", 0 if rows < 1 << 17 else rows)
+        patch.setattr(tables, "_BLOCK", rows)
+        patch.setattr(align_dicts, "_BATCH", rows)
+        patch.setattr(plain, "_PACKED", rows)
+        for judgments, run in sources(world):
+            found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
+            assert sorted(hits_of(found)) == expected
+            sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
+            assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
+            assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
+            scan = scan_of(Run(world.run), judgments.packed, precision)
+            same_hits(hits_in_scan(judgments, scan, ties, (1, 2, 5)), found.hits)
 
 
 @settings(max_examples=30, deadline=None)
@@ -144,43 +159,15 @@ def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None
 # --- plain dicts as they are ---------------------------------------------------------------------
 
 
-class Watched(Mapping[str, Mapping[str, float]]):
-    """A run that lends one query at a time and refuses to be taken as a whole."""
-
-    def __init__(self, data: dict[str, dict[str, float]]) -> None:
-        self._data = data
-
-    def __getitem__(self, query_id: str) -> dict[str, float]:
-        return self._data[query_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def items(self) -> Any:
-        raise AssertionError("the whole run was asked for")
-
-    values = items
-
-
 @settings(max_examples=30, deadline=None)
 @given(world=worlds(), ties=TIES, precision=PRECISION)
 def test_a_dict_run_is_neither_changed_nor_copied(
     world: World, ties: Ties, precision: Precision
 ) -> None:
-    if not world.qrels:
-        return
-    before = copy.deepcopy(world)
-    watched = Watched(world.run)
-    named, single = as_runs(watched)
-    assert single
-    assert named["run"] is watched
-    evaluate(world.qrels, watched, ties=ties, precision=precision)
-    assert world == before
-    order = [(query, list(docs)) for query, docs in world.run.items()]
-    assert order == [(query, list(docs)) for query, docs in before.run.items()]
+    assert as_runs(world.run)[0]["run"] is world.run
+    before = json.dumps([world.qrels, world.run])
+    evaluate(world.qrels, world.run, ties=ties, precision=precision)
+    assert json.dumps([world.qrels, world.run]) == before
 
 
 def test_any_kind_of_number_is_a_score() -> None:
@@ -274,3 +261,50 @@ def test_ids_that_cannot_be_are_refused() -> None:
 def test_a_query_that_is_its_own_document_is_found_whatever_the_id_is_given_as() -> None:
     run: Any = {"5": {"a": 1.0, 5: 2.0}}
     assert evaluate({"5": {"a": 1}}, run, "P@1", profile="beir")["P@1"] == 1.0
+
+
+# --- what is prepared and taken again ------------------------------------------------------------
+
+
+def runs() -> Iterator[dict[str, dict[str, float]]]:
+    random = np.random.default_rng(5)
+    for _ in range(4):
+        yield {
+            f"q{query}": {f"d{doc}": float(score) for doc, score in enumerate(random.random(9))}
+            for query in range(3)
+        }
+
+
+def test_prepared_judgments_give_what_fresh_ones_give_under_any_rules() -> None:
+    qrels = {"q0": {"d1": 2, "d5": 1}, "q1": {"d0": 1, "d20": 3}, "q2": {"d2": 0}, "q3": {"d1": 1}}
+    measures = ["nDCG@3", "nDCG", "nDCG(gain=exp)@3", "AP", "AP(rel=2)", "Q", "IDCG", "NumRel"]
+    prepared = Judgments(qrels)
+    for run in runs():
+        for profile in ("rankscope", "trec_eval-9", "sentence-transformers"):
+            known = evaluate(prepared, run, measures, profile=profile)
+            fresh = evaluate(qrels, run, measures, profile=profile)
+            assert known.run().query_ids == fresh.run().query_ids
+            assert known.run().values.tobytes() == fresh.run().values.tobytes()
+            assert known.run().counts == fresh.run().counts
+
+
+def test_the_same_question_is_prepared_once() -> None:
+    rules = profile_named("rankscope")
+    first = planned(["nDCG@10", "RR"], rules, {}, of_terms=False)
+    assert planned(("nDCG@10", "RR"), rules, {}, of_terms=False) is first
+    assert planned(iter(["nDCG@10", "RR"]), rules, {}, of_terms=False) is first
+    other = planned(["nDCG@10", "RR"], rules, {"ties": "given"}, of_terms=False)
+    assert (first.main.ties, other.main.ties) == ("trec", "given")
+
+
+@pytest.mark.parametrize(
+    "grades", [[0, 1, 254], [0, 1, 255], [0, 1, 2.0], [0.5, 1, 2], [-1, 1, 0], [True, 1, 300]]
+)
+def test_grades_that_are_bytes_are_those_that_are_not(grades: list[float]) -> None:
+    qrels: dict[str, dict[str, float]] = {"q": dict(zip("abc", grades, strict=True)), "p": {"c": 1}}
+    run = {"q": {"c": 1.0, "x": 3.0, "a": 2.0, "b": 5.0}, "p": {"x": 2.0, "c": 1.0}}
+    aligned = align(Judgments(qrels), run)  # as many judgments as documents: asked by document
+    assert aligned.hits.doc_ids() == ["b", "a", "c", "c"]
+    b, a, c = (float(qrels["q"][doc_id]) for doc_id in "bac")
+    assert aligned.judged.hit_grade.tolist() == [b, a, c, 1.0]
+    assert aligned.judged.hit_grade.dtype == np.float64

@@ -154,18 +154,6 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
 # --- scores --------------------------------------------------------------------------------------
 
 
-def test_scores_are_found_by_any_name() -> None:
-    scores = rs.evaluate(QRELS, RUN, ["ndcg_cut_10", rs.Measure.parse("RR@10"), "map"])
-    assert scores.measures == ["nDCG@10", "RR@10", "AP"]
-    assert scores.asked == {"nDCG@10": "ndcg_cut_10", "RR@10": "RR@10", "AP": "map"}
-    for name in ("nDCG@10", "ndcg_cut_10", "NDCG@10", rs.Measure.parse("nDCG@10")):
-        assert scores[name] == pytest.approx(NDCG)
-    with pytest.raises(rs.UnknownNameError, match="nearest: nDCG@10"):
-        scores["nDCG@5"]
-    with pytest.raises(rs.UnknownNameError):
-        scores["no such thing@5"]
-
-
 def test_scores_as_a_long_frame_and_plain_data() -> None:
     scores = rs.evaluate(QRELS, {"a": RUN, "b": OTHER}, ["RR", "NumRet"])
     long = scores.per_query
@@ -177,22 +165,12 @@ def test_scores_as_a_long_frame_and_plain_data() -> None:
             values = dict(zip(part["query_id"], part["value"], strict=True))
             assert values == scores.values(measure, name)
     data = json.loads(json.dumps(scores.to_dict(per_query=True), allow_nan=False))
-    assert data["profile"] == "rankscope"
     assert data["measures"] == {"RR": "RR", "NumRet": "NumRet"}
-    assert data["runs"]["a"]["means"] == {"RR": RR, "NumRet": 5.0}
-    assert data["runs"]["a"]["per_query"]["q1"] == {"RR": 0.5, "NumRet": 3.0}
-    assert data["runs"]["a"]["accounting"] == {
-        "queries": 4,
-        "judged": 4,
-        "missing": 1,
-        "missing_queries": ["q3"],
-        "missing_policy": "all",
-        "unjudged": 1,
-        "without_relevant": 1,
-        "without_relevant_policy": "zero",
-        "tied_hits": 0,
-        "tied_across_cutoff": {},
-    }
+    told = data["runs"]["a"]
+    assert told["means"] == {"RR": RR, "NumRet": 5.0}
+    assert told["per_query"]["q1"] == {"RR": 0.5, "NumRet": 3.0}
+    counted = ("queries", "judged", "missing_queries", "unjudged", "without_relevant", "tied_hits")
+    assert [told["accounting"][name] for name in counted] == [4, 4, ["q3"], 1, 1, 0]
     assert "per_query" not in scores.to_dict()["runs"]["a"]
 
 
@@ -234,20 +212,6 @@ def test_policies_for_missing_queries() -> None:
     assert rs.evaluate(QRELS, {**RUN, "q3": {}}, "RR", queries="strict")["RR"] == RR
 
 
-def test_ties_across_each_cutoff_are_counted() -> None:
-    run = {
-        "q1": {"a": 1.0, "b": 1.0, "c": 0.5},
-        "q2": {"a": 2.0, "b": 1.0, "c": 1.0},
-        "q3": {"b": 1.0},
-    }
-    for given in (run, rs.Run(run)):
-        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied_across_cutoff == {
-            1: 1,
-            2: 1,
-            3: 0,
-        }
-
-
 def test_queries_without_a_document_relevant_to_the_measure() -> None:
     qrels = {"q1": {"a": 2}, "q2": {"a": 1}, "q3": {"a": 0.5}, "q4": {"a": 0, "b": -1}}
     run = {query: {"a": 1.0} for query in qrels}
@@ -256,20 +220,6 @@ def test_queries_without_a_document_relevant_to_the_measure() -> None:
         scores = rs.evaluate(qrels, run, measure)
         assert scores.accounting.without_relevant == count
         assert list(scores.values(measure).values()).count(0.0) == count
-
-
-def test_negative_and_fractional_grades_follow_trec_eval() -> None:
-    qrels = {"q": {"a": -1, "b": 0.5, "c": 2}}
-    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    scores = rs.evaluate(qrels, run, ["RR", "nDCG", "Bpref", "Judged@3"])
-    ideal = 2 + 0.5 / np.log2(3)
-    expected = {
-        "RR": 1 / 3,
-        "nDCG": (0.5 / np.log2(3) + 2 / np.log2(4)) / ideal,
-        "Bpref": 0.0,  # b is judged and not relevant; a is skipped
-        "Judged@3": 2 / 3,
-    }
-    assert scores.means == pytest.approx(expected)
 
 
 # --- a user's own measures -----------------------------------------------------------------------
@@ -297,8 +247,10 @@ def test_an_own_measure_is_like_any_other(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_measure_is_found_under_any_of_its_names() -> None:
-    scores = rs.evaluate(QUICK_QRELS, QUICK_RUN, ["hit_rate@5", "nDCG@10", "num_ret"])
-    assert scores.means == {"Success@5": 1.0, "nDCG@10": scores["nDCG@10"], "NumRet": 24.0}
+    scores = rs.evaluate(QUICK_QRELS, QUICK_RUN, ["hit_rate@5", "num_ret"])
+    assert scores.asked == {"Success@5": "hit_rate@5", "NumRet": "num_ret"}
+    assert scores.means == {"Success@5": 1.0, "NumRet": 24.0}
+    assert scores[rs.Measure.parse("hit@5")] == scores["HIT@5"] == 1.0
     for name in ("hit_rate@5", "success_5", "Success@5", "hit@5"):
         assert scores.means[name] == scores.means.get(name) == 1.0
         assert name in scores.means

@@ -219,35 +219,11 @@ def lines(folder: Path, judgments: str, results: str, kind: Kind, **options: Any
 PREFS = "q g s a 2\nq g s b 1\nq g s c 0\n"
 
 
-def test_ties_go_by_id_ascending(tmp_path: Path) -> None:
-    tied = "q Q0 c 0 1 r\nq Q0 b 0 1 r\nq Q0 a 0 1 r\n"
-    assert lines(tmp_path, PREFS, tied, "prefs", measures=("prefs_simp",)) == [
-        "prefs_simp all 1.0000"
-    ]
-
-
-def test_groups_of_grades_break_ties_by_id_descending(tmp_path: Path) -> None:
-    tied = "q Q0 a 0 1 r\nq Q0 b 0 1 r\n"
-    asked = ("map_avgjg", "P_avgjg.1,2")
-    assert lines(tmp_path, "q u a 1\nq v b 1\nq v a 0\n", tied, "qrels_jg", measures=asked) == [
-        "map_avgjg all 0.7500",  # 1/2 for u, 1 for v
-        "P_avgjg_1 all 0.5000",
-        "P_avgjg_2 all 0.5000",
-    ]
-
-
 def test_only_judged_documents_for_each_group(tmp_path: Path) -> None:
     results = "q Q0 a 0 3 r\nq Q0 b 0 2 r\nq Q0 c 0 1 r\n"
     asked: dict[str, Any] = {"measures": ("map_avgjg",), "judged_only": True}
     judgments = "q g c 1\nq g b 0\nq h a 0\nq h b 1\n"
     assert lines(tmp_path, judgments, results, "qrels_jg", **asked) == ["map_avgjg all 0.5000"]
-
-
-def test_single_precision_makes_ties(tmp_path: Path) -> None:
-    near = "q Q0 c 0 20000001 r\nq Q0 b 0 20000000 r\nq Q0 a 0 20000000 r\n"
-    for version, value in ((10, "0.3333"), (9, "1.0000")):
-        asked: dict[str, Any] = {"measures": ("prefs_simp",), "version": version}
-        assert lines(tmp_path, PREFS, near, "prefs", **asked) == [f"prefs_simp all {value}"]
 
 
 @pytest.mark.parametrize(

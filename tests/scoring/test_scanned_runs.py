@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +13,9 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.errors import InputError
 from rankscope.runs.lazy_run import _OF_RUNS, LazyRun
 from rankscope.runs.table import Run
 from rankscope.scoring.inputs import as_judgments, as_runs
-from rankscope.scoring.qrels_file import QrelsFile
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native, native_blocks
 
@@ -40,22 +37,6 @@ def test_what_is_delegated_is_what_a_run_has() -> None:
     public = {name for name in dir(Run) if not name.startswith("_")} - made
     assert public >= _OF_RUNS
     assert public <= _OF_RUNS | {*dir(LazyRun), "name"}
-
-
-@pytest.mark.parametrize("ties", ["trec", "id-asc", "given"])
-def test_numbers_are_those_of_tables(
-    files: tuple[str, str], ties: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measures = ["nDCG", "AP", "RR", "P@7", "R@49", "bpref", "Judged@10"]
-    for precision in ("double", "single"):
-        options: Any = {"ties": ties, "precision": precision}
-        quick = rs.evaluate(*files, measures, **options)
-        with monkeypatch.context() as patch:
-            patch.setenv("RANKSCOPE_NATIVE", "0")
-            plain = rs.evaluate(*files, measures, **options)
-        assert (quick.run().values == plain.run().values).all()
-        assert quick.accounting == plain.accounting
-        assert quick.findings == plain.findings
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -101,45 +82,6 @@ def test_rows_are_read_when_they_are_asked_for(files: tuple[str, str]) -> None:
     assert run.doc_ids.len() == 1500
     with pytest.raises(AttributeError):
         run.nothing_of_the_kind  # noqa: B018
-
-
-def test_a_file_that_changes_is_not_taken_for_the_same(files: tuple[str, str]) -> None:
-    judgments = as_judgments(files[0])
-    (run,) = as_runs(files[1], judgments)[0].values()
-    Path(files[1]).write_text(LINES[0], encoding="utf-8")
-    os.utime(files[1], ns=(1, 1))
-    with pytest.raises(InputError, match="changed"):
-        run.offsets  # noqa: B018
-
-
-def test_qrels_are_those_of_tables(files: tuple[str, str]) -> None:
-    quick = QrelsFile.read(files[0])
-    assert quick is not None
-    table = rs.read_qrels(files[0])
-    assert quick.to_dict() == table.to_dict()
-    assert quick.table() == table
-    assert quick.table().grades.dtype == table.grades.dtype
-    judgments, known = as_judgments(files[0]), rs.Judgments(table)
-    assert judgments.fingerprint == known.fingerprint
-    assert judgments.packed.doc_ids(range(5)) == known.packed.doc_ids(range(5))
-    assert judgments.packed.query_ids() == known.packed.query_ids() == known.query_ids
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "q1 1 d1 1\nq1 2 d1 1\n",  # subtopics
-        "q1 0 d1 1\nq1 0 d1 0\n",  # judged twice
-        "q1 0 d1 1e17\n",  # too large
-        "q1 0 d1 high\n",
-        "query_id\tdoc_id\tgrade\nq1\td1\t1\n",
-        "",
-    ],
-)
-def test_what_is_not_plain_is_left_to_the_reader(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "qrels"
-    path.write_text(text, encoding="utf-8")
-    assert QrelsFile.read(path) is None
 
 
 def test_a_query_larger_than_a_block_is_taken_whole(

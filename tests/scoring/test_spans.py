@@ -160,13 +160,6 @@ def test_the_worked_example() -> None:
     }
 
 
-def test_grades_count() -> None:
-    gold = [{"q": "x", "spans": [record(("a", 0, 10), grade=3), record(("b", 0, 10), grade=1)]}]
-    better = rs.evaluate(gold, {"x": [record(("a", 0, 10)), record(("b", 0, 10))]}, ["nDCG"])
-    worse = rs.evaluate(gold, {"x": [record(("b", 0, 10)), record(("a", 0, 10))]}, ["nDCG"])
-    assert better["nDCG"] == 1.0 > worse["nDCG"]
-
-
 # --- texts
 
 

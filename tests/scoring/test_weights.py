@@ -89,17 +89,6 @@ def test_a_fold_is_never_seen_by_its_weights(search: Any, measure: str) -> None:
         assert after.trained_value != before.trained_value
 
 
-def test_a_fold_is_scored_with_its_own_weights() -> None:
-    qrels, runs = world()
-    trained = train(qrels, runs)
-    for fold in trained.folds:
-        part = {query_id: qrels[query_id] for query_id in fold.query_ids}
-        fused = fuse(runs, method="minmax", weights=fold.weights)
-        scores = evaluate(part, fused, "nDCG@5")
-        assert fold.value == pytest.approx(scores["nDCG@5"])
-        assert {q: trained.values[q] for q in part} == pytest.approx(scores.values("nDCG@5"))
-
-
 def test_the_folds_are_a_partition_of_nearly_equal_parts() -> None:
     qrels, runs = world()
     folds = train(qrels, runs, folds=4).folds
