@@ -23,8 +23,6 @@ from rankscope.scoring.align import Hits, align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.plans import planned
-from rankscope.scoring.rules import profile_named
 from rankscope.scoring.scan_hits import hits_in_scan
 from rankscope.scoring.scan_tables import scan_of
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
@@ -286,15 +284,6 @@ def test_prepared_judgments_give_what_fresh_ones_give_under_any_rules() -> None:
             assert known.run().query_ids == fresh.run().query_ids
             assert known.run().values.tobytes() == fresh.run().values.tobytes()
             assert known.run().counts == fresh.run().counts
-
-
-def test_the_same_question_is_prepared_once() -> None:
-    rules = profile_named("rankscope")
-    first = planned(["nDCG@10", "RR"], rules, {}, of_terms=False)
-    assert planned(("nDCG@10", "RR"), rules, {}, of_terms=False) is first
-    assert planned(iter(["nDCG@10", "RR"]), rules, {}, of_terms=False) is first
-    other = planned(["nDCG@10", "RR"], rules, {"ties": "given"}, of_terms=False)
-    assert (first.main.ties, other.main.ties) == ("trec", "given")
 
 
 @pytest.mark.parametrize(

@@ -87,12 +87,6 @@ def test_the_band_of_a_mean_is_the_mean_of_the_bands() -> None:
     assert ends(found.ties) == ((1 / 2 + 1 / 3 + 1) / 3, 1.0)
 
 
-def test_a_run_without_ties_has_no_band() -> None:
-    every = [measure for measure in MEASURES if measure.definition.aggregate == "mean"]
-    for found in rs.bounds({"q": {"a": 1, "b": 0}}, {"q": {"a": 2.0, "b": 1.0}}, every):
-        assert ends(found.ties) == (found.value, found.value)
-
-
 def test_float32_ties_are_ties_under_its_profile() -> None:
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 20000001.0, "b": 20000000.0}}
     assert ends(rs.bounds(qrels, run, "RR")[0].ties) == (1.0, 1.0)
@@ -152,18 +146,6 @@ def test_holes_say_nothing_about_measures_by_subtopic() -> None:
     assert found.ties is None
     judged = align(Judgments(rs.Qrels(qrels)), run).judged
     assert found.value == compute(Measure.parse("alpha_nDCG@5"), judged)[0]
-
-
-def test_bounds_as_plain_data() -> None:
-    [found] = rs.bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "P@1", hole_grade=2)
-    assert found.to_dict() == {
-        "measure": "P@1",
-        "value": 0.0,
-        "ties": {"lowest": 0.0, "highest": 1.0},
-        "holes": {"nonrelevant": 0.0, "relevant": 1.0, "grade": 2},
-    }
-    [bare] = rs.bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "P@1", holes=False)
-    assert bare.to_dict()["holes"] is None
 
 
 def test_bounds_are_of_one_run_and_of_a_grade_that_can_be() -> None:

@@ -49,12 +49,6 @@ def frame(data: dict[str, dict[str, float]], value: str) -> pl.DataFrame:
     return pl.DataFrame(rows(data), schema=["query_id", "doc_id", value], orient="row")
 
 
-def qrels_file(folder: Path) -> str:
-    path = folder / "some.qrels"
-    path.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS)))
-    return str(path)
-
-
 def run_file(folder: Path, name: str, data: dict[str, dict[str, float]], tag: str) -> Path:
     path = folder / name
     text = "".join(f"{q} Q0 {d} 1 {s} {tag}\n" for q, d, s in rows(data))
@@ -81,16 +75,6 @@ def test_every_form_scores_alike(form: str) -> None:
             qrels, run = FORMS[qrels_form](QRELS, "grade"), FORMS[run_form](RUN, "score")
             means = rs.evaluate(qrels, run, MEASURES).means
             assert means == pytest.approx({"nDCG@10": NDCG, "RR@10": RR, "R@100": RECALL})
-
-
-def test_paths_score_like_what_they_hold(tmp_path: Path) -> None:
-    qrels = qrels_file(tmp_path)
-    for name in ("plain.run", "packed.run.gz"):
-        path = run_file(tmp_path, name, RUN, "bm25")
-        for given in (str(path), path):
-            scores = rs.evaluate(qrels, given, MEASURES)
-            assert scores.means == rs.evaluate(QRELS, RUN, MEASURES).means
-            assert scores.runs == ["bm25"]
 
 
 # --- one run or several --------------------------------------------------------------------------

@@ -74,19 +74,6 @@ def test_an_exact_match_is_1_and_the_cutoff_counts(tree: rs.Ontology) -> None:
     assert found == [pytest.approx(0.0), pytest.approx(0.7 * 2 / 3 + 0.3 * 0.8), 1.0]
 
 
-def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
-    # expected b and e; retrieved c (below b by 1: .95), f (below e by 1: .95), root (above both)
-    qrels, run = {"q1": {"b": 1, "e": 1}}, run_of(["c", "f", "root"])
-    for measure, expected in {
-        "SoftP@5": 1.9 / 5,
-        "SoftR@5": 1.9 / 2,
-        "SoftF@5": 2 * 1.9 / (5 + 2),
-        "SoftP@1": 0.95,
-        "SoftR@1": 0.95 / 2,
-    }.items():
-        assert values(measure, qrels, run, tree)["q1"] == pytest.approx(expected), measure
-
-
 def test_credit_by_relation(tree: rs.Ontology) -> None:
     for expected, retrieved, earned in (
         ("b", "b", 1.0),
@@ -154,6 +141,7 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
         name: f"{name}(sim={sim}{',rel=0.5' if name == 'P' else ''})@{cutoff}" for name in names
     }
     scores = rs.evaluate(qrels, run, list(asked.values()), ontology=ontology)
+    tables = rs.evaluate(rs.Qrels(qrels), rs.Run(run), list(asked.values()), ontology=ontology)
     for query, expected in qrels.items():
         terms = list(run[query])[:cutoff]
         near = [[float(ontology.similarity(e, t, sim)) for t in terms] for e in expected]
@@ -177,31 +165,12 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
             "P": sum(grade.get(t, 0.0) >= 0.5 for t in terms) / cutoff,
         }
         for name, twin in twins.items():
-            assert scores.values(asked[name])[query] == pytest.approx(twin, abs=1e-12), name
-            assert 0 <= twin <= 1 + 1e-12
-
-
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(world=worlds(), sim=st.sampled_from(SIMILARITIES))
-def test_dicts_and_tables_agree_and_nothing_below_its_strict_partner(
-    tmp_path: Path, world: Any, sim: str
-) -> None:
-    table, qrels, run = world
-    path = tmp_path / "world.tsv"
-    path.write_text(table)
-    ontology = rs.read_ontology(path)
-    measures = [f"{name}(sim={sim})@3" for name in ("MaxOntSim", "MeanOntSim", "SoftP", "SoftR")]
-    plain = rs.evaluate(qrels, run, measures, ontology=ontology)
-    frames = rs.evaluate(rs.Qrels(qrels), rs.Run(run), measures, ontology=ontology)
-    for measure in measures:
-        assert frames.values(measure) == pytest.approx(plain.values(measure))
-        strict = Measure.parse(measure).strict
-        assert strict is not None
-        exact = plain.values(strict)
-        for query, value in plain.values(measure).items():
-            assert value >= exact[query] - 1e-12
+            value = scores.values(asked[name])[query]
+            assert value == pytest.approx(twin, abs=1e-12), name
+            assert value == pytest.approx(tables.values(asked[name]).get(query, 0.0)), name
+            strict = Measure.parse(asked[name]).strict
+            if name != "nDCG" and strict is not None:
+                assert value >= scores.values(strict)[query] - 1e-12, name
 
 
 def test_ties_cutoffs_and_condensing_are_those_of_the_ranking(tree: rs.Ontology) -> None:

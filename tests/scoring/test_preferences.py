@@ -183,24 +183,19 @@ GROUPS = st.dictionaries(st.sampled_from("abc"), SUBGROUPS, min_size=1)
 
 
 @settings(max_examples=60, deadline=None)
-@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8))
-def test_values_are_those_of_the_naive_twin(groups: Groups, docs: list[str], depth: int) -> None:
+@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8), st.sampled_from([8, 1 << 16]))
+def test_values_are_those_of_the_naive_twin(
+    groups: Groups, docs: list[str], depth: int, block: int
+) -> None:
     try:
         check_groups(groups, "q", "file")
     except InputError:
         assume(False)
     expected = twin_values(groups, docs[:depth])
-    assert preference_values(groups, docs[:depth]) == pytest.approx(expected, abs=1e-12)
-
-
-def test_pairs_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups: Groups = {
-        "a": {"s": {doc: float(place % 3) for place, doc in enumerate(DOCUMENTS)}},
-        "b": {"s": {doc: float(place % 2) for place, doc in enumerate(DOCUMENTS)}},
-    }
-    whole = preference_values(groups, DOCUMENTS[2:])
-    monkeypatch.setattr("rankscope.scoring.preferences._BLOCK", 8)
-    assert preference_values(groups, DOCUMENTS[2:]) == whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankscope.scoring.preferences._BLOCK", block)
+        found = preference_values(groups, docs[:depth])
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 # --- by hand -------------------------------------------------------------------------------------

@@ -84,20 +84,6 @@ def test_rows_are_read_when_they_are_asked_for(files: tuple[str, str]) -> None:
         run.nothing_of_the_kind  # noqa: B018
 
 
-def test_a_query_larger_than_a_block_is_taken_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = "".join(f"q1 Q0 d{d} 1 {-d} t\n" for d in range(5000)) + "q2 Q0 d1 1 1 t\n"
-    path = tmp_path / "run"
-    path.write_text(lines, encoding="utf-8")
-    monkeypatch.setattr(native_blocks, "BLOCK", 1000)
-    monkeypatch.setattr(native_blocks, "_WINDOW", 100)
-    monkeypatch.setattr(native_blocks, "_FEW", 10)
-    qrels = {"q1": {"d4321": 1}, "q2": {"d1": 1}}
-    assert rs.evaluate(qrels, str(path), ["RR"]).values("RR") == {"q1": 1 / 4322, "q2": 1.0}
-    assert isinstance(next(iter(as_runs(str(path), as_judgments(qrels))[0].values())), ScannedRun)
-
-
 def test_a_pipe_is_put_aside_and_named_as_standard_input(
     rankscope: Callable[..., Any], files: tuple[str, str], tmp_path: Path, monkeypatch: Any
 ) -> None:

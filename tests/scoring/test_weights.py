@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
-from rankscope.scoring import weights as training
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.weights import TrainedFusion, train_weights
 
@@ -47,21 +45,6 @@ def test_the_better_run_gets_the_weight(search: Any) -> None:
     assert trained.weights["good"] > trained.weights["weak"] > trained.weights["noise"]
     alone = evaluate(qrels, runs["noise"], "nDCG@5")["nDCG@5"]
     assert trained.trained_value >= trained.value > alone
-
-
-def test_the_grid_is_searched_in_full() -> None:
-    qrels, runs = world(9)
-    trained = train(qrels, [runs["good"], runs["weak"]], folds=3)
-    tried = {
-        first: evaluate(
-            qrels,
-            fuse([runs["good"], runs["weak"]], method="minmax", weights=[first, 1 - first]),
-            "nDCG@5",
-        )["nDCG@5"]
-        for first in (0, 0.25, 0.5, 0.75, 1)
-    }
-    assert trained.trained_value == pytest.approx(max(tried.values()))
-    assert tried[trained.weights["run1"]] == max(tried.values())
 
 
 @pytest.mark.parametrize(
@@ -166,7 +149,3 @@ def test_mistakes() -> None:
             train(qrels, runs, **options)
     with pytest.raises(InputError, match="two runs"):
         train(qrels, [runs["good"]])
-
-
-def test_examples_run() -> None:
-    assert doctest.testmod(training).failed == 0
