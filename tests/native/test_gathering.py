@@ -34,6 +34,12 @@ def rows(seed: int, queries: int = 40, depth: int = 30) -> list[str]:
     return listed
 
 
+def shuffled(seed: int) -> list[str]:
+    lines = rows(seed)
+    Random(seed).shuffle(lines)
+    return lines
+
+
 @pytest.fixture
 def qrels(tmp_path: Path) -> Path:
     source = Random(5)
@@ -59,13 +65,12 @@ def small(monkeypatch: pytest.MonkeyPatch, block: int, bucket: int) -> None:
     monkeypatch.setattr(gathering, "BUCKET", bucket)
 
 
-@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("sizes", [(1 << 24, 1 << 23), (700, 900), (64, 5000), (7, 99)])
 def test_shuffled_rows_are_scored_as_the_table_is(
-    seed: int, sizes: tuple[int, int], qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sizes: tuple[int, int], qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(seed)
-    Random(seed).shuffle(lines)
+    seed = sizes[0]
+    lines = shuffled(seed)
     lines.insert(3, "# a comment\n")
     lines.insert(9, " \t\r\n")
     data = "".join(lines).encode().rstrip(b"\n" if seed % 2 else b"")
@@ -82,8 +87,7 @@ def test_shuffled_rows_are_scored_as_the_table_is(
 def test_order_of_queries_is_that_of_the_file(
     qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(1)
-    Random(1).shuffle(lines)
+    lines = shuffled(1)
     path = tmp_path / "run"
     path.write_text("".join(lines))
     small(monkeypatch, 300, 400)
@@ -97,8 +101,7 @@ def test_order_of_queries_is_that_of_the_file(
 def test_a_document_twice_in_a_query_is_named_as_ever(
     qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(2)
-    Random(2).shuffle(lines)
+    lines = shuffled(2)
     path = tmp_path / "run"
     path.write_text("".join([*lines, lines[5]]))
     small(monkeypatch, 300, 400)
@@ -136,8 +139,7 @@ def test_a_line_that_never_ends_is_refused(
 def test_a_full_disk_is_no_error(
     qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(4)
-    Random(4).shuffle(lines)
+    lines = shuffled(4)
     path = tmp_path / "run"
     path.write_text("".join(lines))
     with pure():
@@ -166,8 +168,7 @@ def test_nothing_is_left_on_disk(
         seen.append(list(room.iterdir()))
 
     monkeypatch.setattr(gathering, "_write", watched)
-    lines = rows(5)
-    Random(5).shuffle(lines)
+    lines = shuffled(5)
     path = tmp_path / "run"
     path.write_text("".join(lines))
     small(monkeypatch, 100, 200)

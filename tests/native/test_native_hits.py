@@ -139,14 +139,14 @@ SCORES = {
 @pytest.mark.parametrize("name", SCORES)
 def test_counts_of_random_runs(name: str, precision: str) -> None:
     source = random.Random(f"{name} {precision}")
-    for _ in range(25):
+    for _ in range(10):
         rows = random_rows(source, SCORES[name], source.randint(1, 5), 30)
         if source.random() < 0.4:
             rows = {query: sorted(docs, key=lambda row: -row[1]) for query, docs in rows.items()}
         check_counts(rows, random_qrels(source, rows, 0.4), precision)
 
 
-@pytest.mark.parametrize("hits", [1, 15, 16, 17, 18, 40, 999])
+@pytest.mark.parametrize("hits", [1, 16, 17, 999])
 @pytest.mark.parametrize("is_sorted", [True, False])
 def test_large_ties(hits: int, is_sorted: bool) -> None:
     source = random.Random(hits)
@@ -158,23 +158,13 @@ def test_large_ties(hits: int, is_sorted: bool) -> None:
     check_counts(rows, qrels)
 
 
-def test_a_long_list_in_no_order() -> None:
-    source = random.Random(4)
-    rows = {"q0": [(f"d{number}", source.choice(SCORES["many"])) for number in range(3000)]}
-    check_counts(rows, {"q0": {f"d{number}": 1 for number in range(0, 3000, 11)}})
-
-
-@pytest.mark.parametrize("ids", ["same beginning", "lengths"])
-def test_ids_that_are_nearly_the_same(ids: str) -> None:
-    docs = (
-        [f"{'x' * 40}{number:03d}" for number in range(60)]
-        if ids == "same beginning"
-        else ["x" * size for size in range(1, 61)]
-    )
-    random.Random(8).shuffle(docs)
-    rows = {"q": [(doc, 1.0) for doc in docs]}
-    for share in (4, 30):
-        check_counts(rows, {"q": dict.fromkeys(docs[::share] + docs[-1:], 1)})
+def test_ids_that_are_nearly_the_same() -> None:
+    beginnings = [f"{'x' * 40}{number:03d}" for number in range(60)]
+    for docs in (beginnings, ["x" * size for size in range(1, 61)]):
+        random.Random(8).shuffle(docs)
+        rows = {"q": [(doc, 1.0) for doc in docs]}
+        for share in (4, 30):
+            check_counts(rows, {"q": dict.fromkeys(docs[::share] + docs[-1:], 1)})
 
 
 def test_ranks_that_go_by_score() -> None:
@@ -202,10 +192,8 @@ def test_ranks_that_go_by_score() -> None:
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("where", ["judged", "unjudged", "other query"])
-def test_a_document_twice_is_refused(where: str) -> None:
-    query = "u" if where == "unjudged" else "q"
-    rows = [(query, "a", 3), (query, "b", 2), ("p" if where == "other query" else query, "a", 1)]
-    data = "".join(f"{q} Q0 {doc} 1 {score} t\n" for q, doc, score in rows).encode()
-    block = scan_block(data, len(data), NativePairs(Judgments({"q": {"a": 1}}).packed))
-    assert (block is None) == (where != "other query")
+def test_a_document_twice_is_refused() -> None:
+    pairs = NativePairs(Judgments({"q": {"a": 1}}).packed)
+    for first, second, is_refused in (("q", "q", True), ("u", "u", True), ("q", "p", False)):
+        data = f"{first} Q0 a 1 3 t\n{first} Q0 b 1 2 t\n{second} Q0 a 1 1 t\n".encode()
+        assert (scan_block(data, len(data), pairs) is None) == is_refused
