@@ -27,7 +27,6 @@ ROOT = HERE.parent
 FOLDER = ROOT / ".venv" / "sanitized"
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 TESTS = ("tests/native", "tests/cli/test_hostile_files.py")
-LEFT_OUT = "tests/native/test_native_fuzz.py"  # what it does follows the tests
 ELSEWHERE = "not costs_a_small and not can_be_set and not nobody_fills and not in_proportion"
 """Tests that start other processes, which load the usual library, are of no use here."""
 _DRIVEN = 200  # files that the program in C takes
@@ -128,7 +127,7 @@ def _inside(path: Path, files: int, seed: int) -> int:
                 load()
 
         tests = [str(ROOT / test) for test in TESTS]
-        left_out = ["--ignore", str(ROOT / LEFT_OUT), "-k", ELSEWHERE, "-p", "no:cacheprovider"]
+        left_out = ["-k", ELSEWHERE, "-p", "no:cacheprovider"]
         return int(pytest.main(["-x", *left_out, *tests], plugins=[Loader()]))
     load()
     from reliability.native_fuzz import FILES, scan_only

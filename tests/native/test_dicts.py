@@ -103,25 +103,6 @@ def test_references_are_not_lost() -> None:
     assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
 
 
-@pytest.mark.parametrize("switch", ["1", "0"])
-def test_all_documents_are_known_if_all_answers_hold_the_same(
-    switch: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RANKSCOPE_NATIVE", switch)
-    run = {f"q{query}": {f"d{place}": -place for place in range(9)} for query in range(4)}
-    qrels = {query_id: {"d3": 1, "d7": 0} for query_id in run}
-    for query, places, are_alike in (
-        ("q2", reversed(range(9)), True),
-        ("q2", range(1, 10), False),
-        ("q2", range(8), False),
-        ("other", range(9), True),  # which nobody judged
-        ("other", range(1, 10), False),
-    ):
-        changed = {**run, query: {f"d{place}": place for place in places}}
-        codes = [finding.code for finding in rs.evaluate(qrels, changed, ["R@9"]).findings]
-        assert ("RS134" in codes) == are_alike
-
-
 def test_sorting_networks_sort() -> None:
     draw = random.Random(8)
     judgments = rs.Judgments({"q": {f"d{place}": 1 for place in range(300)}})

@@ -60,6 +60,13 @@ def told(qrels: Path, run: Path, ties: str = "trec", precision: str = "double") 
     )
 
 
+def assert_same(qrels: Path, run: Path, *rules: str) -> Answer:
+    quick = told(qrels, run, *rules)
+    with pure():
+        assert quick == told(qrels, run, *rules)
+    return quick
+
+
 def small(monkeypatch: pytest.MonkeyPatch, block: int, bucket: int) -> None:
     monkeypatch.setattr(gathering, "BLOCK", block)
     monkeypatch.setattr(gathering, "BUCKET", bucket)
@@ -79,51 +86,11 @@ def test_shuffled_rows_are_scored_as_the_table_is(
         path.write_bytes(gzip.compress(data) if path.suffix else data)
         assert ScannedRun.of(path, as_judgments(qrels)) is not None
         for rules in (("trec", "double"), ("given", "double"), ("id-asc", "single")):
-            quick = told(qrels, path, *rules)
-            with pure():
-                assert quick == told(qrels, path, *rules)
-
-
-def test_order_of_queries_is_that_of_the_file(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = shuffled(1)
-    path = tmp_path / "run"
-    path.write_text("".join(lines))
-    small(monkeypatch, 300, 400)
-    run = ScannedRun.of(path, as_judgments(qrels))
-    assert run is not None
-    assert run.query_ids == list(dict.fromkeys(line.split()[0] for line in lines))
-    sizes = [sum(line.startswith(f"{name} ") for line in lines) for name in run.query_ids]
-    assert run.sizes.tolist() == sizes
-
-
-def test_a_document_twice_in_a_query_is_named_as_ever(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = shuffled(2)
-    path = tmp_path / "run"
-    path.write_text("".join([*lines, lines[5]]))
-    small(monkeypatch, 300, 400)
-    assert ScannedRun.of(path, as_judgments(qrels)) is None
-    quick = told(qrels, path)
-    assert quick[0][0] == "refused"
-    with pure():
-        assert quick == told(qrels, path)
-
-
-def test_one_query_with_most_rows_and_long_lines(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = [f"q1 Q0 {'x' * 3000}{n} {n} {-n} t\n" for n in range(50)]
-    lines += [f"q{n % 7} Q0 d{n} {n} {-n} t\n" for n in range(40)]
-    path = tmp_path / "run"
-    path.write_text("".join(lines))
-    small(monkeypatch, 100, 200)
-    assert ScannedRun.of(path, as_judgments(qrels)) is not None
-    quick = told(qrels, path)
-    with pure():
-        assert quick == told(qrels, path)
+            assert_same(qrels, path, *rules)
+    twice = data + b"\n" + lines[5].encode()  # a document twice is named as ever
+    (tmp_path / "run").write_bytes(twice)
+    assert ScannedRun.of(tmp_path / "run", as_judgments(qrels)) is None
+    assert assert_same(qrels, tmp_path / "run")[0][0] == "refused"
 
 
 def test_a_line_that_never_ends_is_refused(

@@ -169,12 +169,6 @@ def test_the_digits_of_a_number_say_how_exactly_it_is_met() -> None:
             reproduce(qrels, run, "RR", number)
 
 
-def test_one_run_at_a_time() -> None:
-    assert rs.why({"q": {"a": 1}}, {"x": GIVEN_FIRST}, "RR", profiles=["ranx"])[0].value == 1.0
-    with pytest.raises(rs.InputError, match="one run"):
-        rs.why({"q": {"a": 1}}, {"x": GIVEN_FIRST, "y": GIVEN_FIRST}, "RR")
-
-
 @pytest.mark.parametrize("measure", ["nDCG@10", "nDCG(gain=binary,rel=2)@5", "IPrec", "RBP"])
 def test_what_is_reproduced_is_what_evaluate_gives(measure: str) -> None:
     """Every set of rules tried gives the value it is said to give."""
