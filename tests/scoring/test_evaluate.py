@@ -293,13 +293,14 @@ def test_worst_queries() -> None:
 
 
 def test_a_mistyped_option_is_named_with_the_function_that_was_called() -> None:
-    for called, given, option, nearest in (
+    mistyped: list[tuple[Callable[..., Any], list[Any], str, str]] = [
         (rs.evaluate, [QRELS, RUN], "doc_id_form", "doc_id_from"),
         (rs.evaluate, [QRELS, RUN], "measure", "measures"),
         (rs.compare, [QRELS, [RUN]], "base_line", "baseline"),
         (rs.gate, [RUN, RUN], "max_drops", "max_drop"),
-    ):
+    ]
+    for called, given, option, nearest in mistyped:
         with pytest.raises(TypeError, match=rf"^{called.__name__}\(\).*'{option}'.*'{nearest}'"):
-            called(*given, **{option: 1})  # type: ignore[operator]
+            called(*given, **{option: 1})
         with pytest.raises(TypeError, match=r"'zzzzzz'$"):
-            called(*given, zzzzzz=1)  # type: ignore[operator]
+            called(*given, zzzzzz=1)
