@@ -28,9 +28,8 @@ from typing import Any
 import rankscope as rs
 from measures.naive import TWINS, Query
 from measures.test_oracles import SHARED
-from measures.variants import VARIANTS
+from measures.variants import IR_MEASURES, VARIANTS
 from rankscope.measures.language import Measure, parse_trec_measures
-from scoring.test_rules import IR_MEASURES
 from scoring.worlds import naive_ranking
 
 ALIKE = 1e-9

@@ -15,19 +15,16 @@ from measures.naive import ranked
 from measures.variants import BUILT_IN, EXAMPLES, VARIANTS, measures
 from measures.worlds import World, worlds
 from rankscope.errors import InputError
-from rankscope.measures.definition import Definition
 from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure
 from rankscope.measures.names import fold
-from rankscope.measures.registry import aggregate, compute
+from rankscope.measures.registry import aggregate, all_definitions, compute
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-DEFINITIONS = pytest.mark.parametrize("definition", BUILT_IN, ids=lambda item: item.name)
 
-
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(world=worlds())
 def test_stays_in_its_range(world: World) -> None:
     for measure in VARIANTS:
@@ -38,7 +35,7 @@ def test_stays_in_its_range(world: World) -> None:
         assert (values <= highest + 1e-9).all(), measure
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(world=worlds(), measure=measures(deepest=5000))
 def test_any_valid_parameters_give_a_number(world: World, measure: Measure) -> None:
     lowest, highest = measure.definition.range
@@ -52,7 +49,7 @@ def test_any_valid_parameters_give_a_number(world: World, measure: Measure) -> N
     assert (values <= highest + 1e-9).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(world=worlds(), seed=st.randoms(use_true_random=False))
 def test_order_of_input_does_not_matter(world: World, seed: Random) -> None:
     def shuffled(mapping: dict[Key, Value]) -> dict[Key, Value]:
@@ -73,7 +70,7 @@ def test_order_of_input_does_not_matter(world: World, seed: Random) -> None:
         ), measure
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(world=worlds())
 def test_a_query_does_not_depend_on_the_others(world: World) -> None:
     for measure in EXAMPLES:
@@ -89,7 +86,7 @@ def test_a_query_does_not_depend_on_the_others(world: World) -> None:
             assert compute(measure, judged_run)[0] == pytest.approx(together[at]), measure
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(world=worlds(), data=st.data())
 def test_leaving_queries_out_changes_no_other(world: World, data: st.DataObject) -> None:
     run = world.judged_run
@@ -102,7 +99,7 @@ def test_leaving_queries_out_changes_no_other(world: World, data: st.DataObject)
         ), measure
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(world=worlds())
 def test_blind_below_the_cutoff(world: World) -> None:
     for measure in VARIANTS:
@@ -161,13 +158,13 @@ def monotone(*, subtopics: bool) -> list[Measure]:
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(world=worlds())
 def test_not_lower_when_a_relevant_document_moves_up(world: World) -> None:
     check_monotone(monotone(subtopics=False), world, subtopics=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(world=worlds())
 def test_not_lower_when_a_document_that_serves_subtopics_moves_up(world: World) -> None:
     check_monotone(
@@ -188,7 +185,7 @@ def test_no_query_gives_no_value() -> None:
         assert np.isnan(aggregate(measure, values)) == (measure.definition.aggregate != "sum")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(world=worlds())
 def test_measuring_changes_nothing(world: World) -> None:
     run = world.judged_run
@@ -197,12 +194,12 @@ def test_measuring_changes_nothing(world: World) -> None:
         assert compute(measure, run).tolist() == first[measure].tolist()
 
 
-@DEFINITIONS
-def test_is_documented(definition: Definition) -> None:
-    for said in ("summary", "formula", "reference", "no_relevant", "short_run", "example"):
-        assert getattr(definition, said), said
-    assert definition.summary.endswith(".")
-    assert str(Measure.parse(definition.example)) == definition.example
+def test_every_measure_is_documented() -> None:
+    for definition in (each for each in all_definitions() if each.family != "own"):
+        for said in ("summary", "formula", "reference", "no_relevant", "short_run", "example"):
+            assert getattr(definition, said), (definition.name, said)
+        assert definition.summary.endswith("."), definition.name
+        assert str(Measure.parse(definition.example)) == definition.example
 
 
 def test_names_differ_by_more_than_case() -> None:

@@ -76,7 +76,7 @@ def test_relevance_string() -> None:
     assert [relevance_string(run, query, 2) for query in (0, 1)] == ["03", ""]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(world=worlds(), cutoff=st.integers(1, 12))
 def test_cut_is_the_run_cut_before(world: World, cutoff: int) -> None:
     cut = world.judged_run.cut(cutoff)

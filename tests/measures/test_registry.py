@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -118,11 +117,3 @@ def test_exponential_gains_up_to_a_grade_of_1000() -> None:
     judged, _ = make({"q": {"a": 1000.5}}, {"q": {"a": 1.0}})
     with pytest.raises(InputError, match="cannot be used with grades above 1000"):
         compute(measure, judged)
-
-
-@pytest.mark.parametrize(
-    "question", ["definition_of('nDCG')", "known_names().index('nDCG')", "all_definitions()[0]"]
-)
-def test_measures_are_there_whatever_is_asked_first(question: str) -> None:
-    code = f"from rankscope.measures import registry; registry.{question}"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -24,7 +24,7 @@ def test_every_measure_has_a_twin() -> None:
     assert sorted(TWINS) == sorted(definition.name for definition in BUILT_IN)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(world=worlds())
 def test_agrees_with_twin(world: World) -> None:
     for measure in VARIANTS:

@@ -43,6 +43,12 @@ BUILT_IN = [
 ]
 EXAMPLES = [Measure.parse(definition.example) for definition in BUILT_IN]
 VARIANTS = [*EXAMPLES, *(Measure.parse(text) for text in CHANGED.split())]
+IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(rel=2)@3", "P@3",
+               "R@3", "Success@2", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "IPrec@0.35",
+               "Judged@3", "Judged", "P(judged_only=True)@2", "SetF(beta=0.5)", "NumQ",
+               "NumRel"]  # fmt: skip
+"""What ir_measures is asked. Not NumRet: beside a judged_only measure its value there depends on
+Python's hash seed."""
 
 
 def values(parameter: Parameter) -> st.SearchStrategy[object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
@@ -55,7 +56,7 @@ def test_hits_are_those_of_python(
     ties: Any, precision: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = 0
-    for seed in range(300):
+    for seed in range(100):
         qrels, run = sample(seed)
         judgments = rs.Judgments(qrels)
         quick = native_hits(judgments, run, ties, precision, CUTOFFS)
@@ -67,10 +68,9 @@ def test_hits_are_those_of_python(
             plain = hits_in_dicts(judgments, run, ties, precision, CUTOFFS)
         for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
             assert getattr(quick, name).tolist() == getattr(plain, name).tolist(), (seed, name)
-        assert quick.tied_at == plain.tied_at, seed
-        assert quick.lists == plain.lists, seed
+        assert (quick.tied_at, quick.lists) == (plain.tied_at, plain.lists), seed
         assert quick.doc_ids() == plain.doc_ids(), seed
-    assert taken > 250
+    assert taken > 80
 
 
 class Odd(float):
@@ -80,34 +80,20 @@ class Odd(float):
         raise AssertionError("code of somebody else's is run")
 
 
-@pytest.mark.parametrize(
-    "documents",
-    [
-        {"d1": True, "d2": 1.0},
-        {"d1": "2", "d2": 1.0},
-        {"d1": None},
-        {"d1": float("nan")},
-        {"d1": float("inf")},
-        {"d1": 10**400},
-        {"d1": Decimal(2)},
-        {"d1": np.float32(2)},
-        {"d1": Odd(2)},
-        {1: 2.0, "d1": 1.0},
-        {("d1",): 2.0},
-        OrderedDict(d1=2.0),
-        {f"d{place}": 1.0 for place in range(100)},  # more ties than are settled there
-    ],
-    ids=lambda documents: f"{type(documents).__name__}-{len(documents)}-{next(iter(documents))}",
-)
-def test_what_is_not_plain_is_left_to_python(documents: Any) -> None:
+def test_what_is_not_plain_is_left_to_python() -> None:
     qrels = {"q": {f"d{place}": 1 for place in range(50)}}
     judgments = rs.Judgments(qrels)
-    assert native_hits(judgments, {"q": documents}, "trec", "double", ()) is None
+    given: list[Any] = [
+        *({"d1": True, "d2": 1.0}, {"d1": "2", "d2": 1.0}, {"d1": None}, {"d1": float("nan")}),
+        *({"d1": float("inf")}, {"d1": 10**400}, {"d1": Decimal(2)}, {"d1": np.float32(2)}),
+        *({"d1": Odd(2)}, {1: 2.0, "d1": 1.0}, {("d1",): 2.0}, OrderedDict(d1=2.0)),
+        {f"d{place}": 1.0 for place in range(100)},  # more ties than are settled there
+    ]
+    for documents in given:
+        assert native_hits(judgments, {"q": documents}, "trec", "double", ()) is None, documents
 
 
 def test_references_are_not_lost() -> None:
-    import sys
-
     key, score = "".join(["a", "b"]), 12345.678
     run = {"q": {key: score, "c": 1.0}}
     judgments = rs.Judgments({"q": {"ab": 1}})
@@ -115,28 +101,6 @@ def test_references_are_not_lost() -> None:
     for _ in range(1000):
         assert native_hits(judgments, run, "trec", "double", (1,)) is not None
     assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
-
-
-@pytest.mark.parametrize("switch", ["1", "0"])
-@pytest.mark.parametrize(
-    ("change", "are_alike"),
-    [
-        ({}, True),
-        ({"q2": {f"d{place}": place for place in reversed(range(9))}}, True),
-        ({"q2": {f"d{place}": place for place in range(1, 10)}}, False),
-        ({"q2": {f"d{place}": place for place in range(8)}}, False),
-        ({"other": {f"d{place}": place for place in range(9)}}, True),  # which nobody judged
-        ({"other": {f"d{place}": place for place in range(1, 10)}}, False),
-    ],
-)
-def test_all_documents_are_known_if_all_answers_hold_the_same(
-    change: dict[str, Any], are_alike: bool, switch: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RANKSCOPE_NATIVE", switch)
-    run = {f"q{query}": {f"d{place}": -place for place in range(9)} for query in range(4)}
-    qrels = {query_id: {"d3": 1, "d7": 0} for query_id in run}
-    scores = rs.evaluate(qrels, {**run, **change}, ["R@9"])
-    assert ("RS134" in [finding.code for finding in scores.findings]) == are_alike
 
 
 def test_sorting_networks_sort() -> None:

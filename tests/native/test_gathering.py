@@ -34,6 +34,12 @@ def rows(seed: int, queries: int = 40, depth: int = 30) -> list[str]:
     return listed
 
 
+def shuffled(seed: int) -> list[str]:
+    lines = rows(seed)
+    Random(seed).shuffle(lines)
+    return lines
+
+
 @pytest.fixture
 def qrels(tmp_path: Path) -> Path:
     source = Random(5)
@@ -54,18 +60,24 @@ def told(qrels: Path, run: Path, ties: str = "trec", precision: str = "double") 
     )
 
 
+def assert_same(qrels: Path, run: Path, *rules: str) -> Answer:
+    quick = told(qrels, run, *rules)
+    with pure():
+        assert quick == told(qrels, run, *rules)
+    return quick
+
+
 def small(monkeypatch: pytest.MonkeyPatch, block: int, bucket: int) -> None:
     monkeypatch.setattr(gathering, "BLOCK", block)
     monkeypatch.setattr(gathering, "BUCKET", bucket)
 
 
-@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("sizes", [(1 << 24, 1 << 23), (700, 900), (64, 5000), (7, 99)])
 def test_shuffled_rows_are_scored_as_the_table_is(
-    seed: int, sizes: tuple[int, int], qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sizes: tuple[int, int], qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(seed)
-    Random(seed).shuffle(lines)
+    seed = sizes[0]
+    lines = shuffled(seed)
     lines.insert(3, "# a comment\n")
     lines.insert(9, " \t\r\n")
     data = "".join(lines).encode().rstrip(b"\n" if seed % 2 else b"")
@@ -74,53 +86,11 @@ def test_shuffled_rows_are_scored_as_the_table_is(
         path.write_bytes(gzip.compress(data) if path.suffix else data)
         assert ScannedRun.of(path, as_judgments(qrels)) is not None
         for rules in (("trec", "double"), ("given", "double"), ("id-asc", "single")):
-            quick = told(qrels, path, *rules)
-            with pure():
-                assert quick == told(qrels, path, *rules)
-
-
-def test_order_of_queries_is_that_of_the_file(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = rows(1)
-    Random(1).shuffle(lines)
-    path = tmp_path / "run"
-    path.write_text("".join(lines))
-    small(monkeypatch, 300, 400)
-    run = ScannedRun.of(path, as_judgments(qrels))
-    assert run is not None
-    assert run.query_ids == list(dict.fromkeys(line.split()[0] for line in lines))
-    sizes = [sum(line.startswith(f"{name} ") for line in lines) for name in run.query_ids]
-    assert run.sizes.tolist() == sizes
-
-
-def test_a_document_twice_in_a_query_is_named_as_ever(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = rows(2)
-    Random(2).shuffle(lines)
-    path = tmp_path / "run"
-    path.write_text("".join([*lines, lines[5]]))
-    small(monkeypatch, 300, 400)
-    assert ScannedRun.of(path, as_judgments(qrels)) is None
-    quick = told(qrels, path)
-    assert quick[0][0] == "refused"
-    with pure():
-        assert quick == told(qrels, path)
-
-
-def test_one_query_with_most_rows_and_long_lines(
-    qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = [f"q1 Q0 {'x' * 3000}{n} {n} {-n} t\n" for n in range(50)]
-    lines += [f"q{n % 7} Q0 d{n} {n} {-n} t\n" for n in range(40)]
-    path = tmp_path / "run"
-    path.write_text("".join(lines))
-    small(monkeypatch, 100, 200)
-    assert ScannedRun.of(path, as_judgments(qrels)) is not None
-    quick = told(qrels, path)
-    with pure():
-        assert quick == told(qrels, path)
+            assert_same(qrels, path, *rules)
+    twice = data + b"\n" + lines[5].encode()  # a document twice is named as ever
+    (tmp_path / "run").write_bytes(twice)
+    assert ScannedRun.of(tmp_path / "run", as_judgments(qrels)) is None
+    assert assert_same(qrels, tmp_path / "run")[0][0] == "refused"
 
 
 def test_a_line_that_never_ends_is_refused(
@@ -136,8 +106,7 @@ def test_a_line_that_never_ends_is_refused(
 def test_a_full_disk_is_no_error(
     qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = rows(4)
-    Random(4).shuffle(lines)
+    lines = shuffled(4)
     path = tmp_path / "run"
     path.write_text("".join(lines))
     with pure():
@@ -166,8 +135,7 @@ def test_nothing_is_left_on_disk(
         seen.append(list(room.iterdir()))
 
     monkeypatch.setattr(gathering, "_write", watched)
-    lines = rows(5)
-    Random(5).shuffle(lines)
+    lines = shuffled(5)
     path = tmp_path / "run"
     path.write_text("".join(lines))
     small(monkeypatch, 100, 200)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,9 @@ from rankscope.scoring import scan_files, scan_native
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.qrels_file import QrelsFile
-from rankscope.scoring.scan_native import NativePairs
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native_blocks
-from rankscope.tables.columns import RUN
 from rankscope.tables.native import library, state
-from rankscope.tables.trec_file import TrecFile
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
 
@@ -37,24 +32,17 @@ QUESTIONS = [
 ]
 
 
-def same(qrels: Any, run: Any) -> Answer:
+def same(qrels: Any, run: Any, questions: int = 2) -> Answer:
     """Ask about files with the scan and without; return the last answer, which is the same."""
     read: Answer = ()
-    for question in QUESTIONS:
-
-        def scores(question: Question = question) -> Answer:
-            return question.scores(qrels, run)
-
-        def ranks(question: Question = question) -> Answer:
-            return question.ranks(as_judgments(qrels), run)
-
-        def rows(question: Question = question) -> Answer:
-            return question.rows(as_judgments(qrels), run)
-
-        def checks(question: Question = question) -> Answer:
-            return question.checks(as_judgments(qrels), run)
-
-        for ask in (ranks, rows, checks, scores):
+    for question in QUESTIONS[:questions]:
+        asked: list[Callable[[], Answer]] = [
+            lambda: question.ranks(as_judgments(qrels), run),  # noqa: B023
+            lambda: question.rows(as_judgments(qrels), run),  # noqa: B023
+            lambda: question.checks(as_judgments(qrels), run),  # noqa: B023
+            lambda: question.scores(qrels, run),  # noqa: B023
+        ]
+        for ask in asked:
             with pure():
                 read = answer(ask)
             for sizes in (BLOCKS[0], BLOCKS[1], BLOCKS[-1]):
@@ -79,41 +67,22 @@ RUNS = {
     "plain": (RUN_TEXT, True),
     "no newline at the end": (RUN_TEXT.rstrip(), True),
     "CRLF": (RUN_TEXT.replace(b"\n", b"\r\n"), True),
-    "lone CR": (RUN_TEXT.replace(b" ", b"\r"), True),
     "CR as line ends": (RUN_TEXT.replace(b"\n", b"\r"), False),
-    "NUL in an id": (RUN_TEXT.replace(b" x ", b" x\0y "), True),
-    "NUL as an id": (RUN_TEXT.replace(b" x ", b" \0 "), True),
     "NUL in a score": (RUN_TEXT.replace(b" 9 ", b" 9\0 "), False),
-    "NUL as separator": (RUN_TEXT.replace(b"q2 Q0 a", b"q2\0Q0 a"), False),
     "control bytes": (RUN_TEXT.replace(b" x ", b" \x01\x1c\x1f\x7f "), True),
-    "# begins a document": (RUN_TEXT.replace(b" x ", b" #x "), True),
-    "# begins a query": (RUN_TEXT.replace(b"q9", b"#9"), True),
     "# begins the first query": (RUN_TEXT.replace(b"q1", b"#1"), True),
-    "# begins all queries": (RUN_TEXT.replace(b"q", b"#"), False),
     "# behind blanks": (b" \t# c\n" + RUN_TEXT + b"\v#", True),
     "# behind a mark": (BOM + b"# c\n" + RUN_TEXT, True),
     "# behind two marks": (BOM * 2 + b"# c\n" + RUN_TEXT, False),
-    "# behind a later mark": (RUN_TEXT + BOM + b"# Q0 z 1 1 t\n", True),
-    "mark": (BOM + RUN_TEXT, True),
     "two marks": (BOM * 2 + RUN_TEXT, True),
     "two marks and a blank": (BOM * 2 + b" Q0 n 1 3 t\n" + RUN_TEXT, True),
-    "only two marks and a blank": (BOM * 2 + b" Q0 n 1 3 t\n", True),
-    "three marks": (BOM * 3 + RUN_TEXT, True),
-    "mark later": (RUN_TEXT.replace(b"q2", BOM + b"q2", 1), True),
     "mark before a later block": (RUN_TEXT.replace(b"q9", BOM + b" Q0 n 1 3 t\nq9"), True),
     "empty": (b"", False),
-    "blanks": (b" \n\t\r\n", False),
-    "comments": (b"# a\n# b", False),
-    "one row": (b"q1 Q0 a 1 1 t", True),
     "interleaved": (RUN_TEXT + b"q1 Q0 c 1 1 t\n", True),
-    "twice in a block": (RUN_TEXT.replace(b" x ", b" a "), False),
     "twice over blocks": (RUN_TEXT + b"q1 Q0 a 1 1 t\n", False),
     "twice, unjudged": (RUN_TEXT + b"q9 Q0 z 1 1 t\n", False),
     "not UTF-8": (RUN_TEXT.replace(b" x ", b" \xff "), False),
-    "not UTF-8 in a comment": (b"# \xff\n" + RUN_TEXT, False),
     "not UTF-8 at the end": (RUN_TEXT + b"\xc3", False),
-    "five columns": (RUN_TEXT.replace(b" t\n", b"\n"), False),
-    "seven columns": (RUN_TEXT.replace(b" t\n", b" t t\n"), False),
     "six in another line": (RUN_TEXT.replace(b"x 3 2 t\n", b"x 3 2\nt "), False),
     "header": (b"query_id iter doc_id rank score tag\n" + RUN_TEXT, False),
     "metadata": (b"# ir_metadata.start\n# tag: x\n# ir_metadata.end\n" + RUN_TEXT, True),
@@ -121,61 +90,52 @@ RUNS = {
     "ranks twice": (b"q1 Q0 x 1 1 t\nq1 Q0 a 1 5 t\nq2 Q0 b 2 1 t\nq2 Q0 a 1 4 t\n", True),
     "ranks no numbers": (b"q1 Q0 x b 1 t\nq1 Q0 a a 5 t\nq2 Q0 b b 1 t\nq2 Q0 a a 4 t\n", False),
     "no query in common": (RUN_TEXT.replace(b"q", b"p"), True),
-    "no document in common": (b"q1 Q0 m 1 1 t\nq2 Q0 n 1 1 t\n", True),
-    "nearly the same documents": (b"q1 Q0 A 1 1 t\nq2 Q0 A 1 1 t\nq3 Q0 C 1 1 t\n", True),
+}
+LONG_RUNS = {
     "long id": (RUN_TEXT.replace(b" x ", b" " + b"x" * 70_000 + b" "), True),
     "long line": (RUN_TEXT.replace(b" x ", b" " + b"x" * (1 << 20) + b" "), False),
     "long line of blanks": (RUN_TEXT.replace(b" x ", b" x" + b" " * 200_000), True),
     "long comment": (b"#" + b"x" * 300_000 + b"\n" + RUN_TEXT, True),
-    "many comments": (b"# c\n" * 60_000 + RUN_TEXT, True),
-}  # fmt: skip
+    "many comments": ((b"# " + b"c" * 97 + b"\n") * 1_500 + RUN_TEXT, True),
+}
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_runs(name: str, qrels: Path, tmp_path: Path) -> None:
-    data, scanned = RUNS[name]
+@pytest.mark.parametrize("packed", [False, True])
+def test_runs(packed: bool, qrels: Path, tmp_path: Path) -> None:
+    path = tmp_path / ("run.gz" if packed else "run")
+    for name, (data, scanned) in RUNS.items():
+        path.write_bytes(gzip.compress(data) if packed else data)
+        if data:
+            assert is_scanned(path) == scanned, name
+        same(qrels, path, 1 if packed else 2)
+
+
+def test_long_runs(qrels: Path, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    path.write_bytes(data)
-    assert is_scanned(path) == scanned
-    same(qrels, path)
-
-
-@pytest.mark.parametrize("name", [name for name, (data, _) in RUNS.items() if len(data) < 2000])
-def test_compressed_runs(name: str, qrels: Path, tmp_path: Path) -> None:
-    data, scanned = RUNS[name]
-    path = tmp_path / "run.gz"
-    path.write_bytes(gzip.compress(data))
-    if data.strip():
-        assert is_scanned(path) == scanned
-    same(qrels, path)
+    for name, (data, scanned) in LONG_RUNS.items():
+        path.write_bytes(data)
+        assert is_scanned(path) == scanned, name
+        same(qrels, path)
 
 
 GRADES = {
     "plain": (QRELS, True),
     "no newline at the end": (QRELS.rstrip(), True),
     "CRLF": (QRELS.replace(b"\n", b"\r\n"), True),
-    "tabs": (QRELS.replace(b" ", b"\t"), True),
-    "mark": (BOM + QRELS, True),
     "two marks": (BOM * 2 + QRELS, True),
     "NUL": (QRELS + b"q3 0 \0 1\n", True),
     "negative zero": (QRELS.replace(b" 0\n", b" -0\n"), True),
-    "negative zero and fractions": (QRELS.replace(b" 0\n", b" -0\n").replace(b"2", b"2.5"), True),
     "fractions": (QRELS.replace(b" 2\n", b" 0.5\n"), True),
     "exponents": (QRELS.replace(b" 2\n", b" 2e0\n"), True),
-    "largest": (QRELS.replace(b" 2\n", b" 9007199254740992\n"), True),
     "too large": (QRELS.replace(b" 2\n", b" 9007199254740994\n"), False),
-    "too small": (QRELS.replace(b" 2\n", b" -9007199254740994\n"), False),
     "rounded to the largest": (QRELS.replace(b" 2\n", b" 9007199254740993\n"), True),
     "nothing relevant": (b"q1 0 a 0\nq2 0 a 0\n", True),
     "all negative": (b"q1 0 a -1\nq2 0 a -2\n", True),
-    "a query without relevant ones": (QRELS + b"q9 0 z 0\n", True),
     "another second column": (QRELS.replace(b" 0 ", b" x "), True),
     "subtopics": (QRELS + b"q4 1 a 1\n", False),
-    "a pair again by subtopic": (QRELS + b"q3 1 c 1\n", False),
     "a pair again": (QRELS + b"q3 0 c 1\n", False),
     "interleaved": (QRELS + b"q1 0 c 1\n", True),
     "three columns": (b"q1 a 1\nq2 a 2\n", False),
-    "five columns": (QRELS.replace(b"\n", b" x\n"), False),
     "words": (QRELS.replace(b" 2\n", b" high\n"), False),
     "infinite": (QRELS.replace(b" 2\n", b" inf\n"), False),
     "empty": (b"", False),
@@ -184,41 +144,20 @@ GRADES = {
 }
 
 
-@pytest.mark.parametrize("name", GRADES)
-def test_qrels(name: str, tmp_path: Path) -> None:
-    data, scanned = GRADES[name]
-    qrels, run = tmp_path / "qrels", tmp_path / "run"
+@pytest.mark.parametrize("packed", [False, True])
+def test_qrels(packed: bool, tmp_path: Path) -> None:
+    run, path = tmp_path / "run", tmp_path / ("qrels.gz" if packed else "qrels")
     run.write_bytes(RUN_TEXT)
-    for path in (qrels, tmp_path / "qrels.gz"):
-        path.write_bytes(data if path == qrels else gzip.compress(data))
-        assert (QrelsFile.read(path) is not None) == scanned
-        first = answer(lambda path=path: judged(as_judgments(path)))  # type: ignore[misc]
+    for name, (data, scanned) in GRADES.items():
+        path.write_bytes(gzip.compress(data) if packed else data)
+        assert (QrelsFile.read(path) is not None) == scanned, name
+        first = answer(lambda: judged(as_judgments(path)))
         with pure():
-            assert first == answer(lambda path=path: judged(as_judgments(path)))  # type: ignore[misc]
-        same(path, run)
+            assert first == answer(lambda: judged(as_judgments(path))), name
+        same(path, run, 1)
 
 
 # --- blocks --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("ending", [b"\n", b"", b"\r\n"])
-@pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_a_file_of_about_the_size_of_a_block(
-    ending: bytes, extra: int, qrels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "run"
-    path.write_bytes(RUN_TEXT.rstrip() + ending)
-    size = path.stat().st_size + extra
-    question = QUESTIONS[0]
-    with pure():
-        expected = answer(lambda: question.scores(qrels, path))
-    for few in (size, 0):
-        for window in (2, size, 1 << 17):
-            monkeypatch.setattr(native_blocks, "BLOCK", size)
-            monkeypatch.setattr(native_blocks, "_FEW", few)
-            monkeypatch.setattr(native_blocks, "_WINDOW", window)
-            assert is_scanned(path)
-            assert answer(lambda: question.scores(qrels, path)) == expected
 
 
 def test_blocks_of_every_size_give_the_same(
@@ -232,7 +171,7 @@ def test_blocks_of_every_size_give_the_same(
         expected = answer(lambda: question.scores(qrels, plain))
     monkeypatch.setattr(native_blocks, "_FEW", 0)
     for size in range(1, len(RUN_TEXT) + 2):
-        for window in (1, 5, 1 << 17):
+        for window in (1, 5):
             monkeypatch.setattr(native_blocks, "BLOCK", size)
             monkeypatch.setattr(native_blocks, "_WINDOW", window)
             for path in (plain, packed):
@@ -242,73 +181,18 @@ def test_blocks_of_every_size_give_the_same(
 # --- what is no plain file -----------------------------------------------------------------------
 
 
-def folder(path: Path) -> Path:
-    path.mkdir()
-    return path
-
-
-def unreadable(path: Path) -> Path:
-    path.write_bytes(RUN_TEXT)
-    path.chmod(0)
-    return path
-
-
-def link(path: Path) -> Path:
-    target = path.with_name("target")
-    target.write_bytes(RUN_TEXT)
-    path.symlink_to(target)
-    return path
-
-
-def broken_link(path: Path) -> Path:
-    path.symlink_to(path.with_name("nowhere"))
-    return path
-
-
-def not_utf8(path: Path) -> Any:
-    name = os.fsencode(path) + b"\xff.run"
-    with open(name, "wb") as stream:
-        stream.write(RUN_TEXT)
-    return os.fsdecode(name)
-
-
-def half(path: Path) -> Path:
+def test_odd_paths(qrels: Path, tmp_path: Path) -> None:
     packed = gzip.compress(RUN_TEXT * 50)
-    path.write_bytes(packed[: len(packed) // 2])
-    return path
-
-
-def two_members(path: Path) -> Path:
-    path.write_bytes(gzip.compress(RUN_TEXT[:50]) + gzip.compress(RUN_TEXT[50:]))
-    return path
-
-
-@pytest.mark.parametrize(
-    "make",
-    [folder, unreadable, link, broken_link, not_utf8, half, two_members, lambda path: path],
-    ids=["folder", "unreadable", "link", "broken link", "name", "half", "members", "missing"],
-)
-def test_odd_paths(make: Callable[[Path], Any], qrels: Path, tmp_path: Path) -> None:
-    run = make(tmp_path / "run")
-    same(qrels, run)
-    same(run, qrels)
-
-
-def test_a_pipe_is_read_once(qrels: Path, tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-
-    def fed() -> Answer:
-        writer = threading.Thread(target=path.write_bytes, args=(RUN_TEXT,), daemon=True)
-        writer.start()
-        result = answer(lambda: QUESTIONS[0].scores(qrels, path))
-        writer.join(10)
-        return result
-
-    scanned = fed()
-    with pure():
-        assert scanned == fed()
-    assert scanned[0] == "scored"
+    for name, data in {
+        "half": packed[: len(packed) // 2],
+        "members": gzip.compress(RUN_TEXT[:50]) + gzip.compress(RUN_TEXT[50:]),
+    }.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(qrels)
+    for name in ("half", "members", "folder", "link", "missing"):
+        same(qrels, tmp_path / name, 1)
+        same(tmp_path / name, qrels, 1)
 
 
 # --- what changes meanwhile ----------------------------------------------------------------------
@@ -328,41 +212,17 @@ def test_a_file_that_changes_between_blocks_is_not_trusted(
     assert not is_scanned(path)
 
 
-@pytest.mark.parametrize("data", [b"", RUN_TEXT[:20], RUN_TEXT * 2])
-def test_a_file_that_was_replaced_before_its_scan(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_bytes(RUN_TEXT)
-    file = TrecFile.recognised(path, RUN)
-    assert file is not None
-    other = tmp_path / "other"
-    other.write_bytes(data)
-    other.replace(path)
-    pairs = NativePairs(Judgments({"q1": {"a": 1}}).packed)
-    for sizes in BLOCKS:
-        with blocks(sizes):
-            assert scan_files.scan_file(file, pairs) is None
-
-
 def test_rows_of_a_file_that_changed_after_its_scan_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_bytes(RUN_TEXT)
     run = ScannedRun.of(path, Judgments({"q1": {"a": 1}}))
     assert run is not None
     path.write_bytes(RUN_TEXT + b"q10 Q0 a 1 1 t\n")
-    with pytest.raises(rs.InputError, match="the file was changed while it was read"):
+    with pytest.raises(rs.InputError, match="changed"):
         _ = run.doc_ids
 
 
 # --- found by looking ----------------------------------------------------------------------------
-
-
-def test_a_second_mark_belongs_to_the_first_id(tmp_path: Path) -> None:
-    """Whether all queries have the same documents is looked up in the file itself."""
-    qrels, run = tmp_path / "qrels", tmp_path / "run"
-    qrels.write_bytes(BOM * 2 + b" 0 a 1\nq1 0 a 1\n")
-    run.write_bytes(BOM * 2 + b" Q0 a 1 3 t\nq1 Q0 a 1 3 t\n")
-    assert is_scanned(run)
-    same(qrels, run)
 
 
 def test_tags_are_compared_over_blocks(tmp_path: Path) -> None:

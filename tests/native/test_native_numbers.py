@@ -49,59 +49,54 @@ def halfway(source: random.Random) -> str:
 
 
 def test_decimals_of_all_shapes() -> None:
-    assert differing(decimals(random.Random(1), 200_000)) == []
+    assert differing(decimals(random.Random(1), 40_000)) == []
 
 
 def test_decimals_between_two_doubles() -> None:
     source = random.Random(2)
-    assert differing([halfway(source) for _ in range(20_000)]) == []
+    assert differing([halfway(source) for _ in range(5_000)]) == []
 
 
 def test_doubles_as_python_and_printf_write_them() -> None:
     source = np.random.default_rng(3)
-    values = source.integers(0, 2**64, 30_000, np.uint64, endpoint=False).view(np.float64)
+    values = source.integers(0, 2**64, 8_000, np.uint64, endpoint=False).view(np.float64)
     values = values[np.isfinite(values)]
     texts = [repr(value) for value in values.tolist()]
     texts += [f"{value:.17g}" for value in values.tolist()]
-    texts += [f"{value:.6f}" for value in source.normal(10, 5, 30_000).tolist()]
+    texts += [f"{value:.6f}" for value in source.normal(10, 5, 8_000).tolist()]
     assert differing(texts) == []
 
 
-@pytest.mark.parametrize("digits", range(1, 26))
 @pytest.mark.parametrize("places", [0, 1, 2, 5, 16, 22, 23, 26, 27, 28, 29])
-def test_digits_and_places(digits: int, places: int) -> None:
-    source = random.Random(digits * 100 + places)
+def test_digits_and_places(places: int) -> None:
+    source = random.Random(places)
     texts = []
-    for _ in range(40):
-        text = "".join(source.choices("0123456789", k=digits)).rjust(places + 1, "0")
-        texts.append(f"{text[:-places]}.{text[-places:]}" if places else text)
-    texts += [f"{'9' * digits}e{-places}", f"{'1' + '0' * (digits - 1)}e{places}"]
+    for digits in range(1, 26):
+        for _ in range(40):
+            text = "".join(source.choices("0123456789", k=digits)).rjust(places + 1, "0")
+            texts.append(f"{text[:-places]}.{text[-places:]}" if places else text)
+        texts += [f"{'9' * digits}e{-places}", f"{'1' + '0' * (digits - 1)}e{places}"]
     assert differing(texts) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["0", "-0", "-0.0", "0.0e5", "0e22", "0e-400", "00012", "-000.5", "1e-400", "5e-324",
-     "2.4703282292062327208051388330857e-324", "2.4703282292062327e-324", "2.5e-324", "4.9e-324",
-     "2.2250738585072011e-308", "2.2250738585072014e-308", "1.7976931348623157e308",
-     "1.7976931348623158e308", "9007199254740991", "9007199254740993", "9007199254740992.5",
-     "18446744073709551615", "18446744073709551616", "9999999999999999999", "1e22", "1e23",
-     "8.41e21", "9.5e-7", "1E5", "1e+5", "1e00005", "0." + "0" * 100 + "1", "1" * 300,
-     "3" * 399, "0." + "3" * 398, "0" * 380 + "1.5", "1." + "0" * 390 + "1"],
-)  # fmt: skip
-def test_edges(text: str) -> None:
-    if float(text) == float("inf"):
-        assert parsed([text]) is None
-    else:
-        assert differing([text]) == []
+EDGES = ["0", "-0", "-0.0", "0.0e5", "0e22", "0e-400", "00012", "-000.5", "1e-400", "5e-324",
+         "2.4703282292062327208051388330857e-324", "2.4703282292062327e-324", "2.5e-324",
+         "4.9e-324", "2.2250738585072011e-308", "2.2250738585072014e-308",
+         "1.7976931348623157e308", "1.7976931348623158e308", "9007199254740991",
+         "9007199254740993", "9007199254740992.5", "18446744073709551615",
+         "18446744073709551616", "9999999999999999999", "1e22", "1e23", "8.41e21", "9.5e-7", "1E5",
+         "1e+5", "1e00005", "0." + "0" * 100 + "1", "1" * 300, "0." + "3" * 398,
+         "0" * 380 + "1.5", "1." + "0" * 390 + "1"]  # fmt: skip
+NO_DECIMALS = ["", "+1", ".5", "5.", "-", "-.5", "e5", "1e", "1e+", "1e-", "1.e5", "--1", "1-",
+               "1e5.0", "1.2.3", "nan", "-nan", "inf", "-inf", "Infinity", "0x10", "0x1p3", "1_0",
+               "1,5", "1d3", "1f", "\u0661", "½", "1\x00", "1e400", "-1e400",
+               "1.7976931348623159e308", "1e123456", "1e-123456", "1" * 401, "0." + "1" * 401,
+               "1\xa0", "1e\u0661", "9" * 310, "3" * 399]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "+1", ".5", "5.", "-", "-.5", "e5", "1e", "1e+", "1e-", "1.e5", "--1", "1-", "1e5.0",
-     "1.2.3", "nan", "-nan", "inf", "-inf", "Infinity", "0x10", "0x1p3", "1_0", "1,5", "1d3", "1f",
-     "\u0661", "½", "1\x00", "1e400", "-1e400", "1.7976931348623159e308", "1e123456", "1e-123456",
-     "1" * 401, "0." + "1" * 401, "1\xa0", "1e\u0661", "9" * 310],
-)  # fmt: skip
-def test_what_is_no_plain_decimal_is_left_to_the_reader(text: str) -> None:
-    assert parsed([text]) is None
+def test_edges() -> None:
+    assert differing(EDGES) == []
+
+
+def test_what_is_no_plain_decimal_is_left_to_the_reader() -> None:
+    assert [text for text in NO_DECIMALS if parsed([text]) is not None] == []

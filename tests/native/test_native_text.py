@@ -30,17 +30,17 @@ ROW = b"q 0 d 1\n"
 EDGES = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF)
 
 
-@pytest.mark.parametrize("ending", [b"\n", b"A\n", b""])
-def test_all_sequences_of_one_and_two_bytes(ending: bytes) -> None:
-    pairs = [bytes([a]) for a in range(256)] + [
-        bytes(pair) for pair in product(range(256), repeat=2)
-    ]
-    differing = [
-        pair
-        for pair in pairs
-        if b"\n" not in pair and is_accepted(ROW + b"#" + pair + ending) != is_text(pair + ending)
-    ]
-    assert differing == []
+def test_sequences_of_one_and_two_bytes() -> None:
+    seconds = (*EDGES, 0xC2, 0xE0, 0xED, 0xF4)
+    pairs = [bytes(pair) for pair in (*product(range(256)), *product(range(256), seconds))]
+    for ending in (b"\n", b"A\n", b""):
+        differing = [
+            pair
+            for pair in pairs
+            if pair[:1] != b"\n"
+            and is_accepted(ROW + b"#" + pair + ending) != is_text(pair + ending)
+        ]
+        assert differing == []
 
 
 def test_sequences_of_three_and_four_bytes() -> None:
@@ -53,12 +53,12 @@ def test_sequences_of_three_and_four_bytes() -> None:
     assert differing == []
 
 
-@pytest.mark.parametrize("size", [0, 1, 7, 31, 32, 33, 63, 64, 65, 1000, 65535, 65536, 70000])
-def test_where_the_bad_bytes_are_makes_no_difference(size: int) -> None:
-    for bad in NOT_UTF8:
-        assert not is_accepted(b"#" + b"a" * size + bad + b"\n" + ROW)
-    for good in ("é", "日", "😀"):
-        assert is_accepted(b"#" + b"a" * size + good.encode() + b"\n" + ROW)
+def test_where_the_bad_bytes_are_makes_no_difference() -> None:
+    for size in (0, 1, 7, 31, 32, 33, 63, 64, 65, 1000, 65535, 65536, 70000):
+        for bad in NOT_UTF8:
+            assert not is_accepted(b"#" + b"a" * size + bad + b"\n" + ROW)
+        for good in ("é", "日", "😀"):
+            assert is_accepted(b"#" + b"a" * size + good.encode() + b"\n" + ROW)
 
 
 # --- cuts ----------------------------------------------------------------------------------------
@@ -89,14 +89,14 @@ def native_cut(data: bytes, begin: int) -> int:
 def test_cuts_are_where_a_query_begins() -> None:
     source = random.Random(5)
     pieces = [b"a", b"b", b"a b", b"#", b" ", b"\t", b"\r", b"\v", b"\n", b"\n", b"\n", b"\xc3\xa9"]
-    for _ in range(20_000):
+    for _ in range(5_000):
         data = b"".join(source.choices(pieces, k=source.randint(0, 14)))
         for begin in {0, min(1, len(data)), source.randint(0, len(data))}:
             assert native_cut(data, begin) == cut(data, begin), (data, begin)
 
 
 def test_cuts_of_whole_files() -> None:
-    for number in range(200):
+    for number in range(30):
         for file in world(9, number, 2).runs:
             for begin in range(0, min(len(file.data), 400), 7):
                 assert native_cut(file.data, begin) == cut(file.data, begin)

@@ -40,7 +40,7 @@ def naive(documents: Mapping[str, float], collapse: str) -> dict[str, float]:
     return {document: float(combine(scores)) for document, scores in chunks.items()}
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(runs, st.sampled_from(get_args(Collapse)))
 def test_tables_and_dicts_collapse_as_the_naive_twin(run: Any, collapse: Collapse) -> None:
     expected = {query_id: naive(documents, collapse) for query_id, documents in run.items()}
@@ -57,19 +57,8 @@ def test_tables_and_dicts_collapse_as_the_naive_twin(run: Any, collapse: Collaps
     assert by_table.accounting == by_dicts.accounting
 
 
-@settings(deadline=None)
-@given(runs)
-def test_the_first_chunks_keep_their_order(run: Any) -> None:
-    collapsed = rs.Run(run).collapsed("#", "first")
-    for query_id, documents in run.items():
-        order = [doc_id for doc_id, _ in ranked(collapsed[query_id].items())]
-        listed = [chunk_id.split("#")[0] for chunk_id, _ in ranked(documents.items())]
-        assert order == list(dict.fromkeys(listed))
-
-
-@pytest.mark.parametrize(
-    ("rule", "chunk_id", "document"),
-    [
+def test_a_rule_finds_the_document() -> None:
+    rules: list[tuple[Any, str, str | None]] = [
         ("#", "https://x.org/page#intro#3", "https://x.org/page#intro"),
         ("#", "page", None),
         ("::", "src/a.py::Class::2", "src/a.py::Class"),
@@ -82,68 +71,51 @@ def test_the_first_chunks_keep_their_order(run: Any) -> None:
         ({"c1": "d1"}, "c2", None),
         (lambda chunk_id: chunk_id[:2], "d1c7", "d1"),
         ({"c1": 17}, "c1", "17"),
-    ],
-)
-def test_a_rule_finds_the_document(rule: Any, chunk_id: str, document: str | None) -> None:
-    names, unmatched = Chunking.of(rule).documents([chunk_id])
-    assert names == [document or chunk_id]
-    assert unmatched == ([] if document else [chunk_id])
+    ]
+    for rule, chunk_id, document in rules:
+        unmatched = [] if document else [chunk_id]
+        assert Chunking.of(rule).documents([chunk_id]) == ([document or chunk_id], unmatched)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "mapping.json"])
-def test_a_table_gives_the_document_of_each_chunk(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"table.{suffix}"
+def test_a_table_gives_the_document_of_each_chunk(tmp_path: Path) -> None:
     rows = [{"chunk_id": "1", "doc_id": "a", "text": "…"}, {"chunk_id": "2", "doc_id": "b"}]
-    frame = pl.DataFrame(rows)
-    if suffix == "csv":
-        frame.write_csv(path)
-    elif suffix == "tsv":
-        path.write_text("1\ta\n2\tb\n")
-    elif suffix == "json":
-        path.write_text(json.dumps(rows))
-    elif suffix == "jsonl":
-        path.write_text("\n".join(map(json.dumps, rows)))
-    elif suffix == "parquet":
-        frame.write_parquet(path)
-    else:
-        path.write_text('{"1": "a", "2": "b"}')
-    assert Chunking.of(str(path)).documents(["2", "1", "3"]) == (["b", "a", "3"], ["3"])
+    for name, text in {
+        "table.csv": "chunk_id,doc_id\n1,a\n2,b\n",
+        "table.tsv": "1\ta\n2\tb\n",
+        "table.json": json.dumps(rows),
+        "table.jsonl": "\n".join(map(json.dumps, rows)),
+        "mapping.json": '{"1": "a", "2": "b"}',
+    }.items():
+        (tmp_path / name).write_text(text)
+    pl.DataFrame(rows).write_parquet(tmp_path / "table.parquet")
+    for path in tmp_path.iterdir():
+        assert Chunking.of(str(path)).documents(["2", "1", "3"]) == (["b", "a", "3"], ["3"])
 
 
-def test_a_table_with_two_documents_for_a_chunk_is_refused(tmp_path: Path) -> None:
+def test_rules_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    path.write_text("chunk_id,doc_id\n1,a\n1,b\n")
-    with pytest.raises(InputError, match=r"table.csv:3: chunk '1' is of 'a' and of 'b'"):
-        Chunking.of(path)
-    path.write_text("chunk_id,note\n1,a\n")
-    with pytest.raises(InputError, match="chunk '1' has no document among the fields 'note'"):
-        Chunking.of(path)
-    with pytest.raises(InputError, match="file not found"):
+    for text, word in (
+        ("chunk_id,doc_id\n1,a\n1,b\n", "table.csv:3"),
+        ("chunk_id,note\n1,a\n", "'note'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=word):
+            Chunking.of(path)
+    with pytest.raises(InputError, match="not found"):
         Chunking.of(str(tmp_path / "missing.csv"))
-
-
-@pytest.mark.parametrize(
-    ("rule", "collapse", "words"),
-    [
-        ("((", "best", "is not a regular expression"),
-        ("", "best", "expected a separator"),
-        (3, "best", "expected a separator"),
-        ("#", "worst", "unknown way to collapse chunks 'worst'"),
-    ],
-)
-def test_a_rule_that_cannot_be_used_is_refused(rule: Any, collapse: Any, words: str) -> None:
-    with pytest.raises((InputError, UnknownNameError), match=words):
-        rs.Run(CHUNKS).collapsed(rule, collapse)
-
-
-def test_scores_below_zero_cannot_be_summed_up() -> None:
+    rules: list[tuple[Any, Any, str]] = [
+        ("((", "best", "regular expression"),
+        ("", "best", "separator"),
+        (3, "best", "separator"),
+        ("#", "worst", "'worst'"),
+    ]
+    for rule, collapse, word in rules:
+        with pytest.raises((InputError, UnknownNameError), match=word):
+            rs.Run(CHUNKS).collapsed(rule, collapse)
     for run in ({"q1": ["a#1", "a#2"]}, {"q1": {"a#1": -0.1, "a#2": 3.0}}):
-        with pytest.raises(InputError, match="scores below 0 cannot be summed up"):
+        with pytest.raises(InputError, match="below 0"):
             rs.evaluate({"q1": ["a"]}, run, doc_id_from="#", collapse="sum")
-
-
-def test_a_way_to_collapse_needs_a_rule() -> None:
-    with pytest.raises(InputError, match="needs doc_id_from"):
+    with pytest.raises(InputError, match="doc_id_from"):
         rs.evaluate({"q1": ["a"]}, {"q1": ["a"]}, collapse="sum")
 
 
@@ -152,9 +124,6 @@ def test_scores_say_what_was_collapsed() -> None:
     collapsed = scores.accounting.collapsed
     assert (collapsed.chunks, collapsed.documents, collapsed.unmatched) == (5, 4, 1)
     assert (collapsed.rule, collapsed.collapse, collapsed.remaining) == ("#", "best", {2: 1})
-    assert "5 chunks collapsed to 4 documents by '#' (best)" in scores._repr_html_().replace(
-        "&#x27;", "'"
-    )
     assert not scores.findings
     plain = rs.evaluate({"q1": ["a"]}, {"q1": {"a": 1.0}}, ["RR@1"])
     assert plain.accounting.collapsed is None
@@ -166,19 +135,12 @@ def test_too_few_documents_for_a_cutoff_are_said() -> None:
     qrels = {"q1": ["a"], "q2": ["b"]}
     [finding] = rs.evaluate(qrels, run, ["RR@2", "RR@3"], doc_id_from="#").findings
     assert (finding.code, finding.count) == ("RS135", 1)
-    assert finding.message == (
-        "RR@3 looks at more documents than remain in 1 query, whose 10 chunks are of as few as 2 "
-        "documents"
-    )
 
 
 def test_ids_that_a_pattern_does_not_match_are_said() -> None:
     run = {"q1": ["a-1", "b-1", "whole"]}
     scores = rs.evaluate({"q1": ["a"]}, run, ["RR@3"], doc_id_from=r"^(.+)-\d+$")
     assert [finding.code for finding in scores.findings] == ["RS136"]
-    assert "says nothing about 1 id ('whole'), which counts as a document" in (
-        scores.findings[0].message
-    )
 
 
 def test_compare_and_gate_collapse_too() -> None:
@@ -188,7 +150,7 @@ def test_compare_and_gate_collapse_too() -> None:
     result = rs.compare(qrels, {"good": good, "bad": bad}, ["RR"], doc_id_from="#")
     assert {mean.run: mean.mean for mean in result.means} == {"good": 1.0, "bad": 0.5}
     assert rs.gate(good, bad, "RR", qrels=qrels, doc_id_from="#").answer == "regression"
-    with pytest.raises(InputError, match="no document id in common"):
+    with pytest.raises(InputError, match="in common"):
         rs.gate(good, bad, "RR", qrels=qrels)
 
 
@@ -199,7 +161,9 @@ def test_the_order_of_lists_counts_if_it_is_to() -> None:
         assert rs.evaluate({"q1": ["a"]}, data, ["RR"], **options)["RR"] == 0.5
 
 
-def test_the_corpus_may_hold_chunks() -> None:
-    corpus = ["a#1", "a#2", "b#1"]
-    scores = rs.evaluate({"q1": ["a"]}, {"q1": ["a#1"]}, ["RR@1"], doc_id_from="#", corpus=corpus)
-    assert not scores.findings
+def test_collapsed_sums_are_in_an_order_of_their_own() -> None:
+    gold = {f"q{n}": {f"doc{n}": 1} for n in range(10)}
+    run = {f"q{n}": [("x#1", 0.9), (f"doc{n}#1", 0.8), (f"doc{n}#2", 0.7)] for n in range(10)}
+    scores = rs.evaluate(gold, run, ["RR"], doc_id_from="#", collapse="sum")
+    assert scores["RR"] == 1
+    assert "RS114" not in [finding.code for finding in scores.findings]

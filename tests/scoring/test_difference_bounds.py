@@ -29,32 +29,39 @@ SAFE = ["AP", "AP@3", "AP(rel=2)"]
 OTHER = ["Bpref", "ERR@3", "Q@3", "Judged@3", "nDCG(judged_only=True)@3"]
 
 
+Ends = dict[str, tuple[float, float]]
+
+
 def brute(
-    grades: dict[str, float], base: list[str], run: list[str], measure: str, grade: float
-) -> tuple[float, float]:
+    grades: dict[str, float], base: list[str], run: list[str], measures: list[str], grade: float
+) -> Ends:
     """Try all ways: every unjudged document of either run down to the cutoff is 0 or ``grade``."""
     known = {doc: value for doc, value in grades.items() if value >= 0}
-    depth = Measure.parse(measure).cutoff
-    holes = sorted({*base[:depth], *run[:depth]} - set(known))
-    ways = list(product([0.0, grade], repeat=len(holes)))
-    qrels = {
-        f"way{number}": known | dict(zip(holes, way, strict=True))
-        for number, way in enumerate(ways)
-    } | {"top": {"x": max([grade, *grades.values()])}}  # the highest grade of all judgments
-    values = []
-    for side in (base, run):
-        scores = rs.evaluate(qrels, dict.fromkeys(qrels, side) | {"top": ["x"]}, measure)
-        values.append([scores.values(measure)[f"way{number}"] for number in range(len(ways))])
-    differences = [after - before for before, after in zip(*values, strict=True)]
-    return min(differences), max(differences)
+    ends: Ends = {}
+    for depth in {Measure.parse(measure).cutoff for measure in measures}:
+        cut = [measure for measure in measures if Measure.parse(measure).cutoff == depth]
+        holes = sorted({*base[:depth], *run[:depth]} - set(known))
+        ways = [known | dict(zip(holes, way, strict=True))
+                for way in product([0.0, grade], repeat=len(holes))]  # fmt: skip
+        qrels = {f"way{number}": way for number, way in enumerate(ways)}
+        qrels["top"] = {"x": max([grade, *grades.values()])}  # the highest grade of all judgments
+        before, after = (
+            rs.evaluate(qrels, dict.fromkeys(qrels, side) | {"top": ["x"]}, cut)
+            for side in (base, run)
+        )
+        for measure in cut:
+            lower, upper = before.values(measure), after.values(measure)
+            changes = [upper[way] - lower[way] for way in qrels if way != "top"]
+            ends[measure] = min(changes), max(changes)
+    return ends
 
 
-def bound_of(
-    grades: dict[str, float], base: list[str], run: list[str], measure: str, grade: float
-) -> Any:
+def bounds_of(
+    grades: dict[str, float], base: list[str], run: list[str], measures: list[str], grade: float
+) -> dict[str, Any]:
     first, second = ({"q": side, "other": ["x"]} for side in (base, run))
-    [bound] = difference_bounds({"q": grades}, first, second, measure, hole_grade=grade)
-    return bound
+    bounds = difference_bounds({"q": grades}, first, second, measures, hole_grade=grade)
+    return dict(zip(measures, bounds, strict=True))
 
 
 def sound(
@@ -66,38 +73,34 @@ def sound(
 
 
 @pytest.mark.parametrize("enumerated", [0, 8])
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(grades=GRADES, base=RANKING, run=RANKING, grade=st.sampled_from([1.0, 2.0]))
 def test_against_all_ways_to_judge(
     enumerated: int, grades: dict[str, float], base: list[str], run: list[str], grade: float
 ) -> None:
-    grades, base, run = sound(grades, base, run)
-    limit = module.ENUMERATED
-    module.ENUMERATED = enumerated
-    try:
-        for measure in (*EXACT, *SAFE):
-            bound = bound_of(grades, base, run, measure, grade)
-            low, high = brute(grades, base, run, measure, grade)
-            if bound.exact:
-                assert (bound.lowest, bound.highest) == pytest.approx((low, high)), measure
-            else:
-                assert measure in SAFE
-                assert bound.lowest <= low + 1e-9, measure
-                assert bound.highest >= high - 1e-9, measure
-    finally:
-        module.ENUMERATED = limit
+    given = (*sound(grades, base, run), [*EXACT, *SAFE], grade)
+    ends = brute(*given)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ENUMERATED", enumerated)
+        bounds = bounds_of(*given)
+    for measure, bound in bounds.items():
+        if bound.exact:
+            assert (bound.lowest, bound.highest) == pytest.approx(ends[measure]), measure
+        else:
+            assert measure in SAFE
+            assert bound.lowest <= ends[measure][0] + 1e-9, measure
+            assert bound.highest >= ends[measure][1] - 1e-9, measure
 
 
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(grades=GRADES, base=RANKING, run=RANKING)
 def test_any_measure_with_few_unjudged_documents(
     grades: dict[str, float], base: list[str], run: list[str]
 ) -> None:
-    grades, base, run = sound(grades, base, run)
-    for measure in OTHER:
-        bound = bound_of(grades, base, run, measure, 1.0)
-        low, high = brute(grades, base, run, measure, 1.0)
-        assert (bound.lowest, bound.highest) == pytest.approx((low, high)), measure
+    given = (*sound(grades, base, run), OTHER, 1.0)
+    ends = brute(*given)
+    for measure, bound in bounds_of(*given).items():
+        assert (bound.lowest, bound.highest) == pytest.approx(ends[measure]), measure
 
 
 def test_what_both_runs_share_moves_neither() -> None:
@@ -128,10 +131,10 @@ def test_no_bound_is_known() -> None:
     long = {"q": [*(f"x{n}" for n in range(12)), "a"]}
     [bound] = difference_bounds({"q": {"a": 1}}, long, {"q": ["a"]}, "Bpref")
     assert (bound.lowest, bound.highest, bound.unjudged) == (None, None, 12)
-    assert bound.note == "more than 8 documents of a query are unjudged"
+    assert "8" in bound.note
     assert not bound.is_certain
     [sums] = difference_bounds({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["x", "a"]}, "NumRelRet")
-    assert sums.note == "NumRelRet is no mean over queries"
+    assert "no mean" in sums.note
 
 
 def test_means_over_queries() -> None:
@@ -152,7 +155,5 @@ def test_bounds_against_another_run() -> None:
     table = rs.bounds(qrels, run, iter(["RR", "P@1"]), against=base)
     assert [bound.against for bound in table] == difference_bounds(qrels, base, run, ["RR", "P@1"])
     assert "against" not in rs.bounds(qrels, run, "RR")[0].to_dict()
-    page = table._repr_html_()
-    assert "Unjudged documents could move these differences" in page
     with pytest.raises(InputError, match="hole_grade"):
         difference_bounds(qrels, base, run, "RR", hole_grade=-1)

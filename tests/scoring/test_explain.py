@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rankscope as rs
 from measures.variants import VARIANTS
 from rankscope.measures.language import Measure
-from rankscope.scoring.explain import Explanation, _sum
+from rankscope.scoring.explain import Explanation
 from rankscope.scoring.rules import PROFILES
 from scoring.worlds import DOCS, GRADES, naive_ranking
 
@@ -32,18 +32,22 @@ def check(told: Explanation, value: float) -> None:
     assert all(step.contribution for step in told.steps if step.rank > 3)
 
 
-@settings(max_examples=20, deadline=None)
+def check_all(qrels: Any, run: Any, measures: list[Measure]) -> None:
+    values = rs.evaluate(qrels, run, measures)
+    for measure in measures:
+        told = rs.explain(qrels, run, "q", measure, depth=3)
+        check(told, values.values(measure)["q"])
+
+
+@settings(max_examples=12, deadline=None)
 @given(grades=JUDGED, scores=SCORED)
 def test_contributions_add_up_to_the_value(
     grades: dict[str, float], scores: dict[str, float]
 ) -> None:
-    qrels, run = {"q": grades, "p": {"a": 5.0}}, {"q": scores, "p": {"a": 1.0}}
-    for measure in BY_GRADE:
-        value = rs.evaluate(qrels, run, measure).run().values[0, 0]
-        check(rs.explain(qrels, run, "q", measure, depth=3), value)
+    check_all({"q": grades, "p": {"a": 5.0}}, {"q": scores, "p": {"a": 1.0}}, BY_GRADE)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     grades=st.dictionaries(
         st.sampled_from(DOCS), st.dictionaries(st.sampled_from("xyz"), st.sampled_from([0, 1, 1]))
@@ -54,10 +58,7 @@ def test_contributions_add_up_by_subtopic(
     grades: dict[str, dict[str, float]], scores: dict[str, float]
 ) -> None:
     qrels = {"q": grades, "p": {"a": {"x": 1, "y": 1}}}
-    run = {"q": scores, "p": {"a": 1.0}}
-    for measure in BY_SUBTOPIC:
-        value = rs.evaluate(qrels, run, measure).run().values[0, 0]
-        check(rs.explain(qrels, run, "q", measure, depth=3), value)
+    check_all(qrels, {"q": scores, "p": {"a": 1.0}}, BY_SUBTOPIC)
 
 
 SUMS = [Measure.parse(f"{name}{params}{cut}")
@@ -102,7 +103,7 @@ def test_ranks_are_those_of_the_profile(profile: str) -> None:
     assert told.value == rs.evaluate({"q": {"b": 1}}, run, "RR", profile=profile)["RR"]
 
 
-def test_the_words_of_an_explanation() -> None:
+def test_an_explanation_by_hand() -> None:
     qrels = {"q": {"a": 3, "b": 1, "c": 2, "n": 0}, "p": {"z": 1}}
     run = {"q": {"x": 4.0, "a": 3.0, "n": 2.0, "b": 1.0}}
     told = rs.explain(qrels, {"bm25": run}, "q", "ndcg_cut_10")
@@ -112,22 +113,11 @@ def test_the_words_of_an_explanation() -> None:
     assert (told.relevant, told.retrieved, told.left_out, told.start) == (3, 4, 0, 0.0)
     assert told.value == pytest.approx(found / ideal)
     assert [step.doc_id for step in told.ideal] == ["a", "c", "b"]
-    assert told.calculation == (
-        f"DCG@10 = 3×0.6309 + 1×0.4307 = {found:.4f}; ideal DCG@10 = {ideal:.4f}; "
-        f"nDCG@10 = {found:.4f} / {ideal:.4f} = {told.value:.4f}"
-    )
-    assert rs.explain(qrels, run, "q", "AP").calculation == "AP = 0.1667 + 0.1667 = 0.3333"
     assert rs.explain(qrels, run, "q", "AP(rel=2)").relevant == 2
-    assert json.loads(json.dumps(told.to_dict()))["steps"][1] == {
-        "rank": 2,
-        "doc_id": "a",
-        "score": 3.0,
-        "grade": 3.0,
-        "contribution": told.value - told.steps[3].contribution,
-        "value_so_far": told.steps[1].value_so_far,
-        "gain": 3.0,
-        "discount": 1 / math.log2(3),
-    }
+    step = told.steps[1]
+    assert (step.rank, step.doc_id, step.score, step.grade) == (2, "a", 3.0, 3.0)
+    assert (step.gain, step.discount) == (3.0, 1 / math.log2(3))
+    assert step.contribution == pytest.approx(told.value - told.steps[3].contribution)
 
 
 def test_ranks_that_add_nothing_are_counted_and_not_listed() -> None:
@@ -143,21 +133,11 @@ def test_ranks_that_add_nothing_are_counted_and_not_listed() -> None:
 def test_a_query_the_run_lacks_is_explained() -> None:
     told = rs.explain({"q": {"a": 1}, "p": {"a": 1}}, {"p": {"a": 1.0}}, "q", "nDCG@10")
     assert (told.value, told.retrieved, told.steps) == (0.0, 0, ())
-    assert told.calculation.endswith("nDCG@10 = 0.0000 / 1.0000 = 0.0000")
-    told = rs.explain({"q": {"a": 0}, "p": {"a": 1}}, {"q": {"a": 1.0}}, "q", "nDCG@10")
-    assert told.calculation.endswith("nDCG@10 = 0.0000")
 
 
 def test_ids_given_as_numbers_and_unknown_queries() -> None:
     assert rs.explain({1: {2: 1}}, {1: {2: 1.0}}, 1, "RR").value == 1.0  # type: ignore[arg-type]
-    with pytest.raises(rs.UnknownNameError, match="unknown judged query 'q3'; nearest: q1"):
+    with pytest.raises(rs.UnknownNameError, match="q1"):
         rs.explain({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, "q3", "RR")
-    with pytest.raises(rs.InputError, match="expected one run, got 2"):
+    with pytest.raises(rs.InputError, match="one run"):
         rs.explain({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"q": {"a": 1.0}}}, "q", "RR")
-
-
-def test_a_long_sum_shows_its_first_ten_parts_and_its_last() -> None:
-    assert _sum([str(part) for part in range(12)]).count("+") == 11
-    assert _sum([str(part) for part in range(14)]) == (
-        "0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + … + 13"
-    )

@@ -74,27 +74,8 @@ def test_an_exact_match_is_1_and_the_cutoff_counts(tree: rs.Ontology) -> None:
     assert found == [pytest.approx(0.0), pytest.approx(0.7 * 2 / 3 + 0.3 * 0.8), 1.0]
 
 
-def test_mean_over_expected_terms(tree: rs.Ontology) -> None:
-    qrels, run = {"q1": {"c": 1, "e": 1}}, run_of(["c", "a"])
-    assert values("MeanOntSim@2", qrels, run, tree)["q1"] == pytest.approx((1.0 + 0.0) / 2)
-
-
-def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
-    # expected b and e; retrieved c (below b by 1: .95), f (below e by 1: .95), root (above both)
-    qrels, run = {"q1": {"b": 1, "e": 1}}, run_of(["c", "f", "root"])
-    for measure, expected in {
-        "SoftP@5": 1.9 / 5,
-        "SoftR@5": 1.9 / 2,
-        "SoftF@5": 2 * 1.9 / (5 + 2),
-        "SoftP@1": 0.95,
-        "SoftR@1": 0.95 / 2,
-    }.items():
-        assert values(measure, qrels, run, tree)["q1"] == pytest.approx(expected), measure
-
-
-@pytest.mark.parametrize(
-    ("expected", "retrieved", "earned"),
-    [
+def test_credit_by_relation(tree: rs.Ontology) -> None:
+    for expected, retrieved, earned in (
         ("b", "b", 1.0),
         ("a", "b", 0.95),
         ("a", "c", 0.90),
@@ -104,32 +85,9 @@ def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
         ("b", "d", 0.65),  # siblings; hybrid is 0.383
         ("c", "f", 0.45),  # their parents b and d share a: cousins; hybrid is 0.333
         ("b", "e", 0.0),  # b is a nephew of e: hybrid is 0, below .30
-    ],
-)
-def test_credit_by_relation(
-    tree: rs.Ontology, expected: str, retrieved: str, earned: float
-) -> None:
-    near = values("SoftR@1", {"q1": {expected: 1}}, run_of([retrieved]), tree)
-    assert near == {"q1": pytest.approx(earned)}
-
-
-def test_the_matching_is_the_heaviest_and_not_greedy(tree: rs.Ontology) -> None:
-    # c earns .90 for a and .95 for b; b earns .95 for a: greedy would take (b, c) and then (a, ·)
-    qrels = {"q1": {"a": 1, "b": 1}}
-    found = values("SoftR@2", qrels, run_of(["c", "b"]), tree)["q1"]
-    assert found == pytest.approx((1.0 + 0.90) / 2)  # b for b, c for a
-
-
-def test_every_other_measure_takes_nearness_for_grades(tree: rs.Ontology) -> None:
-    qrels, run = {"q1": {"c": 1}}, run_of(["b", "c"])
-    near = tree.similarity(["c"] * 7, ["root", "a", "b", "c", "d", "e", "f"], "hybrid")
-    ideal = sorted(near, reverse=True)[:2]
-    dcg = near[2] + near[3] / math.log2(3)
-    assert values("nDCG(sim=hybrid)@2", qrels, run, tree)["q1"] == pytest.approx(
-        dcg / (ideal[0] + ideal[1] / math.log2(3))
-    )
-    assert values("RR(sim=hybrid,rel=0.6)", qrels, run, tree)["q1"] == 1.0
-    assert values("RR(sim=hybrid,rel=0.99)", qrels, run, tree)["q1"] == 0.5  # exact matches only
+    ):
+        near = values("SoftR@1", {"q1": {expected: 1}}, run_of([retrieved]), tree)
+        assert near == {"q1": pytest.approx(earned)}, (expected, retrieved)
 
 
 def test_grades_scale_nearness(tree: rs.Ontology) -> None:
@@ -170,7 +128,7 @@ def heaviest(near: list[list[float]]) -> float:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(world=worlds(), cutoff=st.integers(1, 5), sim=st.sampled_from(SIMILARITIES))
 def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
@@ -183,6 +141,7 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
         name: f"{name}(sim={sim}{',rel=0.5' if name == 'P' else ''})@{cutoff}" for name in names
     }
     scores = rs.evaluate(qrels, run, list(asked.values()), ontology=ontology)
+    tables = rs.evaluate(rs.Qrels(qrels), rs.Run(run), list(asked.values()), ontology=ontology)
     for query, expected in qrels.items():
         terms = list(run[query])[:cutoff]
         near = [[float(ontology.similarity(e, t, sim)) for t in terms] for e in expected]
@@ -206,31 +165,12 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
             "P": sum(grade.get(t, 0.0) >= 0.5 for t in terms) / cutoff,
         }
         for name, twin in twins.items():
-            assert scores.values(asked[name])[query] == pytest.approx(twin, abs=1e-12), name
-            assert 0 <= twin <= 1 + 1e-12
-
-
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(world=worlds(), sim=st.sampled_from(SIMILARITIES))
-def test_dicts_and_tables_agree_and_nothing_below_its_strict_partner(
-    tmp_path: Path, world: Any, sim: str
-) -> None:
-    table, qrels, run = world
-    path = tmp_path / "world.tsv"
-    path.write_text(table)
-    ontology = rs.read_ontology(path)
-    measures = [f"{name}(sim={sim})@3" for name in ("MaxOntSim", "MeanOntSim", "SoftP", "SoftR")]
-    plain = rs.evaluate(qrels, run, measures, ontology=ontology)
-    frames = rs.evaluate(rs.Qrels(qrels), rs.Run(run), measures, ontology=ontology)
-    for measure in measures:
-        assert frames.values(measure) == pytest.approx(plain.values(measure))
-        strict = Measure.parse(measure).strict
-        assert strict is not None
-        exact = plain.values(strict)
-        for query, value in plain.values(measure).items():
-            assert value >= exact[query] - 1e-12
+            value = scores.values(asked[name])[query]
+            assert value == pytest.approx(twin, abs=1e-12), name
+            assert value == pytest.approx(tables.values(asked[name]).get(query, 0.0)), name
+            strict = Measure.parse(asked[name]).strict
+            if name != "nDCG" and strict is not None:
+                assert value >= scores.values(strict)[query] - 1e-12, name
 
 
 def test_ties_cutoffs_and_condensing_are_those_of_the_ranking(tree: rs.Ontology) -> None:
@@ -255,6 +195,10 @@ def test_strict_and_soft_are_reported_together(tree: rs.Ontology) -> None:
     assert scores.measures == ["P@3", "MaxOntSim@3", "Success@3"]
     result = rs.compare(qrels, {"a": run, "b": run_of(["c"])}, ["SoftF@5"], ontology=tree)
     assert list(result.measures) == ["SoftF@5", "F@5"]
+    many = {f"q{number}": {"c": 1} for number in range(1, 5)}
+    gate = rs.gate(run_of(*[["b"]] * 4), run_of(*[["b"]] * 4), "MaxOntSim@5", qrels=many,
+                   ontology=tree)  # fmt: skip
+    assert [check.measure for check in gate.checks] == ["MaxOntSim@5", "Success@5"]
 
 
 def test_the_set_hpo() -> None:
@@ -271,27 +215,22 @@ def test_the_set_hpo() -> None:
     assert [str(parsed.measure) for parsed in together] == asked
 
 
-@pytest.mark.parametrize(
-    ("measure", "problem"),
-    [
-        ("MaxOntSim(sim=lin,depth=shortest)@5", "depth has no effect with sim=lin"),
-        ("MaxOntSim(sim=path,ic=annotations)@5", "ic has no effect with sim=path"),
-        ("nDCG(depth=shortest)@5", "depth counts only with sim"),
-        ("nDCG(ic=annotations)@5", "ic counts only with sim"),
-        ("MaxOntSim(sim=leacock)@5", "sim must be hybrid or"),
-        ("StRecall(sim=lin)@5", "has no parameter 'sim'"),
-        ("SoftP", "SoftP needs a cutoff"),
-        ("MaxOntSim", "MaxOntSim needs a cutoff"),
-        ("RR(sim=lin)", "sim has no effect where only grade 1 counts as relevant"),
-        ("P(sim=lin,rel=2)@5", "give a lower level, such as rel=0.7"),
-        ("nDCG(sim=lin,gain=binary)@5", "sim has no effect"),
-        ("NumQ(sim=lin)", "has no parameter 'sim'"),
-        ("hpo@5", "hpo stands for several measures"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(measure: str, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        Measure.parse(measure)
+def test_what_makes_no_sense_is_refused() -> None:
+    for measure, word in {
+        "MaxOntSim(sim=lin,depth=shortest)@5": "depth",
+        "MaxOntSim(sim=path,ic=annotations)@5": "ic",
+        "nDCG(depth=shortest)@5": "depth",
+        "nDCG(ic=annotations)@5": "ic",
+        "MaxOntSim(sim=leacock)@5": "hybrid",
+        "StRecall(sim=lin)@5": "'sim'",
+        "SoftP": "cutoff",
+        "RR(sim=lin)": "grade 1",
+        "P(sim=lin,rel=2)@5": "rel=0.7",
+        "nDCG(sim=lin,gain=binary)@5": "no effect",
+        "hpo@5": "several",
+    }.items():
+        with pytest.raises(InputError, match=word):
+            Measure.parse(measure)
 
 
 def test_accuracy_keeps_its_own_depth() -> None:
@@ -300,11 +239,15 @@ def test_accuracy_keeps_its_own_depth() -> None:
     assert str(measure.strict) == "Accuracy(rel=0.5,depth=5)"
 
 
-def test_without_an_ontology(tree: rs.Ontology) -> None:
-    with pytest.raises(InputError, match="MaxOntSim@5: needs an ontology"):
+def test_without_what_it_needs(tree: rs.Ontology) -> None:
+    with pytest.raises(InputError, match="ontology"):
         rs.evaluate({"q1": {"c": 1}}, run_of(["c"]), ["MaxOntSim@5"])
-    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+    with pytest.raises(InputError, match="annotations"):
         values("MaxOntSim(sim=lin,ic=annotations)@5", {"q1": {"c": 1}}, run_of(["b"]), tree)
+    with pytest.raises(InvalidDataError, match="none of 1"):
+        values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
+    with pytest.raises(InvalidDataError, match="in common"):
+        values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
 
 
 def test_unknown_ids_are_counted(tree: rs.Ontology) -> None:
@@ -317,7 +260,6 @@ def test_unknown_ids_are_counted(tree: rs.Ontology) -> None:
     assert (counts.retrieved, counts.retrieved_unknown) == (4, 2)
     assert counts.unknown_ids == ("gone", "x")
     assert [finding.code for finding in scores.findings] == ["RS181", "RS183"]
-    assert "gone (unknown)" in scores.findings[0].message
 
 
 def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
@@ -331,22 +273,10 @@ def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
     scores = rs.evaluate(qrels, run_of(["a"], ["a"], ["a"]), ["MaxOntSim@1"], ontology=ontology)
     assert scores.values("MaxOntSim@1") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
     assert scores.values("Success@1") == {"q1": 0.0, "q2": 0.0, "q3": 0.0}
-    messages = {finding.code: finding.message for finding in scores.findings}
-    assert "dead (obsolete)" in messages["RS181"]
-    assert "old is now a" in messages["RS182"]
-    assert "a2 is a" in messages["RS182"]
+    assert {finding.code for finding in scores.findings} >= {"RS181", "RS182"}
 
 
-def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
-    path = tmp_path / "o.tsv"
-    path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
-    ontology = rs.read_ontology(path)
-    qrels = {"q1": {"a": 1, "a2": 1, "b": 1}}
-    found = values("SoftR(sim=path)@2", qrels, run_of(["a", "b"]), ontology)
-    assert found == {"q1": 1.0}
-
-
-def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
+def test_two_ids_of_one_term_are_expected_and_earn_once(tmp_path: Path) -> None:
     path = tmp_path / "o.tsv"
     path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
     ontology = rs.read_ontology(path)
@@ -358,39 +288,12 @@ def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
     }.items():
         found = values(measure, {"q1": {"a": 1}}, run_of(["a", "a2"]), ontology)
         assert found["q1"] == pytest.approx(expected), measure
+    found = values("SoftR(sim=path)@2", {"q1": {"a": 1, "a2": 1, "b": 1}}, run_of(["a", "b"]),
+                   ontology)  # fmt: skip
+    assert found == {"q1": 1.0}
     # the second id of a term is not matched with another expected one
     found = values("SoftR(sim=path)@2", {"q1": {"a": 1, "b": 1}}, run_of(["a", "a2"]), ontology)
     assert found["q1"] == pytest.approx(0.5)
-
-
-def test_relations_come_besides_is_a(tmp_path: Path) -> None:
-    path = tmp_path / "o.obo"
-    path.write_text(
-        "format-version: 1.2\n\n[Term]\nid: T:0\n\n[Term]\nid: T:1\nis_a: T:0\n\n"
-        "[Term]\nid: T:2\nis_a: T:0\nis_a: T:99\nrelationship: part_of T:1\n"
-    )
-    plain = rs.read_ontology(path)
-    more = rs.read_ontology(path, relations="part_of")
-    assert plain["T:2"].parents == ("T:0",)
-    assert more["T:2"].parents == ("T:0", "T:1")
-    assert more.relations == ("is_a", "part_of")
-    scores = rs.evaluate({"q1": ["T:1"]}, {"q1": ["T:2"]}, ["MaxOntSim@1"], ontology=more)
-    assert "by is_a, part_of" in repr(scores)
-    assert "RS184" in [finding.code for finding in scores.findings]
-
-
-def test_gate_checks_both(tree: rs.Ontology) -> None:
-    qrels = {f"q{number}": {"c": 1} for number in range(1, 5)}
-    run = run_of(*[["b"]] * 4)
-    result = rs.gate(run, run, "MaxOntSim@5", qrels=qrels, ontology=tree)
-    assert [check.measure for check in result.checks] == ["MaxOntSim@5", "Success@5"]
-
-
-def test_another_ontology_is_refused(tree: rs.Ontology) -> None:
-    with pytest.raises(InvalidDataError, match="none of 1 expected id is a term of"):
-        values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
-    with pytest.raises(InvalidDataError, match="no document id in common"):
-        values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
 
 
 def test_a_run_without_an_exact_match_is_scored(tree: rs.Ontology) -> None:
@@ -399,19 +302,12 @@ def test_a_run_without_an_exact_match_is_scored(tree: rs.Ontology) -> None:
     assert scores["MaxOntSim@10"] > 0.7
 
 
-def test_scores_know_their_ontology(tree: rs.Ontology) -> None:
-    qrels, run = {"q1": {"c": 1}}, run_of(["b"])
-    near = rs.evaluate(qrels, run, ["RR"], ontology=tree).record().qrels.sha256
-    assert near != rs.evaluate(qrels, {"q1": {"c": 1.0}}, ["RR"]).record().qrels.sha256
-
-
 def test_judgments_that_were_used_before(tree: rs.Ontology) -> None:
     judgments = rs.Judgments({"q1": {"c": 1}})
     before = judgments.fingerprint
-    assert judgments.expected_terms is None
     scores = rs.evaluate(judgments, run_of(["b"]), ["MaxOntSim@1"], ontology=tree)
     assert scores["MaxOntSim@1"] > 0
-    assert scores.judgments.fingerprint != before
+    assert scores.judgments.fingerprint != before, "scores know their ontology"
     assert judgments.ontology is None, "what the caller gave is not changed"
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rankscope.cli.app import app
 from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.runs.table import Run
 from rankscope.scoring.preference_output import preference_lines
 from rankscope.scoring.preferences import Groups, Kind, check_groups, preference_values, read_groups
 from rankscope.scoring.trec_eval import Options, trec_eval_lines
@@ -24,35 +24,23 @@ GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "trec_eval.jsonl"
 NIST = COLLECTIONS / "trec_eval"
 
 
-@cache
-def golden() -> list[dict[str, Any]]:
+@pytest.mark.parametrize("version", ["v9", "v10"])
+def test_golden_cases_byte_for_byte(
+    rankscope: Callable[..., Any], tmp_path: Path, version: str
+) -> None:
     """NIST's own output for inputs of ours, those with -R."""
     cases = map(json.loads, GOLDEN.read_text("utf-8").splitlines())
-    return [case for case in cases if "-R" in case["options"]]
-
-
-def test_every_kind_is_among_the_golden_cases() -> None:
-    kinds = [case["options"][case["options"].index("-R") + 1] for case in golden()]
-    assert {kind: kinds.count(kind) for kind in kinds} == {
-        "prefs": 6,
-        "qrels_prefs": 12,
-        "qrels_jg": 12,
-    }
-
-
-@pytest.mark.parametrize("version", ["v9", "v10"])
-@pytest.mark.parametrize("number", range(30))
-def test_golden_cases_byte_for_byte(tmp_path: Path, number: int, version: str) -> None:
-    case = golden()[number]
-    (tmp_path / "qrels").write_text(case["qrels"])
-    (tmp_path / "run").write_text(case["run"])
-    arguments = [*case["options"], str(tmp_path / "qrels"), str(tmp_path / "run")]
-    flags = ["--9"] if version == "v9" else []
-    done = CliRunner().invoke(app, ["trec-eval", *flags, *arguments])
-    assert done.stdout == case[version]["stdout"]
-    assert (done.exception is None) == (case[version]["exit"] == 0)
-    if done.exception is not None:
-        assert isinstance(done.exception, RankscopeError)
+    kinds: Counter[str] = Counter()
+    for case in cases:
+        if "-R" in case["options"]:
+            kinds[case["options"][case["options"].index("-R") + 1]] += 1
+            (tmp_path / "qrels").write_text(case["qrels"])
+            (tmp_path / "run").write_text(case["run"])
+            flags = ["--9"] if version == "v9" else []
+            done = rankscope("trec-eval", *flags, *case["options"], "qrels", "run")
+            assert done.stdout == case[version]["stdout"]
+            assert done.returncode == (0 if case[version]["exit"] == 0 else 2)
+    assert kinds == {"prefs": 6, "qrels_prefs": 12, "qrels_jg": 12}
 
 
 @pytest.mark.parametrize(
@@ -194,25 +182,20 @@ SUBGROUPS = st.lists(LEVELS.filter(bool), min_size=1, max_size=3).map(
 GROUPS = st.dictionaries(st.sampled_from("abc"), SUBGROUPS, min_size=1)
 
 
-@settings(deadline=None)
-@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8))
-def test_values_are_those_of_the_naive_twin(groups: Groups, docs: list[str], depth: int) -> None:
+@settings(max_examples=60, deadline=None)
+@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8), st.sampled_from([8, 1 << 16]))
+def test_values_are_those_of_the_naive_twin(
+    groups: Groups, docs: list[str], depth: int, block: int
+) -> None:
     try:
         check_groups(groups, "q", "file")
     except InputError:
         assume(False)
     expected = twin_values(groups, docs[:depth])
-    assert preference_values(groups, docs[:depth]) == pytest.approx(expected, abs=1e-12)
-
-
-def test_pairs_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups: Groups = {
-        "a": {"s": {doc: float(place % 3) for place, doc in enumerate(DOCUMENTS)}},
-        "b": {"s": {doc: float(place % 2) for place, doc in enumerate(DOCUMENTS)}},
-    }
-    whole = preference_values(groups, DOCUMENTS[2:])
-    monkeypatch.setattr("rankscope.scoring.preferences._BLOCK", 8)
-    assert preference_values(groups, DOCUMENTS[2:]) == whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankscope.scoring.preferences._BLOCK", block)
+        found = preference_values(groups, docs[:depth])
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -231,35 +214,11 @@ def lines(folder: Path, judgments: str, results: str, kind: Kind, **options: Any
 PREFS = "q g s a 2\nq g s b 1\nq g s c 0\n"
 
 
-def test_ties_go_by_id_ascending(tmp_path: Path) -> None:
-    tied = "q Q0 c 0 1 r\nq Q0 b 0 1 r\nq Q0 a 0 1 r\n"
-    assert lines(tmp_path, PREFS, tied, "prefs", measures=("prefs_simp",)) == [
-        "prefs_simp all 1.0000"
-    ]
-
-
-def test_groups_of_grades_break_ties_by_id_descending(tmp_path: Path) -> None:
-    tied = "q Q0 a 0 1 r\nq Q0 b 0 1 r\n"
-    asked = ("map_avgjg", "P_avgjg.1,2")
-    assert lines(tmp_path, "q u a 1\nq v b 1\nq v a 0\n", tied, "qrels_jg", measures=asked) == [
-        "map_avgjg all 0.7500",  # 1/2 for u, 1 for v
-        "P_avgjg_1 all 0.5000",
-        "P_avgjg_2 all 0.5000",
-    ]
-
-
 def test_only_judged_documents_for_each_group(tmp_path: Path) -> None:
     results = "q Q0 a 0 3 r\nq Q0 b 0 2 r\nq Q0 c 0 1 r\n"
     asked: dict[str, Any] = {"measures": ("map_avgjg",), "judged_only": True}
     judgments = "q g c 1\nq g b 0\nq h a 0\nq h b 1\n"
     assert lines(tmp_path, judgments, results, "qrels_jg", **asked) == ["map_avgjg all 0.5000"]
-
-
-def test_single_precision_makes_ties(tmp_path: Path) -> None:
-    near = "q Q0 c 0 20000001 r\nq Q0 b 0 20000000 r\nq Q0 a 0 20000000 r\n"
-    for version, value in ((10, "0.3333"), (9, "1.0000")):
-        asked: dict[str, Any] = {"measures": ("prefs_simp",), "version": version}
-        assert lines(tmp_path, PREFS, near, "prefs", **asked) == [f"prefs_simp all {value}"]
 
 
 @pytest.mark.parametrize(
@@ -289,67 +248,45 @@ def test_version_10_stops_at_a_missing_query(tmp_path: Path) -> None:
     asked = Options(measures=("prefs_simp",), per_query=True, relevance="prefs")
     printed = trec_eval_lines(tmp_path / "judgments", tmp_path / "results", asked)
     assert next(printed).split() == ["prefs_simp", "q", "0.6667"]
-    with pytest.raises(InputError, match=r"1 judged query is missing from the results, 'z' first"):
+    with pytest.raises(InputError, match="'z'"):
         next(printed)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "message"),
-    [
-        ("prefs", "q g s a 1\nq g a 1\n", r"judgments:2: expected 5 columns \(query, group, sub"),
-        ("qrels_jg", "q g a 1 x\n", r"judgments:1: expected 4 columns \(query, group, document"),
-        ("prefs", "# why\n\nq g s a high\n", "judgments:3: expected a number as level, got 'high'"),
-        ("qrels_jg", "q g a nan\n", "judgments:1: expected a number as grade, got 'nan'"),
-        ("prefs", "q g s a 1\nq g s a 1\n", "judgments:2: document 'a' appears twice in group 'g'"),
-        ("qrels_prefs", "q g a 1\nq g a 0\n", "judgments:2: document 'a' appears twice"),
-        ("prefs", "# nothing\n", "judgments: expected lines of query, group, subgroup"),
-        ("prefs", "q g s \xff 1\n", "judgments:1: expected UTF-8 text"),
-    ],
-)
-def test_a_broken_file_is_named_with_its_line(
-    tmp_path: Path, kind: Kind, text: str, message: str
-) -> None:
-    (tmp_path / "judgments").write_bytes(text.encode("latin-1"))
-    with pytest.raises(FormatError, match=message):
-        read_groups(tmp_path / "judgments", kind)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("q g s a 2\nq g s b 1\nq g t b 2\nq g t a 1\n", "contradict each other"),
-        ("q g s a 2\nq g s b 1\nq g t b 2\nq g t c 1\nq g u c 2\nq g u a 1\n", "contradict"),
-        ("q g s a 2\nq g s b 0\nq g t b 2\nq g t c 1\n", "'b' has level 0 in one subgroup and"),
-    ],
-)
-def test_subgroups_that_contradict_each_other(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        lines(tmp_path, text, "q Q0 a 0 1 r\n", "prefs", measures=("prefs_simp",))
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        ("prefs", {"measures": ("map",)}, "unknown measure for -R prefs 'map'"),
-        ("prefs", {"measures": ("map_avgjg",)}, "map_avgjg needs judgments of the format qrels_jg"),
-        ("qrels_jg", {"measures": ("prefs",)}, "needs judgments of the format prefs or qrels_pref"),
-        ("prefs", {"measures": ("prefs",), "zscores": "z"}, "-Z is not supported with -R prefs"),
-    ],
-)
-def test_what_cannot_be_asked(
-    tmp_path: Path, kind: Kind, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(RankscopeError, match=message):
-        lines(tmp_path, PREFS, "q Q0 a 0 1 r\n", kind, **options)
-
-
-def test_no_query_in_common(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none of the judged queries"):
-        lines(tmp_path, PREFS, "z Q0 a 0 1 r\n", "prefs", measures=("prefs",))
-
-
-def test_lines_take_a_run() -> None:
-    from rankscope.runs.table import Run
-
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
+    refused: list[tuple[Kind, str, str]] = [
+        ("prefs", "q g s a 1\nq g a 1\n", "judgments:2: expected 5 columns"),
+        ("qrels_jg", "q g a 1 x\n", "judgments:1: expected 4 columns"),
+        ("prefs", "# why\n\nq g s a high\n", "judgments:3.*'high'"),
+        ("qrels_jg", "q g a nan\n", "judgments:1.*'nan'"),
+        ("prefs", "q g s a 1\nq g s a 1\n", "judgments:2.*'a' appears twice"),
+        ("qrels_prefs", "q g a 1\nq g a 0\n", "judgments:2.*'a' appears twice"),
+        ("prefs", "# nothing\n", "judgments: expected lines"),
+        ("prefs", "q g s \xff 1\n", "judgments:1.*UTF-8"),
+    ]
+    for kind, text, words in refused:
+        (tmp_path / "judgments").write_bytes(text.encode("latin-1"))
+        with pytest.raises(FormatError, match=words):
+            read_groups(tmp_path / "judgments", kind)
     with pytest.raises(RankscopeError, match="nowhere"):
         next(preference_lines("nowhere", Run({"q": {"a": 1.0}}), "prefs", Options(("prefs",))))
+
+
+def test_what_cannot_be_asked(tmp_path: Path) -> None:
+    contradictory = [
+        ("q g s a 2\nq g s b 1\nq g t b 2\nq g t a 1\n", "contradict"),
+        ("q g s a 2\nq g s b 1\nq g t b 2\nq g t c 1\nq g u c 2\nq g u a 1\n", "contradict"),
+        ("q g s a 2\nq g s b 0\nq g t b 2\nq g t c 1\n", "'b'"),
+        (PREFS.replace("q", "z"), "none of the judged queries"),
+    ]
+    for text, word in contradictory:
+        with pytest.raises(InputError, match=word):
+            lines(tmp_path, text, "q Q0 a 0 1 r\n", "prefs", measures=("prefs_simp",))
+    asked: list[tuple[Kind, dict[str, Any], str]] = [
+        ("prefs", {"measures": ("map",)}, "'map'"),
+        ("prefs", {"measures": ("map_avgjg",)}, "qrels_jg"),
+        ("qrels_jg", {"measures": ("prefs",)}, "qrels_prefs"),
+        ("prefs", {"measures": ("prefs",), "zscores": "z"}, "-Z"),
+    ]
+    for kind, options, word in asked:
+        with pytest.raises(RankscopeError, match=word):
+            lines(tmp_path, PREFS, "q Q0 a 0 1 r\n", kind, **options)

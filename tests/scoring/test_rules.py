@@ -1,16 +1,13 @@
 """Each profile beside the tool it stands for.
 
-pytrec_eval, ir_measures, BEIR and ranx are run where they are installed. sentence-transformers
-needs torch: here stands a twin written from its source (version 6.2), and `with_torch` runs it.
+Here are pytrec_eval and a twin of sentence-transformers, written from its source (version 6.2);
+`slow/with_torch` runs the latter itself, `slow/test_peer_rules.py` ir_measures, BEIR and ranx.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import statistics
-import warnings
-from random import Random
 from typing import Any
 
 import pytest
@@ -42,19 +39,11 @@ def qrels_of(*grades: int) -> st.SearchStrategy[Qrels]:
     return judgments.map(lambda qrels: {**qrels, "sound": {"D0": max(grades)}})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
 def test_trec_eval_9_is_pytrec_eval(qrels: Qrels, run: Run) -> None:
-    names = {
-        "map",
-        "ndcg_cut.3,10",
-        "recip_rank",
-        "P.3",
-        "recall.3",
-        "bpref",
-        "11pt_avg",
-        "iprec_at_recall",
-    }
+    names = {"map", "ndcg_cut.3,10", "recip_rank", "P.3", "recall.3", "bpref", "11pt_avg",
+             "iprec_at_recall"}  # fmt: skip
     theirs = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
     if not theirs:
         return
@@ -63,28 +52,6 @@ def test_trec_eval_9_is_pytrec_eval(qrels: Qrels, run: Run) -> None:
     for name in measures:
         mean = statistics.fmean(values[name] for values in theirs.values())
         assert ours[name] == pytest.approx(mean, abs=1e-9), name
-
-
-IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(rel=2)@3", "P@3",
-               "R@3", "Success@2", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "IPrec@0.35",
-               "Judged@3", "Judged", "P(judged_only=True)@2", "SetF(beta=0.5)", "NumQ",
-               "NumRel"]  # fmt: skip
-"""Not NumRet: beside a judged_only measure its value there depends on Python's hash seed."""
-
-
-@settings(max_examples=60, deadline=None)
-@given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
-def test_ir_measures(qrels: Qrels, run: Run) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
-    # trec_eval reads memory it did not write for a query whose grades are all negative
-    qrels = {query: {"never": 0, **grades} for query, grades in qrels.items()}
-    if not set(qrels) & set(run):  # which is an error here
-        return
-    parsed = {text: ir_measures.parse_measure(text) for text in IR_MEASURES}
-    theirs = ir_measures.calc_aggregate(list(parsed.values()), qrels, run)
-    ours = rs.evaluate(qrels, run, IR_MEASURES, profile="ir_measures")
-    for text, measure in parsed.items():
-        assert ours[text] == pytest.approx(theirs[measure], abs=1e-9), text
 
 
 def test_ir_measures_asks_a_package_for_each_measure() -> None:
@@ -109,85 +76,21 @@ def test_what_a_profile_does_not_promise_is_said() -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 0.5}}
     asked = ["nDCG@10", "Accuracy", "ERR@10", "GAP"]
     scores = rs.evaluate(qrels, run, asked, profile="ir_measures")
-    assert scores.not_promised == {
-        "Accuracy": "it leaves out queries for which no relevant document is retrieved",
-        "ERR(max_rel=4)@10": "it rounds the value of each query to five decimals",
-        "GAP": "it has no such measure",
-    }
+    assert list(scores.not_promised) == ["Accuracy", "ERR(max_rel=4)@10", "GAP"]
     assert scores.to_dict()["not_promised"] == scores.not_promised
-
-    def reason(profile: str, measure: str) -> str:
-        rules = PROFILES[profile]
-        return rules.doubt(rules.meaning(Measure.parse(measure)))
-
-    assert [reason(profile, "nDCG@10") for profile in PROFILES] == [""] * len(PROFILES)
-    assert reason("rankscope", "RBP") == ""
-    assert reason("trec_eval-10", "RBP") == "it has no gain=binary"
-    assert reason("trec_eval-9", "RBP") == "it has no such measure"
-    assert reason("ranx", "RBP") == ""
-    assert reason("ranx", "NumRelRet") == "it prints the mean over queries, not the sum"
-    assert "no number for a query" in reason("ranx", "Bpref")
-    assert reason("sentence-transformers", "AP") == "it has no norm=rel"
-    assert reason("beir", "nDCG(gain=exp)@5") == "it has no gain=exp"
-
-
-@settings(max_examples=60, deadline=None)
-@given(qrels=qrels_of(0, 1, 1, 2), run=RUNS, data=st.data())
-def test_beir(qrels: Qrels, run: Run, data: st.DataObject) -> None:
-    evaluation = pytest.importorskip("beir.retrieval.evaluation").EvaluateRetrieval
-    # it stops at a query nobody judged, and at one without a relevant document
-    qrels = {query: {**grades, "D0": 1} for query, grades in qrels.items()}
-    run = {query: {**docs, "D1": 0.25} for query, docs in run.items() if query in qrels}
-    if not run:
-        run = {next(iter(qrels)): {"D1": data.draw(SCORES)}}
-    ours = rs.evaluate(
-        qrels, run, ["NDCG@3", "MAP@3", "Recall@3", "P@3", "MRR@3", "R_cap@3", "Accuracy@3"],
-        profile="beir",
-    )  # fmt: skip
-    given = copy.deepcopy(run)  # it removes hits from what it is given
-    theirs: dict[str, float] = {}
-    for part in evaluation.evaluate(qrels, given, [3]):
-        theirs |= part
-    for metric in ("mrr", "r_cap", "accuracy"):
-        theirs |= evaluation.evaluate_custom(qrels, given, [3], metric)
-    assert len(theirs) == 7
-    for name, value in theirs.items():
-        assert ours[name] == pytest.approx(value, abs=6e-6), name  # it rounds to five decimals
-
-
-def test_ranx() -> None:
-    """One large call, for ranx compiles itself at each first use; lists are short, as it says."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
-    random = Random(5)
-    docs = [f"D{n}" for n in range(25)]
-    qrels: Qrels = {}
-    run: Run = {}
-    for number in range(60):
-        qrels[f"q{number:02}"] = {
-            d: random.choice([-1, 0, 1, 1, 2, 3]) for d in random.sample(docs, 9)
-        } | {
-            "never": 0,
-            "always": 1,
-        }
-        run[f"q{number:02}"] = {
-            d: random.choice([1.0, 2.0, 20000000.0, 20000001.0])
-            for d in random.sample(docs, random.randint(1, 15))
-        }
-    names = ["ndcg@5", "ndcg", "ndcg_burges@5", "map@5", "map", "mrr@5", "mrr", "precision@5",
-             "recall@5", "hit_rate@5", "f1@5", "r-precision", "bpref", "map@5-l2", "ndcg@5-l2",
-             "rbp.95", "rbp@5", "rbp.95-l2"]  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names)
-    ours = rs.evaluate(qrels, run, names, profile="ranx")
-    for name in names:
-        assert ours[name] == pytest.approx(theirs[name], abs=1e-9), name
-    # it multiplies by the grade and never scales
-    ours = rs.evaluate(qrels, run, ["RBP(p=0.95)", "RBP(p=0.95,rel=2)"], profile="ranx")
-    assert [*ours.means] == ["RBG(p=0.95)", "RBG(p=0.95,least=2)"]
-    assert [*ours.means.values()] == pytest.approx([theirs["rbp.95"], theirs["rbp.95-l2"]])
+    doubted = {
+        "trec_eval-10": "RBP",
+        "trec_eval-9": "RBP",
+        "ranx": "NumRelRet",
+        "sentence-transformers": "AP",
+        "beir": "nDCG(gain=exp)@5",
+    }
+    for name, rules in PROFILES.items():
+        assert rules.doubt(rules.meaning(Measure.parse("nDCG@10"))) == ""
+        if name in doubted:
+            assert rules.doubt(rules.meaning(Measure.parse(doubted[name]))), name
+    for name in ("rankscope", "ranx"):
+        assert PROFILES[name].doubt(PROFILES[name].meaning(Measure.parse("RBP"))) == ""
 
 
 # --- sentence-transformers -----------------------------------------------------------------------
@@ -218,14 +121,8 @@ def sentence_transformers_twin(qrels: Qrels, run: Run, k: int) -> dict[str, floa
     return {f"{name}@{k}": statistics.fmean(values) for name, values in rows.items() if values}
 
 
-NAMES = {
-    "accuracy@3": "Success@3",
-    "precision@3": "P@3",
-    "recall@3": "R@3",
-    "mrr@3": "RR@3",
-    "ndcg@3": "nDCG@3",
-    "map@3": "AP@3",
-}
+NAMES = {"accuracy@3": "Success@3", "precision@3": "P@3", "recall@3": "R@3", "mrr@3": "RR@3",
+         "ndcg@3": "nDCG@3", "map@3": "AP@3"}  # fmt: skip
 
 
 def agrees_with_sentence_transformers(tool: Any, qrels: Qrels, run: Run) -> None:
@@ -237,7 +134,7 @@ def agrees_with_sentence_transformers(tool: Any, qrels: Qrels, run: Run) -> None
         assert ours[own] == pytest.approx(theirs[name], abs=1e-9), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
 def test_sentence_transformers(qrels: Qrels, run: Run) -> None:
     agrees_with_sentence_transformers(sentence_transformers_twin, qrels, run)
@@ -250,7 +147,7 @@ LENGTHS = {doc: float(10 + 7 * number) for number, doc in enumerate(DOCS)}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
 def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run) -> None:
     qrels = {**qrels, "sound": {"D0": 5}}
@@ -263,7 +160,6 @@ def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run
         return
     rows = scores.per_query.group_by("measure", maintain_order=True).agg("value")
     listed = dict(zip(rows["measure"], rows["value"].to_list(), strict=True))
-    written = scores.to_dict(per_query=True)["runs"]["run"]
     for name, mean in scores.means.items():
         values = list(scores.values(name).values())
         kind = Measure.parse(name).definition.aggregate
@@ -273,20 +169,14 @@ def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run
             expected = sum(values) / (1 if kind == "sum" else len(values))
         assert mean == pytest.approx(expected, abs=1e-12), name
         assert values == listed[name]
-        by_query = written["per_query"].values()
-        assert values == [column[name] for column in by_query if name in column]
 
 
 def test_beir_counts_missing_queries_as_0_in_some_measures_and_leaves_them_out_of_others() -> None:
     qrels, run = {"q": {"a": 1}, "p": {"a": 1}}, {"q": {"a": 1.0}}
     alone = rs.evaluate(qrels, run, "RR", profile="beir")
-    assert (alone["RR"], alone.values("RR")) == (0.5, {"q": 1.0, "p": 0.0})
-    assert alone.accounting.queries == 2
-    assert alone.accounting.missing_policy == "all"
+    assert (alone["RR"], alone.accounting.missing_policy) == (0.5, "all")
     both = rs.evaluate(qrels, run, ["nDCG@3", "RR"], profile="beir")
     assert both.means == {"nDCG@3": 1.0, "RR": 0.5}
-    assert both.values("nDCG@3") == {"q": 1.0}
-    assert both.values("RR") == {"q": 1.0, "p": 0.0}
     assert both.run().complete().query_ids == ("q",)
     other = {"q": {"b": 1.0}, "p": {"a": 1.0}}
     compared = rs.compare(qrels, {"x": run, "y": other}, ["nDCG@3", "RR"], profile="beir")

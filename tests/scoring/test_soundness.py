@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import rankscope as rs
 from rankscope.errors import InvalidDataError
 from rankscope.integrations.asserting import DataWarning
 from rankscope.integrations.pytest_plugin import Gatekeeper
+from rankscope.scoring.rules import PROFILES
 
 Pairs = dict[str, dict[str, float]]
 
@@ -31,28 +30,23 @@ def renamed(change: Callable[[str], str]) -> Pairs:
 
 
 BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
-    "empty run": (QRELS, {}, "the run is empty"),
-    "empty answers": (QRELS, {q: {} for q in QRELS}, "6 queries and no document for any of them"),
-    "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in QRELS.items()}, GOOD, "[RS214]"),
-    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "upper and lower case, as"),
-    "query prefix": (QRELS, {f"s:{q}": d for q, d in GOOD.items()}, "begin with 's:' [RS171]"),
+    "empty run": (QRELS, {}, "empty"),
+    "empty answers": (QRELS, {q: {} for q in QRELS}, "no document"),
+    "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in QRELS.items()}, GOOD, "RS214"),
+    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "case"),
+    "query prefix": (QRELS, {f"s:{q}": d for q, d in GOOD.items()}, "'s:'"),
     "swapped": (
         QRELS,
         {doc: {query: 1.0} for query, docs in QRELS.items() for doc in docs},
-        "columns seem to be swapped [RS171]",
+        "swapped",
     ),
-    "document prefix": (QRELS, renamed("doc:{}".format), "begin with 'doc:' [RS172]"),
-    "document case": (QRELS, renamed(str.upper), "upper and lower case, as"),
-    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros, as"),
-    "chunks": (QRELS, renamed("{}#3".format), "as that of a chunk (--doc-id-from), as"),
-    "chunk numbers": (
-        QRELS,
-        renamed("{}_0".format),
-        "as that of a chunk (--doc-id-from), as",
-    ),
-    "blanks": (QRELS, renamed(" {}".format), "blanks around an id, as"),
-    "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "[RS172]"),
+    "document prefix": (QRELS, renamed("doc:{}".format), "'doc:'"),
+    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "zeros"),
+    "chunks": (QRELS, renamed("{}#3".format), "--doc-id-from"),
+    "blanks": (QRELS, renamed(" {}".format), "blanks"),
+    "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "RS172"),
 }
+"""Judgments, a run, and a word of what is said: guesses are tested in `runs/test_checks.py`."""
 
 DOORS: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "evaluate": rs.evaluate,
@@ -69,20 +63,19 @@ DOORS: dict[str, Callable[[Pairs, Pairs], Any]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_question_is_refused_at_every_door(fault: str, door: str) -> None:
-    qrels, run, said = BROKEN[fault]
-    with pytest.raises(InvalidDataError) as caught:
-        DOORS[door](qrels, run)
-    assert said in str(caught.value)
-    [finding] = caught.value.findings
-    assert finding.severity == "error"
+def test_a_broken_question_is_refused_at_every_door(door: str) -> None:
+    for fault, (qrels, run, word) in BROKEN.items():
+        with pytest.raises(InvalidDataError) as caught:
+            DOORS[door](qrels, run)
+        assert word in str(caught.value), fault
+        [finding] = caught.value.findings
+        assert finding.severity == "error"
 
 
-@pytest.mark.parametrize("profile", ["trec_eval-10", "trec_eval-9", "beir", "ranx"])
-def test_no_profile_hides_that_nothing_is_in_common(profile: str) -> None:
-    with pytest.raises(InvalidDataError, match="RS171"):
-        rs.evaluate(QRELS, BROKEN["query case"][1], "nDCG@10", profile=profile)
+def test_no_profile_hides_that_nothing_is_in_common() -> None:
+    for profile in PROFILES:
+        with pytest.raises(InvalidDataError, match="RS171"):
+            rs.evaluate(QRELS, BROKEN["query case"][1], "nDCG@10", profile=profile)
 
 
 def test_a_poor_run_is_not_broken() -> None:
@@ -96,24 +89,13 @@ def test_a_poor_run_is_not_broken() -> None:
 
 def test_a_corpus_shows_that_ids_are_right() -> None:
     blind = {query: {"z1": 2.0, "z2": 1.0} for query in QRELS}
-    with pytest.raises(InvalidDataError, match=r"\[RS172\]; .* give the corpus"):
+    with pytest.raises(InvalidDataError, match="RS172"):
         rs.evaluate(QRELS, blind, "RR")
     documents = ["z1", "z2", *(doc for docs in QRELS.values() for doc in docs)]
     assert rs.evaluate(QRELS, blind, "RR", corpus=documents)["RR"] == 0
     for useless in (["z1", "z2"], documents[2:]):
         with pytest.raises(InvalidDataError, match="RS172"):
             rs.evaluate(QRELS, blind, "RR", corpus=useless)
-
-
-def test_nothing_reaches_the_threshold_of_a_measure() -> None:
-    said = r"no document is relevant to AP\(rel=2\): it counts grades from 2 on, and the highest is"
-    for door in (
-        lambda: rs.evaluate(QRELS, GOOD, ["RR", "AP(rel=2)"]),
-        lambda: rs.explain(QRELS, GOOD, "q1", "AP(rel=2)"),
-        lambda: rs.why(QRELS, GOOD, "AP(rel=2)"),
-    ):
-        with pytest.raises(InvalidDataError, match=said):
-            door()
 
 
 # --- warnings
@@ -137,11 +119,11 @@ def test_a_healthy_run_is_not_warned_about() -> None:
 
 def test_queries_that_a_run_lacks_are_named() -> None:
     some = {query: GOOD[query] for query in ("q1", "q2")}
-    said = "4 of 6 judged queries are missing from the run ('q3', 'q4', 'q5', …); they "
-    assert warned(QRELS, some) == {"RS161": f"{said}count as 0"}
-    assert warned(QRELS, some, queries="both") == {"RS161": f"{said}are left out of the means"}
-    one = {query: docs for query, docs in GOOD.items() if query != "q5"}
-    assert "1 of 6 judged queries are missing from the run ('q5')" in warned(QRELS, one)["RS161"]
+    for queries in ("all", "both"):
+        told = warned(QRELS, some, queries=queries)
+        assert list(told) == ["RS161"]
+        assert "4 of 6" in told["RS161"]
+        assert "'q3', 'q4', 'q5', …" in told["RS161"]
 
 
 def distances(run: Pairs) -> Pairs:
@@ -149,13 +131,9 @@ def distances(run: Pairs) -> Pairs:
 
 
 def test_scores_that_rise_down_the_list() -> None:
-    assert (
-        "scores rise down the list, as distances do, in 6 of 6 queries"
-        in warned(QRELS, distances(GOOD))["RS114"]
-    )
+    assert "distances" in warned(QRELS, distances(GOOD))["RS114"]
     stale = {q: dict(zip(docs, [4.0, 5.0, 1.0, 3.0], strict=True)) for q, docs in GOOD.items()}
-    said = "scores and the order of the lists disagree in 6 of 6 queries"
-    assert said in warned(QRELS, stale)["RS114"]
+    assert "6 of 6" in warned(QRELS, stale)["RS114"]
     assert rs.evaluate(QRELS, stale, "RR")["RR"] == 0.5
     assert rs.evaluate(QRELS, stale, "RR", order="given")["RR"] == 1
     assert warned(QRELS, stale, order="given") == {}
@@ -163,10 +141,18 @@ def test_scores_that_rise_down_the_list() -> None:
     assert warned(QRELS, half) == {}
 
 
+def test_the_order_in_which_a_dict_was_filled_is_no_order() -> None:
+    """Only scores that never fall are taken for distances; anything else is how it was filled."""
+    qrels = {f"q{number}": {"d1": 1, "d2": 1} for number in range(6)}
+    mixed = {query_id: {"d2": 0.3, "d1": 0.9, "d0": 0.1} for query_id in qrels}
+    assert codes(rs.evaluate(qrels, mixed, "nDCG@5")) == []
+    rising = {query_id: {"d2": 0.1, "d1": 0.3, "d0": 0.9} for query_id in qrels}
+    assert codes(rs.evaluate(qrels, rising, "nDCG@2")) == ["RS114"]
+
+
 def test_equal_scores_everywhere() -> None:
     level = {query: dict.fromkeys(docs, 1.0) for query, docs in GOOD.items()}
-    said = "all documents of a query have the same score (6 queries), so their ids decide the order"
-    assert warned(QRELS, level) == {"RS123": said}
+    assert list(warned(QRELS, level)) == ["RS123"]
     assert warned(QRELS, level, ties="given") == {}
     assert warned(QRELS, level, order="given") == {}
     assert warned(QRELS, {**level, "q1": GOOD["q1"]}) == {}
@@ -175,30 +161,26 @@ def test_equal_scores_everywhere() -> None:
 
 def test_measures_that_look_deeper_than_the_run() -> None:
     measures = ["nDCG@4", "R@5", "P@1000", "AP"]
-    said = "R@5, P@1000 look deeper than the run, which has at most 4 documents a query"
-    assert warned(QRELS, GOOD, measures) == {"RS133": said}
+    assert warned(QRELS, GOOD, measures)["RS133"].startswith("R@5, P@1000")
     deep = {f"e{n}": -float(n) for n in range(5)}
     once, twice = {**GOOD, "q1": deep}, {**GOOD, "q1": deep, "q2": deep}
-    assert "P@1000 looks deeper than the run" in warned(QRELS, twice, measures)["RS133"]
+    assert warned(QRELS, twice, measures)["RS133"].startswith("P@1000")
     assert warned(QRELS, once, measures) == {}, "it is not cut: answers end at different depths"
 
 
 def test_a_cutoff_that_covers_all_documents() -> None:
     docs = [doc for judged in QRELS.values() for doc in judged]
     whole = {query: {doc: -float(n) for n, doc in enumerate(docs)} for query in QRELS}
-    said = "Success@12, R@20 look at all of the 12 documents there are"
     told = warned(QRELS, whole, ["Success@12", "R@20", "nDCG@20", "R@11"])
-    assert said in told["RS134"]
+    assert told["RS134"].startswith("Success@12, R@20 ")
     assert "RS133" not in told, "a run cannot be deeper than the corpus"
-    corpus = [*docs, "x", "y"]
-    told = warned(QRELS, GOOD, ["R@14", "R@13", "nDCG@14"], corpus=corpus)
-    assert told["RS134"].startswith("R@14 looks at all of the 14 documents there are")
+    told = warned(QRELS, GOOD, ["R@14", "R@13", "nDCG@14"], corpus=[*docs, "x", "y"])
+    assert told["RS134"].startswith("R@14 ")
 
 
 def test_gold_outside_the_corpus() -> None:
     corpus = [doc for docs in GOOD.values() for doc in docs if doc not in ("d2", "d3", "d39")]
-    said = "2 relevant documents of the qrels are not in the corpus ('d2', 'd3'): 2 of 6 relevant"
-    assert warned(QRELS, GOOD, corpus=corpus)["RS166"].startswith(said)
+    assert "'d2', 'd3'" in warned(QRELS, GOOD, corpus=corpus)["RS166"]
     assert warned(QRELS, GOOD, corpus=[*corpus, "d2", "d3"]) == {}, "d39 is not relevant"
 
 
@@ -206,18 +188,30 @@ def test_grades_that_no_measure_counts() -> None:
     low = {
         query: {doc: grade * 0.7 for doc, grade in docs.items()} for query, docs in QRELS.items()
     }
-    said = "no grade reaches 1 (the highest is 0.7), so nothing is relevant to "
-    with pytest.raises(InvalidDataError, match=r"no document is relevant to P@2, RR: .* is 0\.7 "):
-        rs.evaluate(low, GOOD, ["P@2", "RR"])
-    assert warned(low, GOOD, ["nDCG@2", "RR"])["RS215"] == f"{said}RR"
+    for door in (
+        lambda: rs.evaluate(low, GOOD, ["P@2", "RR"]),
+        lambda: rs.explain(low, GOOD, "q1", "RR"),
+        lambda: rs.why(low, GOOD, "RR"),
+    ):
+        with pytest.raises(InvalidDataError, match=r"RR.*0\.7"):
+            door()
+    assert list(warned(low, GOOD, ["nDCG@2", "RR"])) == ["RS215"]
     assert warned(low, GOOD, ["nDCG@2", "P(rel=0.5)@2", "Judged@2"]) == {}
     mixed = {**low, "q1": {"d1": 1}}
-    assert warned(mixed, GOOD, "P@2")["RS215"] == (
-        "5 judgments have grades between 0 and 1, which P@2 does not count as relevant"
-    )
+    assert "5 judgments" in warned(mixed, GOOD, "P@2")["RS215"]
     assert warned(mixed, GOOD, ["P@2", "nDCG@2"]) == {}
-    [finding] = rs.evaluate(low, GOOD, ["RR", "nDCG@2"]).findings
-    assert "P(rel=0.5)@10" in finding.advice
+
+
+def test_gold_under_ids_that_are_nearly_the_same() -> None:
+    gold = {f"q{n}": {f"doc{n}": 1} for n in range(10)}
+    for change in ("doc{}#1", "DOC{}", "doc{} ", "doc0{}"):
+        run = {f"q{n}": [change.format(n) if n % 3 else f"doc{n}"] for n in range(10)}
+        [finding] = [f for f in rs.evaluate(gold, run, ["RR"]).findings if f.code == "RS167"]
+        assert "6 of 10" in finding.message
+        assert "'doc1'" in finding.message
+    numbered = {f"q{n}": {f"doc_{n}": 1} for n in range(10)}
+    run = {f"q{n}": ["doc_0", f"other_{n}", "doc_77"] for n in range(10)}
+    assert "RS167" not in codes(rs.evaluate(numbered, run, ["RR"])), "different documents"
 
 
 def test_warnings_are_part_of_every_answer() -> None:
@@ -225,7 +219,7 @@ def test_warnings_are_part_of_every_answer() -> None:
     scores = rs.evaluate(QRELS, {"part": part}, "RR")
     [written] = scores.to_dict()["runs"]["part"]["findings"]
     assert (written["code"], written["system"], written["count"]) == ("RS161", "part", 3)
-    assert "warning: 3 of 6 judged queries are missing" in repr(scores)
+    assert "3 of 6" in repr(scores)
     comparison = rs.compare(QRELS, {"good": GOOD, "part": part}, ["RR"])
     gate = rs.gate({"part": part}, {"good": GOOD}, "RR", qrels=QRELS)
     good = rs.evaluate(QRELS, {"good": GOOD}, "RR")
@@ -233,26 +227,12 @@ def test_warnings_are_part_of_every_answer() -> None:
     power = rs.power(QRELS, {"good": GOOD}, {"part": part}, "RR")
     for result in (comparison, gate, recorded, power):
         assert [(one.code, one.system) for one in result.findings] == [("RS161", "part")]
-        assert "part: 3 of 6 judged queries are missing" in result._repr_html_()
         assert result.to_dict()["findings"][0]["code"] == "RS161"
-    assert "3 of 6 judged queries are missing" in scores._repr_html_()
     assert codes(rs.why(QRELS, part, "RR")) == ["RS161"]
     with pytest.warns(UserWarning, match="queries") as heard:
         Gatekeeper().assert_no_regression({"part": part}, {"good": GOOD}, "RR", qrels=QRELS)
     [about] = [warning for warning in heard if warning.category is DataWarning]
-    assert str(about.message).startswith("part: 3 of 6 judged queries")
-
-
-def test_a_healthy_evaluation_of_dicts_loads_neither_polars_nor_pydantic() -> None:
-    program = (
-        "import sys, rankscope as rs\n"
-        "scores = rs.evaluate({'q': {'a': 1}, 'p': {'a': 1}}, {'q': {'a': 2.0, 'b': 1.0}})\n"
-        "assert scores.run().remarks\n"
-        "assert not {'polars', 'pydantic'} & set(sys.modules)\n"
-        "assert [one.code for one in scores.findings] == ['RS161', 'RS133']\n"
-        "assert 'polars' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert "part: 3 of 6" in str(about.message)
 
 
 # --- order
@@ -296,7 +276,7 @@ def test_given_order_at_every_door() -> None:
     assert rs.explain(QRELS, far, "q1", "RR", **options).value == 1
     assert rs.why(QRELS, far, "RR", profiles=["rankscope"], **options)[0].value == 1
     assert rs.bounds(QRELS, far, ["RR"], **options)[0].value == 1
-    with pytest.raises(rs.UnknownNameError, match="unknown order 'listed'"):
+    with pytest.raises(rs.UnknownNameError, match="'listed'"):
         rs.evaluate(QRELS, far, "RR", order="listed")  # type: ignore[arg-type]
 
 
@@ -306,7 +286,7 @@ def test_given_order_at_every_door() -> None:
 def test_a_pair_judged_twice_under_another_second_column(tmp_path: Path) -> None:
     qrels = put(tmp_path, "a.qrels", "q 0 a 1\nq 0 b 0\nq 1 a 1\np 0 a 1\n")
     run = {"q": {"a": 1.0}, "p": {"b": 1.0}}
-    said = r"a\.qrels:3, query 'q', document 'a': the pair was judged before, .* \[RS208\]"
+    said = r"a\.qrels:3, query 'q', document 'a': .* \[RS208\]"
     for measures in (["RR"], ["nDCG@10", "AP"]):
         with pytest.raises(InvalidDataError, match=said):
             rs.evaluate(qrels, run, measures)
@@ -315,16 +295,6 @@ def test_a_pair_judged_twice_under_another_second_column(tmp_path: Path) -> None
     assert rs.evaluate(qrels, run, ["RR", "alpha_nDCG@10"])["RR"] == 0.5
     apart = put(tmp_path, "b.qrels", "q 1 a 1\nq 2 b 1\np 1 a 1\n")
     assert rs.evaluate(apart, run, ["RR"])["RR"] == 0.5
-
-
-def test_the_order_in_which_a_dict_was_filled_is_no_order() -> None:
-    """Only scores that never fall are taken for distances; anything else is how it was filled."""
-    qrels = {f"q{number}": {"d1": 1, "d2": 1} for number in range(6)}
-    mixed = {query_id: {"d2": 0.3, "d1": 0.9, "d0": 0.1} for query_id in qrels}
-    assert rs.evaluate(qrels, mixed, "nDCG@5").findings == ()
-    distances = {query_id: {"d2": 0.1, "d1": 0.3, "d0": 0.9} for query_id in qrels}
-    [finding] = rs.evaluate(qrels, distances, "nDCG@2").findings
-    assert finding.code == "RS114"
 
 
 GOLDEN = [
@@ -342,10 +312,8 @@ def _answers(words: dict[int, str]) -> list[dict[str, Any]]:
 
 def test_ids_that_belong_to_other_questions_are_refused() -> None:
     swapped = _answers({1: "what is  2?", 2: "What is 1?", 3: "What is 3?", 4: "What is 4?"})
-    with pytest.raises(InvalidDataError, match=r"RS173.*") as caught:
+    with pytest.raises(InvalidDataError, match=r"2 ids .*--query-key question.*RS173"):
         rs.evaluate(GOLDEN, swapped, "RR")
-    assert "2 ids are those of other questions: query '1' asks 'what is  2?'" in str(caught.value)
-    assert "--query-key question joins them" in str(caught.value)
     by_words = _answers({1: "What is 2?", 2: "What is 1?"})
     assert rs.evaluate(GOLDEN, by_words, "RR", query_key="question").means["RR"] == (1 + 1 / 2) / 4
     assert rs.evaluate(GOLDEN, swapped, "RR", query_key="id").means["RR"] > 0
@@ -364,14 +332,10 @@ def test_other_words_are_no_contradiction(words: dict[int, str]) -> None:
 
 def test_words_as_ids_on_one_side_name_the_remedy() -> None:
     by_words = [{"question": "What is 1?", "retrieved_ids": ["d1"]}]
-    with pytest.raises(
-        InvalidDataError, match=r"the run's ids are the questions of the qrels: --que"
-    ):
+    with pytest.raises(InvalidDataError, match="--query-key"):
         rs.evaluate(GOLDEN, by_words, "RR")
     golden = [{"question": "What is 1?", "expected_ids": ["d1"]}]
     numbered = pl.DataFrame(_answers({1: "What is 1?"}))
-    with pytest.raises(
-        InvalidDataError, match=r"the ids of the qrels are the run's questions: --que"
-    ):
+    with pytest.raises(InvalidDataError, match="--query-key"):
         rs.evaluate(golden, numbered, "RR")
     assert rs.evaluate(golden, numbered, "RR", query_key="question").means == {"RR": 1}

@@ -16,25 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.errors import InputError, InvalidDataError
+from rankscope.errors import InputError
 from rankscope.measures.language import Measure
-from rankscope.measures.registry import all_definitions
 
 Span = tuple[str, int, int]
 SPAN_MEASURES = ["SpanRecall", "SpanPrecision", "SpanIoU"]
-RANKED = [
-    "R@3",
-    "P@3",
-    "RR",
-    "AP",
-    "nDCG@3",
-    "nDCG",
-    "Success@2",
-    "Q",
-    "ERR@5",
-    "RBP",
-    "nDCG(gain=exp)@3",
-]
+RANKED = ["R@3", "P@3", "RR", "AP", "nDCG@3", "nDCG", "Success@2", "Q", "ERR@5", "RBP",
+          "nDCG(gain=exp)@3"]  # fmt: skip
 
 spans = st.builds(
     lambda document, start, length: (document, start, start + length),
@@ -87,7 +75,7 @@ def found_at(gold: Sequence[Span], retrieved: Sequence[Span], overlap: float) ->
     return ranks
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(spans, min_size=1, max_size=4), st.lists(spans, max_size=6), st.integers(1, 7))
 def test_measures_of_spans_equal_sets_of_characters(
     gold: list[Span], retrieved: list[Span], cutoff: int
@@ -103,7 +91,7 @@ def test_measures_of_spans_equal_sets_of_characters(
         assert math.isclose(scores[f"{measure}@{cutoff}"], at_cutoff)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(spans, min_size=1, max_size=4, unique=True),
     st.lists(spans, min_size=1, max_size=6),
@@ -124,7 +112,7 @@ def test_a_ranking_finds_each_gold_span_once(
         assert low <= value <= high + 1e-12, measure
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(spans, min_size=1, max_size=4, unique=True), st.data())
 def test_cutting_otherwise_changes_no_gold(gold: list[Span], data: st.DataObject) -> None:
     """The same text retrieved in other chunks, that overlap or not, has the same span recall."""
@@ -171,41 +159,28 @@ def test_the_worked_example() -> None:
     }
 
 
-def test_grades_count() -> None:
-    gold = [{"q": "x", "spans": [record(("a", 0, 10), grade=3), record(("b", 0, 10), grade=1)]}]
-    better = rs.evaluate(gold, {"x": [record(("a", 0, 10)), record(("b", 0, 10))]}, ["nDCG"])
-    worse = rs.evaluate(gold, {"x": [record(("b", 0, 10)), record(("a", 0, 10))]}, ["nDCG"])
-    assert better["nDCG"] == 1.0 > worse["nDCG"]
-
-
 # --- texts
 
 
 FOX = "The quick brown fox jumps over the lazy dog near the river bank."
 
 
-@pytest.mark.parametrize(
-    ("retrieved", "recall"),
-    [
+def test_texts_cover_words_in_their_order() -> None:
+    easy = "something else that is easy to find"
+    gold = [{"user_input": "q", "reference_contexts": [FOX]},
+            {"user_input": "r", "reference_contexts": [easy]}]  # fmt: skip
+    for retrieved, recall in (
         ([FOX], 1.0),
-        (
-            ["So: the  QUICK brown\nfox jumps over — the lazy dog, near the river bank!"],
-            1,
-        ),
+        (["So: the  QUICK brown\nfox jumps over — the lazy dog, near the river bank!"], 1.0),
         (["The quick brown fox jumps over"], 6 / 13),
         (["The quick brown fox jumps over", "over the lazy dog near the river bank"], 1.0),
         (["The quick brown fox jumps over", "brown fox jumps over the lazy"], 8 / 13),
         (["the lazy fox jumps quick over the brown river bank near dog"], 0.0),
         (["The quick brown cat jumps over the lazy dog"], 5 / 13),
-    ],
-)
-def test_texts_cover_words_in_their_order(retrieved: list[str], recall: float) -> None:
-    gold = [{"user_input": "q", "reference_contexts": [FOX]}, {"user_input": "r", "references": []}]
-    gold[1]["reference_contexts"] = ["something else that is easy to find"]
-    run = {"q": retrieved, "r": ["something else that is easy to find"]}
-    scores = rs.evaluate(gold, run, ["SpanRecall"])
-    assert math.isclose(scores.values("SpanRecall")["q"], recall)
-    assert scores.accounting.spans.unit == "words"
+    ):
+        scores = rs.evaluate(gold, {"q": retrieved, "r": [easy]}, ["SpanRecall"])
+        assert math.isclose(scores.values("SpanRecall")["q"], recall), retrieved
+        assert scores.accounting.spans.unit == "words"
 
 
 def test_short_passages_must_be_whole_and_other_scripts_count_by_sign() -> None:
@@ -246,9 +221,8 @@ ROWS = "query_id,doc_id,start,end\nq1,a,100,200\nq2,b,0,50\n"
 ANSWER_ROWS = "query_id,doc_id,start,end,score\nq1,c,0,9,2\nq2,b,0,40,1\nq1,a,0,300,1\n"
 
 
-def files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Write gold and answers in every format."""
-    contents = {
+def test_every_file_says_the_same(tmp_path: Path) -> None:
+    for name, text in {
         "gold.json": json.dumps(GOLD),
         "gold.jsonl": "\n".join(map(json.dumps, GOLD)),
         "gold.csv": ROWS,
@@ -256,19 +230,12 @@ def files(folder: Path) -> tuple[list[Path], list[Path]]:
         "run.json": json.dumps(ANSWERS),
         "run.jsonl": "\n".join(map(json.dumps, ANSWERS)),
         "run.csv": ANSWER_ROWS,
-    }
-    for name, text in contents.items():
-        (folder / name).write_text(text)
-    pl.DataFrame(GOLD).write_parquet(folder / "gold.parquet")
-    pl.DataFrame(ANSWERS).write_parquet(folder / "run.parquet")
-    return sorted(folder.glob("gold.*")), sorted(folder.glob("run.*"))
-
-
-def test_every_file_says_the_same(tmp_path: Path) -> None:
-    golds, runs = files(tmp_path)
-    assert (len(golds), len(runs)) == (5, 4)
-    for gold in golds:
-        for run in runs:
+    }.items():
+        (tmp_path / name).write_text(text)
+    pl.DataFrame(GOLD).write_parquet(tmp_path / "gold.parquet")
+    pl.DataFrame(ANSWERS).write_parquet(tmp_path / "run.parquet")
+    for gold in tmp_path.glob("gold.*"):
+        for run in tmp_path.glob("run.*"):
             scores = rs.evaluate(gold, [run], ["RR", "SpanRecall"])
             assert scores.run().means == {"RR": 0.75, "SpanRecall": 0.9}, (gold, run)
 
@@ -303,7 +270,7 @@ def test_chunks_may_be_named_by_id_and_looked_up_in_the_corpus(tmp_path: Path) -
     path.write_text("q1 Q0 c3 1 2 t\nq1 Q0 c1 2 1 t\nq2 Q0 c2 1 1 t\n")
     scores = rs.evaluate(GOLD, [path], ["RR", "SpanRecall"], corpus=corpus)
     assert scores.run().means == {"RR": 0.75, "SpanRecall": 0.9}
-    with pytest.raises(InputError, match="the chunk 'c3' is not in the corpus"):
+    with pytest.raises(InputError, match="'c3'"):
         rs.evaluate(GOLD, [path], corpus=corpus[:2])
 
 
@@ -338,32 +305,6 @@ def test_scores_are_kept_with_how_they_were_made() -> None:
     one, other = (rs.evaluate(GOLD, ANSWERS, ["RR"], overlap=share) for share in (0.5, 0.9))
     assert one.judgments.fingerprint != other.judgments.fingerprint
     assert one.to_dict()["runs"]["run"]["accounting"]["spans"]["overlap"] == 0.5
-    assert "found where 50% of the characters are retrieved" in one._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("gold", "run", "words"),
-    [
-        (GOLD, {"q1": ["a text"]}, "has a piece without a document, start and end"),
-        ([{"q": "x", "passages": ["t"]}], {"x": [record(("a", 0, 9))]}, "a piece without a text"),
-        ([{"q": "x", "spans": [{"doc": "a", "start": 9, "end": 9}]}], {"x": []}, "is empty"),
-        ([{"q": "x", "spans": [{"start": 1, "end": 9}]}], {"x": []}, "has no document"),
-        ([{"q": "x", "spans": [{"doc": "a", "start": 1}]}], {"x": []}, "a start or an end only"),
-        ([{"q": "x", "spans": [{"doc": "a", "start": -1, "end": 9}]}], {"x": []}, "from 0 up"),
-        ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, "one or the other"),
-        (GOLD, {"q1": 5}, "query 'q1' has '5'; expected a list of spans or texts"),
-        (GOLD, {"q1": [record(("a", 0, 10**400))]}, "expected a whole number from 0 up"),
-        (
-            GOLD,
-            {"q1": [{"doc": "a", "start": 0, "end": math.inf}]},
-            "expected a whole number from 0 up",
-        ),
-        (GOLD, [{"who": 1}], "no query with its pieces among the fields 'who'"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(gold: Any, run: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        rs.evaluate(gold, run)
 
 
 def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
@@ -372,29 +313,34 @@ def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
     assert rs.evaluate(GOLD, run, ["RR"], order="given").values("RR")["q1"] == 0.5
     ranked = {"q1": [record(("c", 0, 9), rank=2), record(("a", 0, 300), rank=1)]}
     assert rs.evaluate(GOLD, ranked, ["RR"]).values("RR")["q1"] == 1.0
-    del run["q1"][0]["score"]
-    with pytest.raises(InputError, match="1 without a score among 2 pieces"):
-        rs.evaluate(GOLD, run, ["RR"])
-    with pytest.raises(InputError, match="doc_id_from is for judgments that name documents"):
-        rs.evaluate(GOLD, ANSWERS, doc_id_from="#")
 
 
-def test_a_run_of_other_queries_or_documents_is_refused() -> None:
-    with pytest.raises(InvalidDataError, match="no query id in common"):
-        rs.evaluate(GOLD, {"z": [record(("a", 0, 9))]})
-    with pytest.raises(InvalidDataError, match="no document id in common"):
-        rs.evaluate(GOLD, {"q1": [record(("z", 0, 9))]})
-    with pytest.raises(InputError, match="overlap must be above 0 and at most 1, not 2"):
-        rs.evaluate(GOLD, ANSWERS, overlap=2)
-    with pytest.raises(InputError, match="needs gold that is spans or texts"):
-        rs.evaluate({"q": ["d"]}, {"q": ["d"]}, ["SpanRecall"])
-    with pytest.raises(InputError, match="evaluate, compare and gate take these"):
+def test_what_cannot_be_compared_is_refused() -> None:
+    def piece(**fields: Any) -> list[dict[str, Any]]:
+        return [{"q": "x", "spans": [fields]}]
+
+    some_scored = {"q1": [record(("c", 0, 9)), record(("a", 0, 300), score=0.9)]}
+    refused: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (GOLD, {"q1": ["a text"]}, {}, "without a document"),
+        ([{"q": "x", "passages": ["t"]}], {"x": [record(("a", 0, 9))]}, {}, "without a text"),
+        (piece(doc="a", start=9, end=9), {"x": []}, {}, "empty"),
+        (piece(start=1, end=9), {"x": []}, {}, "no document"),
+        (piece(doc="a", start=1), {"x": []}, {}, "start or an end"),
+        (piece(doc="a", start=-1, end=9), {"x": []}, {}, "from 0"),
+        ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, {}, "one or the other"),
+        (GOLD, {"q1": 5}, {}, "'q1' has '5'"),
+        (GOLD, {"q1": [record(("a", 0, 10**400))]}, {}, "whole number"),
+        (GOLD, {"q1": [{"doc": "a", "start": 0, "end": math.inf}]}, {}, "whole number"),
+        (GOLD, [{"who": 1}], {}, "'who'"),
+        (GOLD, {"z": [record(("a", 0, 9))]}, {}, "no query id in common"),
+        (GOLD, {"q1": [record(("z", 0, 9))]}, {}, "no document id in common"),
+        (GOLD, some_scored, {}, "1 without a score"),
+        (GOLD, ANSWERS, {"doc_id_from": "#"}, "doc_id_from"),
+        (GOLD, ANSWERS, {"overlap": 2}, "overlap"),
+        ({"q": ["d"]}, {"q": ["d"]}, {"measures": ["SpanRecall"]}, "spans or texts"),
+    ]
+    for gold, run, options, word in refused:
+        with pytest.raises(InputError, match=word):
+            rs.evaluate(gold, run, **options)
+    with pytest.raises(InputError, match="evaluate, compare and gate"):
         rs.Qrels(GOLD)
-
-
-def test_measures_of_spans_are_documented() -> None:
-    for definition in all_definitions():
-        if definition.needs == "spans":
-            assert definition.summary.endswith(".")
-            assert definition.formula
-            assert definition.reference

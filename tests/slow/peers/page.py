@@ -1,4 +1,4 @@
-"""Write docs/reference/peers.md: ``python -m tests.peers.page``."""
+"""Write docs/reference/peers.md: ``python -m tests.slow.peers.page``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from .cases import CASES, Case, Value
 from .tools import TOOLS, Tool
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "peers.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "peers.md"
 
 _HEAD = """\
 # What other tools answer

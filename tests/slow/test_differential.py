@@ -13,7 +13,7 @@ from rankscope.scoring.rules import PROFILES
 
 
 def test_other_tools_and_twins_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without ranx, which compiles itself for ten seconds; `test_rules` asks it."""
+    """Without ranx, which compiles itself for minutes; `test_peer_rules` asks it."""
     monkeypatch.setattr(differential, "against_ranx", lambda *_: iter(()))
     found, tally = compare(60, seed=7)
     assert found == []
