@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-import rankscope as rs
 from conftest import Rankscope
 from rankscope.cli.app import app
 from rankscope.cli.output import FORMATS
@@ -97,14 +93,6 @@ def test_every_format_is_printed_and_written(
         assert (tmp_path / "out.txt").read_text("utf-8") == done.stdout, format
 
 
-@pytest.mark.parametrize("title", ["gate", "explain", "power", "compare"])
-def test_csv_holds_all_measures(rankscope: Rankscope, title: str) -> None:
-    done = rankscope(title, *ARGUMENTS[title], "-m", "R@50", "-m", "P@1", "--format", "csv")
-    assert done.returncode in (0, 1)
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert {"R@50", "P@1"} <= {row["measure"] for row in rows}
-
-
 @pytest.mark.parametrize(("variable", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
 def test_colour_is_for_those_who_want_it(
     rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch, variable: str, coloured: bool
@@ -130,17 +118,6 @@ def test_every_measure_is_listed_and_found_by_its_name(rankscope: Rankscope) -> 
         assert json.loads(rankscope("measures", name, "--format", "json").stdout)["name"] == name
 
 
-@pytest.mark.parametrize(
-    ("asked", "name"),
-    [("ndcg_cut_10", "nDCG"), ("MRR@10", "RR"), ("map", "AP"), ("hit_rate@10", "Success"),
-     ("precision@5", "P"), ("alpha-nDCG", "alpha_nDCG")],
-)  # fmt: skip
-def test_a_measure_is_found_by_another_tools_name(
-    rankscope: Rankscope, asked: str, name: str
-) -> None:
-    assert json.loads(rankscope("measures", asked, "--format", "json").stdout)["name"] == name
-
-
 # --- debugging -----------------------------------------------------------------------------------
 
 
@@ -158,24 +135,6 @@ def test_a_mistake_is_one_sentence_and_with_debug_a_traceback(
     for value, shown in (("1", True), ("0", False)):
         monkeypatch.setenv("RANKSCOPE_DEBUG", value)
         assert ("Traceback" in rankscope("evaluate", QRELS, "bad.run").stderr) == shown
-
-
-def test_logs_are_shown_with_debug_only(rankscope: Rankscope) -> None:
-    done = rankscope("--debug", "measures", "nDCG")
-    assert done.returncode == 0
-    assert "DEBUG rankscope." in done.stderr
-    logging.getLogger("rankscope.anything").warning("nobody listens")
-    done = rankscope("measures", "nDCG")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_version_says_what_it_runs_on(
-    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert rs.__version__ in rankscope("--version").stdout
-    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
-    for typed in (("--version", "--verbose"), ("--verbose", "--version")):
-        assert "RANKSCOPE_NATIVE=0" in rankscope(*typed).stdout
 
 
 # --- faults --------------------------------------------------------------------------------------

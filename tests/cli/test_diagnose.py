@@ -87,24 +87,9 @@ def test_it_is_read_back_as_written() -> None:
     assert rs.diagnose(QRELS, RUNS, ["RR"], only="risk").verdict == ()
 
 
-def test_stages_as_mappings() -> None:
-    stages = [{"system": "first"}, {"system": "second", "of": "first", "kind": "rerank"}]
-    diagnosis = rs.diagnose(QRELS, RUNS, ["RR"], stages=stages, only="stages")
-    assert diagnosis.to_dict()["analyses"]["stages"]["stages"][1]["of"] == ["first"]
-    with pytest.raises(rs.RankscopeError, match="'sys'"):
-        rs.diagnose(QRELS, RUNS, ["RR"], stages=[{"sys": "first"}])
-
-
 def test_what_is_given_must_be_about_the_same_queries() -> None:
     with pytest.raises(rs.InputError, match="judged"):
         rs.diagnose(QRELS, RUNS, ["RR"], queries={"other": "words"}, only="risk")
     some = rs.diagnose(QRELS, RUNS, ["RR"], queries={"q00": "words"}, only="risk")
     [finding] = [finding for finding in some.remarks if finding.code == "RS721"]
     assert finding.count == 19
-
-
-def test_spans_are_refused() -> None:
-    gold = [{"query_id": "q", "spans": [{"doc_id": "d", "start": 0, "end": 5}]}]
-    pieces = {"q": [{"doc_id": "d", "start": 0, "end": 9}]}
-    with pytest.raises(rs.InputError, match="evaluate"):
-        rs.diagnose(gold, pieces)

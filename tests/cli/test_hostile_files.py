@@ -23,7 +23,6 @@ from benchmark.world import CONFIG, write_world
 from conftest import Rankscope
 from rankscope.benchmark.run import fetch_runs, plan_benchmark
 from rankscope.cli.app import app
-from rankscope.files import max_size
 from rankscope.records import BenchmarkReport
 from rankscope.scoring.score_files import read_scores
 
@@ -55,13 +54,6 @@ def test_deeply_nested_json(
     record = f'{{"query_id": "q", "doc_id": "d", "score": {NESTED[name]}}}'
     (tmp_path / f"run.{suffix}").write_text(f"[{record}]" if suffix == "json" else record)
     assert "nested" in refusal("runs", "validate", f"run.{suffix}")
-
-
-def test_many_brackets_that_are_not_deep(rankscope: Rankscope, tmp_path: Path) -> None:
-    """Brackets in strings, which do not nest, and 100 levels, which are allowed."""
-    inside = "[" * 99 + '"' + "[{" * 5_000 + '"' + "]" * 99
-    (tmp_path / "queries.jsonl").write_text(f'{{"_id": "q", "text": "[[[", "x": {inside}}}\n')
-    assert rankscope("convert", "queries.jsonl", "queries.json").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -115,16 +107,6 @@ def test_the_limit_can_be_set(
         done = rankscope("runs", "validate", "a.run.gz", *options)
         assert done.returncode == (2 if word else 0)
         assert word in done.stderr
-
-
-def test_the_limit_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.run.gz").write_bytes(gzip.compress(LINE))
-    for before in ("", "1GB"):
-        monkeypatch.setenv("RANKSCOPE_MAX_BYTES", before)
-        with max_size("18"), pytest.raises(rs.FormatError, match="18 bytes"):
-            rs.read_run(tmp_path / "a.run.gz")
-        assert os.environ["RANKSCOPE_MAX_BYTES"] == before
-        assert len(rs.read_run(tmp_path / "a.run.gz")) == 1
 
 
 def test_commands_that_read_files_take_the_limit() -> None:

@@ -15,7 +15,8 @@ from conftest import Rankscope
 from rankscope.records import BenchmarkReport
 from rankscope.reports.explorer.packing import unpacked
 
-MARK = "zanzibar"
+WORD = "quince"
+"""A word of queries and documents."""
 
 
 def text_of(page: Path) -> str:
@@ -25,48 +26,30 @@ def text_of(page: Path) -> str:
     return text + "".join(unpacked(block).decode("latin-1") for block in held)
 
 
+def runs_of(experiment: Path) -> list[str]:
+    """Return the files of the judgments and of two runs."""
+    names = ("qrels.parquet", "runs/words.run.gz", "runs/code.run.gz")
+    return [str(experiment / name) for name in names]
+
+
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     return made(write_world(folder), folder / "out")
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """Write judgments, queries and documents whose texts hold a mark, and two runs."""
-    queries = [
-        {"_id": f"q{n}", "text": f"{MARK} question {n}", "note": f"{MARK} note {n}", "kind": n % 2}
-        for n in range(12)
-    ]
-    corpus = [
-        {"_id": f"d{n}", "title": f"{MARK} title {n % 9}", "text": f"{MARK} question {n} text"}
-        for n in range(24)
-    ]
-    for name, rows in (("queries", queries), ("corpus", corpus)):
-        written = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(written)
-    judged = [f"q{n} 0 d{n} 2\nq{n} 0 d{n + 12} 0\n" for n in range(12)]
-    (tmp_path / "qrels.txt").write_text("".join(judged))
-    for run, shift in (("good", 0), ("bad", 5)):
-        lines = [
-            f"q{n} Q0 d{(n + shift + step) % 24} {step + 1} {9 - step} {run}\n"
-            for n in range(12)
-            for step in range(6)
-        ]
-        (tmp_path / f"{run}.run").write_text("".join(lines))
-    return tmp_path
-
-
-@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("typed", ["evaluate --worst 5", "compare", "diagnose"])
-def test_no_text_of_the_user_is_in_a_page_without_texts(rankscope: Rankscope, typed: str) -> None:
+def test_no_text_of_the_user_is_in_a_page_without_texts(
+    rankscope: Rankscope, experiment: Path, typed: str
+) -> None:
     name, *options = typed.split()
-    texts = ("--queries", "queries.jsonl", "--corpus", "corpus.jsonl", "--format", "html")
-    arguments = (name, "qrels.txt", "good.run", "bad.run", *options, *texts)
+    world = experiment.parents[1]
+    texts = ("--queries", f"{world}/queries.jsonl", "--corpus", f"{world}/corpus.jsonl")
+    arguments = (name, *runs_of(experiment), *options, *texts, "--format", "html")
     assert rankscope(*arguments, "-o", "full.html").returncode == 0
-    assert MARK in text_of(Path("full.html"))
+    assert WORD in text_of(Path("full.html"))
     assert rankscope(*arguments, "--no-text", "-o", "bare.html").returncode == 0
-    assert MARK not in text_of(Path("bare.html"))
+    assert WORD not in text_of(Path("bare.html"))
 
 
 def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) -> None:
@@ -78,17 +61,16 @@ def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) ->
     assert len(text_of(Path("less.html"))) < len(text_of(Path("page.html")))
 
 
-@pytest.mark.usefixtures("files")
-def test_records(rankscope: Rankscope) -> None:
-    runs = "qrels.txt good.run bad.run"
+def test_records(rankscope: Rankscope, experiment: Path) -> None:
+    qrels, first, second = runs = runs_of(experiment)
     for name, typed in {
-        "scores": f"evaluate {runs} --per-query",
-        "comparison": f"compare {runs}",
-        "diagnosis": f"diagnose {runs} --only risk",
-        "power": f"power {runs}",
-        "gate": "gate good.run bad.run --qrels qrels.txt -m nDCG@10",
+        "scores": ["evaluate", *runs, "--per-query"],
+        "comparison": ["compare", *runs],
+        "diagnosis": ["diagnose", *runs, "--only", "risk"],
+        "power": ["power", *runs],
+        "gate": ["gate", first, second, "--qrels", qrels, "-m", "nDCG@10"],
     }.items():
-        rankscope(*typed.split(), "--format", "json", "-o", f"{name}.json")
+        rankscope(*typed, "--format", "json", "-o", f"{name}.json")
         done = rankscope("report", f"{name}.json", "-o", f"{name}.html")
         assert (done.returncode, done.stderr) == (0, ""), name
         page = Path(f"{name}.html").read_text("utf-8")

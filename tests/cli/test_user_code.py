@@ -80,13 +80,6 @@ def test_json_is_all_of_the_answer(
         assert SECRET.encode() not in content, path
 
 
-@pytest.mark.usefixtures("engine")
-def test_a_line_for_each_run_is_all_of_the_answer(rankscope: Rankscope) -> None:
-    done = rankscope("runs", "fetch", "bench.yaml")
-    assert done.stdout.startswith("runs/mine.run.gz: 5 queries")
-    assert done.stdout.count("\n") == 1
-
-
 def test_a_module_that_fails_tells_no_secret(rankscope: Rankscope, engine: Path) -> None:
     engine.write_text('import os\nraise RuntimeError("refused: " + os.environ["TOKEN"])\n')
     done = rankscope("--debug", "benchmark", "run", "bench.yaml")
