@@ -166,6 +166,7 @@ REFUSED = {
         "large.qrels two.run": "large.qrels:1",
         "-Z zscores qrels two.run": "zscores:1",
     },
+    "mcp": {"nowhere": "nowhere", "qrels": "folder"},
     "demo": {"--output ' '": "empty", "--output qrels": "folder"},
     "benchmark": {"run a.yaml --output ''": "empty", "run a.yaml --dry-run --format metrics": ""},
 }
