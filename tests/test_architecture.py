@@ -73,6 +73,8 @@ def box_of(name: str) -> int:
 
 def imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Yield line and full name of every import that can happen when the code runs."""
+    if isinstance(node, ast.expr):
+        return
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         for statement in node.orelse:
             yield from imported(statement, package)

@@ -140,15 +140,6 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
     assert collection.judgments.by_query == dict(zip(ids, QRELS.values(), strict=True))
 
 
-@pytest.mark.parametrize("form", FILES)
-def test_questions_without_an_id(form: str, tmp_path: Path) -> None:
-    """They are their own ids, so that they meet the judgments of the same file."""
-    rows = [{"question": f"what is {q}", "answer": "It is.", "lang": "de"} for q in QRELS]
-    queries = rs.read_queries(FILES[form](tmp_path / "golden", rows))
-    assert dict(queries.items()) == {f"what is {q}": f"what is {q}" for q in QRELS}
-    assert queries.metadata_of("what is q1") == {"answer": "It is.", "lang": "de"}
-
-
 # --- names
 
 

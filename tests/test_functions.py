@@ -226,15 +226,3 @@ def test_cache_keys_do_not_run_together() -> None:
     assert cache.get_cached_metric("q_1", "hit", 5) == 1.0
     assert cache.get_cached_metric("q", "1_hit", 5) is None
     assert cache.get_cached_metric("q_1", "hit", 10) is None
-
-
-def test_suite() -> None:
-    suite = fn.RetrievalMetricsSuite()
-    assert suite.evaluate("hit", *PARTLY, k=2) == 1
-    assert suite.evaluate("mrr", [PARTLY[0]], [PARTLY[1]]) == 0.5
-    assert suite.evaluate("map", [["a"]], [["b", "a"]], 1) == 0
-    assert set(suite.metrics) == {"hit", "ndcg", "mrr", "map", "recall", "precision"}
-    suite.metrics["always"] = lambda: 1.0
-    assert suite.evaluate("always") == 1
-    with pytest.raises(rs.UnknownNameError, match="unknown metric 'hits'; nearest: hit"):
-        suite.evaluate("hits", *PARTLY)

@@ -13,7 +13,7 @@ import pytest
 from rankscope.benchmark.folders import MANIFEST, unfinished
 from rankscope.errors import InputError
 from rankscope.files import PARTS, replacing
-from rankscope.temporary import below, lock, mark, new_folder, sweep, unlock
+from rankscope.temporary import lock, mark, new_folder, sweep, unlock
 
 
 def write(path: Path) -> None:
@@ -64,19 +64,6 @@ def test_a_folder_in_use_stays(tmp_path: Path) -> None:
     unlock(handle)
     sweep(tmp_path.iterdir())
     assert not folder.exists()
-
-
-def test_folders_that_vanish_are_passed_over(tmp_path: Path) -> None:
-    for name in ("a", "b", "c"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.part").write_bytes(b"")
-    places = below(tmp_path, "*.part")
-    first = next(places)
-    for path in tmp_path.iterdir():
-        if path != first.parent:
-            (path / "x.part").unlink()
-            path.rmdir()
-    assert list(places) == []
 
 
 # ----------------------------------------------------------------------------------- replacing

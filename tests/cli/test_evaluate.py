@@ -92,14 +92,6 @@ def test_fail_under(evaluate: Any, output: str) -> None:
     assert evaluate(*options, "bm25:RR=0.5").returncode == 0
 
 
-def test_bounds_show_what_unjudged_documents_could_do(evaluate: Any) -> None:
-    options = ("qrels", "dense.run", "--bounds", "--hole-grade", "2")
-    shown = rows(evaluate(*options, "-m", "P@2").stdout)
-    assert ["dense", "P@2", f"{1 / 3:.4f}", f"{1 / 3:.4f}", f"{1.5 / 3:.4f}"] in shown
-    data = json.loads(evaluate(*options, "--format", "json").stdout)
-    assert {bound["measure"] for bound in data["runs"]["dense"]["bounds"]} == set(data["measures"])
-
-
 def test_json_holds_means_and_per_query_values_when_asked_for(evaluate: Any) -> None:
     scores = rs.evaluate("qrels", ["bm25.run", "dense.run"])
     for flags in ([], ["--per-query"]):

@@ -132,11 +132,3 @@ def test_names_cannot_steer_the_terminal(gate: Any) -> None:
     data["runs"] = {"\x1b[31mred": data["runs"]["bad"]}
     Path("bad.json").write_text(json.dumps(data))
     assert "\x1b" not in gate("good.json", "bad.json").stdout
-
-
-def test_texts_of_lost_queries_are_read_once(gate: Any) -> None:
-    runs = ("good.run.json", "bad.run.json", *JUDGED, "--format", "markdown")
-    piped = Path("queries.jsonl").read_text()
-    done = gate(*runs, "--queries", "-", "--cluster", "session", given=piped)
-    assert "`text of q01`" in done.stdout
-    assert "text of" not in gate(*runs).stdout

@@ -11,10 +11,8 @@ import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
-import click
 import pytest
 import zstandard
 
@@ -22,7 +20,6 @@ import rankscope as rs
 from benchmark.world import CONFIG, write_world
 from conftest import Rankscope
 from rankscope.benchmark.run import fetch_runs, plan_benchmark
-from rankscope.cli.app import app
 from rankscope.records import BenchmarkReport
 from rankscope.scoring.score_files import read_scores
 
@@ -107,18 +104,6 @@ def test_the_limit_can_be_set(
         done = rankscope("runs", "validate", "a.run.gz", *options)
         assert done.returncode == (2 if word else 0)
         assert word in done.stderr
-
-
-def test_commands_that_read_files_take_the_limit() -> None:
-    for typed in (
-        *("evaluate", "compare", "gate", "diagnose", "explain", "why", "power", "trec-eval"),
-        *("convert", "runs validate", "runs fuse", "runs fetch"),
-        *("benchmark run", "benchmark verify", "benchmark compare", "benchmark list"),
-    ):
-        command: Any = app
-        for name in typed.split():
-            command = command.get_command(click.Context(command), name)
-        assert "--max-size" in [option for param in command.params for option in param.opts], typed
 
 
 # --- what is no file, or too wide ----------------------------------------------------------------

@@ -160,17 +160,3 @@ def test_missing_queries_are_left_out_only_in_version_9(rankscope: Rankscope) ->
     for arguments, queries in ((["--9"], 2), (["--9", "-c"], 3), (["-c"], 3)):
         done = rankscope("trec-eval", *arguments, "-m", "map", "qrels", "-", given=RUN)
         assert done.stdout == shown("map", "all", (5 / 6 + 1 / 2) / queries) + "\n", arguments
-
-
-@pytest.mark.usefixtures("small")
-def test_lists_of_each_version(rankscope: Rankscope) -> None:
-    def names(*arguments: str) -> list[str]:
-        printed = rankscope("trec-eval", *arguments, "qrels", "run").stdout
-        return [line.split("\t")[0].strip() for line in printed.splitlines()]
-
-    nine, ten = names("--9", "-m", "all_trec"), names("-c", "-m", "all_trec")
-    assert len(nine) == len(set(nine)) == 94
-    assert ten[len(nine) :] == ["rbp", "rbp_resid", "unj_5", "unj_10", "unj_20"]
-    assert (len(names("-c")), len(names("--9", "-m", "set"))) == (30, 11)
-    for option in ("-v", "--version"):
-        assert rankscope("trec-eval", option).stderr.startswith("trec_eval version 10.0")

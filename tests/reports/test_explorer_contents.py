@@ -15,7 +15,7 @@ from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents
 from rankscope.reports.explorer.of_runs import contents_of_scored
-from rankscope.reports.explorer.packing import blocks, unpacked, without_compression
+from rankscope.reports.explorer.packing import blocks, unpacked
 from rankscope.reports.explorer.whole_page import limited, report_page
 from rankscope.scoring.scored import keeping
 
@@ -145,19 +145,6 @@ def test_fewer_documents_and_no_texts() -> None:
     held = page + "".join(unpacked(block).decode("latin-1") for _, block in blocks(less))
     for word in ("Secret", "furtive", "discreet", "concealed"):
         assert word not in held
-
-
-def test_a_page_is_the_same_whatever_compressed_it() -> None:
-    contents, _, _, _ = made()
-    document = Document("d", (Section("", (sentences(["x"]),)),))
-    page = report_page(document, contents)
-    assert page == report_page(document, contents)
-    other = without_compression(page)
-    assert without_compression(page.replace('id="data-overview">', 'id="data-overview">')) == other
-    block = dict(blocks(contents))["documents-0"]
-    assert block in page
-    changed = dict(blocks(limited(contents, top=2) or contents))["documents-0"]
-    assert without_compression(page.replace(block, changed)) != other
 
 
 def test_texts_too_long_for_anybody_are_cut() -> None:

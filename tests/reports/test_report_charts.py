@@ -5,17 +5,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import Any
 
-import rankscope as rs
 from rankscope.benchmark.drawn_pages import chart_files, pages_of
-from rankscope.diagnosis.holes import HOLES
 from rankscope.diagnosis.segment_means import Segment, SegmentGroup, SegmentMean
 from rankscope.diagnosis.segments import SEGMENTS, Segments
 from rankscope.diagnosis.stages import STAGES
-from rankscope.diagnosis.tie_effects import TIES
 from rankscope.document.blocks import (
     PICTURES,
-    Bar,
-    Chart,
     Heatmap,
     Section,
     Waterfall,
@@ -83,26 +78,3 @@ def test_a_thousand_groups_are_not_all_drawn() -> None:
         f"facet: g{hundred * 100 + number}" for hundred in range(10) for number in (97, 98, 99)
     ]
     assert len(heat.columns) == 12
-
-
-def test_ties_are_bands() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
-    run = {"q1": {"a": 1.0, "b": 1.0, "c": 1.0}, "q2": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    result = rs.diagnose(qrels, {"s": run}, ["RR@2"], only="ties").analyses
-    found: Any = TIES.of(result)
-    [chart] = shown(TIES.section(found), Chart)
-    assert chart.bars == (Bar("s", 0.25, band=(0.25, 0.75)),)
-    plain = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 3.0, "b": 2.0}}
-    untied: Any = TIES.of(rs.diagnose(qrels, {"s": plain}, ["RR@2"], only="ties").analyses)
-    assert shown(TIES.section(untied), Chart) == []
-
-
-def test_holes_are_bands() -> None:
-    qrels = {"q": {"a": 1, "b": 0}}
-    result = rs.diagnose(qrels, {"s": {"q": ["x", "a"]}}, ["P@2"], only="holes").analyses
-    found: Any = HOLES.of(result)
-    _, bands = shown(HOLES.section(found), Chart)
-    assert bands.bars == (Bar("s", 0.5, band=(0.5, 1.0)),)
-    judged = rs.diagnose(qrels, {"s": {"q": ["a", "b"]}}, ["P@2"], only="holes").analyses
-    known: Any = HOLES.of(judged)
-    assert len(shown(HOLES.section(known), Chart)) == 1

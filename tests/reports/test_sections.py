@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 import rankscope as rs
 from rankscope.document.blocks import Code, Entries, Section, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 from rankscope.records import ExperimentManifest, GitState, Machine
-from rankscope.reports.mean_coverage import Covered, coverage_of, coverage_section
-from rankscope.reports.measure_definitions import definitions_section, parameters_of
+from rankscope.reports.mean_coverage import Covered, coverage_section
+from rankscope.reports.measure_definitions import definitions_section
 from rankscope.reports.reproduction import command_of, numbers_section, reproduction_section
 from reports.sample import sample
 
@@ -52,21 +50,6 @@ def test_every_count_has_its_column() -> None:
     }
 
 
-def test_rows_of_measures_and_of_what_was_not_scored() -> None:
-    accounting = rs.evaluate(QRELS, RUN, ["R@1"]).accounting
-    apart = {
-        "a": Covered(accounting, {"R@1": 3, "RR": 2}),
-        "b": Covered(accounting, {"R@1": 3}),
-        "c": Covered(None, why_not="its run is empty"),
-    }
-    shown = columns(coverage_section(apart, profile="rankscope"))
-    assert shown["system"] == ["a", "a", "b", "c"]
-    assert shown["in the mean"][:3] == ["3", "2", "3"]
-    assert coverage_section({"b": Covered(None)}, profile="rankscope").all_blocks == ()
-    names = columns(coverage_of(REPORT))["system"]
-    assert names == [system.name for system in REPORT.systems]
-
-
 # --- definitions ---------------------------------------------------------------------------------
 
 
@@ -86,21 +69,6 @@ def test_every_measure_is_defined() -> None:
         assert {"range", "over queries", "query missing from a run"} <= entry.keys()
     assert facts("Mine@3", profile="theirs")["text"], "a measure that is not installed"
     assert definitions_section([], asked={}, profile="rankscope").all_blocks == ()
-
-
-@pytest.mark.parametrize(
-    ("measure", "names"),
-    [
-        ("nDCG@10", ["k", "gain"]),
-        ("nDCG(gain=binary)@10", ["k", "gain", "rel"]),
-        ("nDCG(least=2)@10", ["k", "gain", "least"]),
-        ("nDCG(sim=lin)@10", ["k", "gain", "sim", "ic"]),
-        ("ERR@5", ["k", "max_rel"]),
-    ],
-)
-def test_parameters_that_play_no_part_are_left_out(measure: str, names: list[str]) -> None:
-    shown = [text.split(" ")[0] for text in parameters_of(Measure.parse(measure))]
-    assert shown == names
 
 
 def test_edges_follow_the_rules() -> None:
