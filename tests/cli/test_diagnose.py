@@ -25,8 +25,8 @@ RUNS = {
 def diagnose(tmp_path: Path, rankscope: Rankscope) -> Any:
     """Return a function that diagnoses two runs from files."""
     rs.Qrels(QRELS).write(tmp_path / "qrels.txt")
-    for name, run in RUNS.items():
-        rs.Run(run, name=name).write(tmp_path / f"{name}.run")
+    for name, rankings in RUNS.items():
+        rs.Run(rankings, name=name).write(tmp_path / f"{name}.run")
     rows = [
         {"_id": q, "text": "some words", "kind": "even" if n % 2 else "odd"}
         for n, q in enumerate(QRELS)
