@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import rankscope as rs
+from conftest import Rankscope
 from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import read_config
-from rankscope.cli import main
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.runs.validation import validate_run
 
@@ -84,38 +84,40 @@ DOORS: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+def qrels_of(data: Any, **keys: Any) -> rs.Qrels:
+    return (rs.read_qrels if isinstance(data, str) else rs.Qrels)(data, **keys)
+
+
+def run_of(data: Any, **keys: Any) -> rs.Run:
+    return (rs.read_run if isinstance(data, str) else rs.Run)(data, **keys)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", ["lists", "pairs"])
-def test_one_set_of_rules(door: str, form: str, shape: str, tmp_path: Path) -> None:
+def test_one_set_of_rules(form: str, shape: str, tmp_path: Path) -> None:
     tables = {"qrels": RECORDS, "run": RECORDS} if shape == "lists" else PAIRS
     qrels, run = (FORMS[form](tmp_path / kind, rows) for kind, rows in tables.items())
-    assert DOORS[door](qrels, run) == RR
+    for name, door in DOORS.items():
+        assert door(qrels, run) == RR, name
 
 
 @pytest.mark.parametrize("form", FILES)
-@pytest.mark.parametrize("command", ["evaluate", "compare", "gate", "runs validate"])
-def test_on_the_command_line(
-    form: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_on_the_command_line(form: str, tmp_path: Path, rankscope: Rankscope) -> None:
     golden = FILES[form](tmp_path / "golden", RECORDS)
     again = FILES[form](tmp_path / "again", RECORDS)
-    arguments = {
-        "evaluate": ["evaluate", golden, again, "-m", "RR"],
-        "compare": ["compare", golden, golden, again, "-m", "RR"],
-        "gate": ["gate", golden, again, "--qrels", golden, "-m", "RR"],
-        "runs validate": ["runs", "validate", again, "--qrels", golden, "--queries", golden],
-    }[command]
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    output = capsys.readouterr()
-    assert stop.value.code == 0, output.err
-    assert command == "runs validate" or "0.75" in output.out
+    for arguments in (
+        ["evaluate", golden, again, "-m", "RR"],
+        ["compare", golden, golden, again, "-m", "RR"],
+        ["gate", golden, again, "--qrels", golden, "-m", "RR"],
+        ["runs", "validate", again, "--qrels", golden, "--queries", golden],
+    ):
+        done = rankscope(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert arguments[0] == "runs" or "0.75" in done.stdout
 
 
 @pytest.mark.parametrize("form", [".json", ".jsonl", ".parquet"])
-@pytest.mark.parametrize("asked", ["question", "query", "user_input"])
-@pytest.mark.parametrize("has_id", [True, False])
+@pytest.mark.parametrize(("asked", "has_id"), [("question", True), ("user_input", False)])
 def test_a_golden_set_is_queries_and_qrels_of_a_config(
     form: str, asked: str, has_id: bool, tmp_path: Path
 ) -> None:
@@ -138,141 +140,68 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
     assert collection.judgments.by_query == dict(zip(ids, QRELS.values(), strict=True))
 
 
-@pytest.mark.parametrize("form", FILES)
-@pytest.mark.parametrize("asked", ["question", "user_input"])
-def test_questions_without_an_id(form: str, asked: str, tmp_path: Path) -> None:
-    """They are their own ids, so that they meet the judgments of the same file."""
-    rows = [{asked: f"what is {q}", "answer": "It is.", "lang": "de"} for q in QRELS]
-    queries = rs.read_queries(FILES[form](tmp_path / "golden", rows))
-    assert dict(queries.items()) == {f"what is {q}": f"what is {q}" for q in QRELS}
-    assert queries.metadata_of("what is q1") == {"answer": "It is.", "lang": "de"}
-    alone = FILES[form](tmp_path / "alone", [{asked: row[asked]} for row in rows])
-    assert rs.read_queries(alone).ids == queries.ids
-
-
 # --- names
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+@pytest.mark.parametrize("form", FORMS)
+def test_names_of_relevant_and_retrieved_documents(form: str, tmp_path: Path) -> None:
+    for name in (
         *("relevant", "ground_truth", "expected_docs", "reference_context_ids", "chunk_ids"),
         *("ids", "golden", "positives", "target_id", "source_recipe_id", "gold_ids", "targets"),
-    ],
-)
-@pytest.mark.parametrize("form", FORMS)
-def test_names_of_relevant_documents(name: str, form: str, tmp_path: Path) -> None:
-    rows = [{"user_input": q, name: list(QRELS[q])} for q in QRELS]
-    data = FORMS[form](tmp_path / "golden", rows)
-    qrels = rs.read_qrels(data) if isinstance(data, str) else rs.Qrels(data)
-    assert qrels.to_dict() == QRELS
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
+    ):
+        rows = [{"user_input": q, name: list(QRELS[q])} for q in QRELS]
+        assert qrels_of(FORMS[form](tmp_path / "golden", rows)).to_dict() == QRELS, name
+    for name in (
         *("retrieved_doc_ids", "retrieved_context_ids", "source_documents", "matches", "ids"),
         *("chunk_ids", "results", "hits"),
-    ],
-)
-@pytest.mark.parametrize("form", FORMS)
-def test_names_of_retrieved_documents(name: str, form: str, tmp_path: Path) -> None:
-    rows = [{"id": q, "question": "what", name: RUN[q]} for q in RUN]
-    data = FORMS[form](tmp_path / "run", rows)
-    run = rs.read_run(data) if isinstance(data, str) else rs.Run(data)
-    assert {q: list(documents) for q, documents in run.to_dict().items()} == RUN
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_one_expected_document_a_row(form: str, tmp_path: Path) -> None:
-    rows = [
-        {"query": "q1", "target_id": "a", "lang": "de"},
-        {"query": "q1", "target_id": "b", "lang": "de"},
-    ]
-    data = FORMS[form](tmp_path / "golden", rows)
-    qrels = rs.read_qrels(data) if isinstance(data, str) else rs.Qrels(data)
-    assert qrels.to_dict() == {"q1": {"a": 1, "b": 1}}
+    ):
+        rows = [{"id": q, "question": "what", name: RUN[q]} for q in RUN]
+        run = run_of(FORMS[form](tmp_path / "run", rows))
+        assert {q: list(documents) for q, documents in run.to_dict().items()} == RUN, name
+    rows = [{"query": "q1", "target_id": target, "lang": "de"} for target in "ab"]
+    data = FORMS[form](tmp_path / "single", rows)
+    assert qrels_of(data).to_dict() == {"q1": {"a": 1, "b": 1}}, "one expected document a row"
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "columns"])
 def test_texts_are_no_ids(form: str, tmp_path: Path) -> None:
     rows = [{"query_id": "q1", "contexts": ["Some text."], "answers": ["Some text."]}]
     data = FORMS[form](tmp_path / "golden", rows)
-    for read, make in ((rs.read_qrels, rs.Qrels), (rs.read_run, rs.Run)):
-        with pytest.raises(InputError) as error:
-            (read if isinstance(data, str) else make)(data)
-        message = str(error.value)
-        assert "'contexts', 'answers' hold texts, not ids" in message
-        assert "'query_id'" in message
-        assert "'doc_id'" in message
-        assert "--doc-key" in message
+    for make in (qrels_of, run_of):
+        with pytest.raises(InputError, match=r"'contexts', 'answers'.*--doc-key"):
+            make(data)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_keys_for_the_rest(form: str, tmp_path: Path) -> None:
     rows = [{"frage": "q1", "treffer": "a", "note": 2}, {"frage": "q1", "treffer": "b", "note": 1}]
     data = FORMS[form](tmp_path / "golden", rows)
-    keys: Any = {"query_key": "frage", "doc_key": "treffer"}
-    is_file = isinstance(data, str)
-    qrels = (rs.read_qrels if is_file else rs.Qrels)(data, **keys, grade_key="note")
-    assert qrels.to_dict() == {"q1": {"a": 2, "b": 1}}
-    run = (rs.read_run if is_file else rs.Run)(data, **keys, score_key="note")
-    assert run.to_dict() == {"q1": {"a": 2.0, "b": 1.0}}
-    with pytest.raises(InputError, match="no column 'nota' among"):
-        (rs.read_run if is_file else rs.Run)(data, **keys, score_key="nota")
+    keys = {"query_key": "frage", "doc_key": "treffer"}
+    assert qrels_of(data, **keys, grade_key="note").to_dict() == {"q1": {"a": 2, "b": 1}}
+    assert run_of(data, **keys, score_key="note").to_dict() == {"q1": {"a": 2.0, "b": 1.0}}
     with pytest.raises(InputError, match="'note' may hold it"):
-        (rs.read_run if is_file else rs.Run)(data, **keys)
+        run_of(data, **keys)
+    data = FORMS[form](tmp_path / "run", [{"query_id": "q1", "doc_id": "a", "score": 2}])
+    for key in ("query_key", "doc_key", "score_key"):
+        with pytest.raises(InputError, match="'typo' among 'query_id', 'doc_id', 'score'"):
+            run_of(data, **{key: "typo"})
 
 
-@pytest.mark.parametrize("form", FILES)
-def test_keys_on_the_command_line(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_on_the_command_line(tmp_path: Path, rankscope: Rankscope) -> None:
     rows = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
-    golden = FILES[form](tmp_path / "golden", rows)
-    run = FILES[form](tmp_path / "run", RECORDS)
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", golden, run, "-m", "RR", "--query-key", "frage", "--doc-key", "gut"])
-    output = capsys.readouterr()
-    assert stop.value.code == 0, output.err
-    assert "0.75" in output.out
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", golden, run, "-m", "RR"])
-    assert stop.value.code == 2
-    assert Path(golden).name in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("key", ["query_key", "doc_key", "score_key"])
-def test_a_key_that_is_not_there(form: str, key: str, tmp_path: Path) -> None:
-    rows = [{"query_id": "q1", "doc_id": "a", "score": 2}]
-    data = FORMS[form](tmp_path / "run", rows)
-    keys: Any = {key: "typo"}
-    with pytest.raises(InputError, match="no column 'typo' among 'query_id', 'doc_id', 'score'"):
-        (rs.read_run if isinstance(data, str) else rs.Run)(data, **keys)
-    with pytest.raises(InputError, match=r"'typo' \(--\w+-key, .*; there are 'query_id', 'doc_id'"):
-        rs.evaluate({"q1": {"a": 1}}, data, "RR", **keys)
-
-
-@pytest.mark.parametrize("key", ["--query-key", "--doc-key", "--grade-key"])
-def test_a_key_that_is_not_there_on_the_command_line(
-    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    golden = _written(".csv")(tmp_path / "golden", PAIRS["qrels"])
-    for command in (["evaluate", golden, golden], ["convert", golden, str(tmp_path / "out.qrels")]):
-        with pytest.raises(SystemExit) as stop:
-            main([*command, key, "typo", *(["--kind", "qrels"] if command[0] == "convert" else [])])
-        output = capsys.readouterr()
-        assert stop.value.code == 2
-        assert not output.out
-        assert (
-            f"'typo' ({key}, {key[2:].replace('-', '_')} in Python); there are 'query_id', 'doc_id'"
-            in output.err
-        )
-    assert not (tmp_path / "out.qrels").exists()
-    with pytest.raises(SystemExit):  # the first error, not that nothing had the key
-        main(["evaluate", "no-such-file", golden, key, "typo"])
-    assert "no-such-file: file not found" in capsys.readouterr().err
+    golden = FILES[".jsonl"](tmp_path / "golden", rows)
+    run = FILES[".csv"](tmp_path / "run", RECORDS)
+    keys = ("--query-key", "frage", "--doc-key", "gut")
+    assert "0.75" in rankscope("evaluate", golden, run, "-m", "RR", *keys).stdout
+    assert golden in rankscope("evaluate", golden, run, "-m", "RR").stderr
+    pairs = FILES[".csv"](tmp_path / "pairs", PAIRS["qrels"])
+    for key in ("--query-key", "--doc-key", "--grade-key"):
+        for command in (["evaluate", pairs, pairs], ["convert", pairs, "out", "--kind", "qrels"]):
+            done = rankscope(*command, key, "typo")
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"'typo' ({key}," in done.stderr
+        done = rankscope("evaluate", "no-such-file", pairs, key, "typo")
+        assert "no-such-file" in done.stderr, "the first error, not that nothing had the key"
 
 
 OPTIONS: dict[str, Callable[..., float]] = {
@@ -285,11 +214,10 @@ OPTIONS: dict[str, Callable[..., float]] = {
 
 
 @pytest.mark.parametrize("door", OPTIONS)
-@pytest.mark.parametrize("form", FILES)
-def test_keys_and_duplicates_through_every_door(door: str, form: str, tmp_path: Path) -> None:
+def test_keys_and_duplicates_through_every_door(door: str, tmp_path: Path) -> None:
     golden = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
     pairs = [{"frage": q, "treffer": d, "wert": 9 - n} for q in RUN for n, d in enumerate(RUN[q])]
-    run = FILES[form](tmp_path / "run", [*pairs, pairs[-1]])
+    run = FILES[".csv"](tmp_path / "run", [*pairs, pairs[-1]])
     keys = {"query_key": "frage", "score_key": "wert", "duplicates": "first"}
     qrels = rs.Qrels(golden, query_key="frage", doc_key="gut")
     assert OPTIONS[door](qrels, run, **keys, doc_key="treffer") == RR
@@ -308,7 +236,7 @@ def test_keys_of_a_config(tmp_path: Path) -> None:
     config = tmp_path / "bench.yaml"
     config.write_text(
         "name: doors\ncollection: {corpus: corpus.csv, queries: golden.json, qrels: golden.json,\n"
-        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\nsystems:\n"
+        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\ndiagnosis: [risk]\nsystems:\n"
         "  a: {run: {path: run.csv, query_key: wer, doc_key: was, score_key: wie,"
         " duplicates: best}}\n"
     )
@@ -335,17 +263,11 @@ def test_a_field_of_documents_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("door", [name for name in DOORS if name != "validate"])
-@pytest.mark.parametrize(
-    "relevant", [[["a"], ["b", "c"]], [{"a"}, {"b", "c"}], ({"a"}, ["b", "c"])]
-)
-def test_lists_of_lists(door: str, relevant: Any) -> None:
-    assert DOORS[door](relevant, [["x", "a"], ["c", "y", "b"]]) == RR
-
-
-@pytest.mark.parametrize("door", [name for name in DOORS if name != "validate"])
-@pytest.mark.parametrize("relevant", [["a"], {"a"}, ("a", "b")])
-def test_one_query_as_two_lists(door: str, relevant: Any) -> None:
-    assert DOORS[door](relevant, ["x", "a"]) == 1 / 2
+def test_lists_of_lists_and_one_query_as_two_lists(door: str) -> None:
+    for lists in ([["a"], ["b", "c"]], [{"a"}, {"b", "c"}], ({"a"}, ["b", "c"])):
+        assert DOORS[door](lists, [["x", "a"], ["c", "y", "b"]]) == RR
+    for relevant in (["a"], {"a"}, ("a", "b")):
+        assert DOORS[door](relevant, ["x", "a"]) == 1 / 2
 
 
 def test_rows_are_not_lists() -> None:
@@ -412,11 +334,6 @@ def test_chroma(door: str) -> None:
     assert rs.Run({**answer, "distances": None})["1"] == {"x": -1.0, "a": -2.0}
 
 
-def test_raters_are_no_scores() -> None:
-    rows = [{"query_id": "q1", "doc_id": "a", "rater1": 3}]
-    assert rs.Run(rows).to_dict() == {"q1": {"a": -1.0}}
-
-
 def test_scores_for_all_or_none() -> None:
     with pytest.raises(InputError, match="'q1' has 1 documents without a score among 2"):
         rs.Run({"q1": [_haystack("x", 0.9), _haystack("a", None)]})
@@ -434,49 +351,34 @@ def test_rising_and_equal_scores_are_said(scores: tuple[float, float], codes: se
 # --- duplicates
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["records", "pandas", ".jsonl", ".csv"])
 def test_a_document_twice(form: str, tmp_path: Path) -> None:
     rows = [
         {"query_id": "q1", "doc_id": d, "score": s} for d, s in (("a", 0.2), ("b", 0.5), ("a", 0.7))
     ]
     data = FORMS[form](tmp_path / "run", rows)
-    make: Any = rs.read_run if isinstance(data, str) else rs.Run
     with pytest.raises(InvalidDataError, match="RS106"):
-        make(data)
-    assert make(data, duplicates="first").to_dict() == {"q1": {"a": 0.2, "b": 0.5}}
-    assert make(data, duplicates="best").to_dict() == {"q1": {"b": 0.5, "a": 0.7}}
-    with pytest.raises(UnknownNameError, match="unknown way to treat duplicates"):
-        make(data, duplicates="last")
+        run_of(data)
+    assert run_of(data, duplicates="first").to_dict() == {"q1": {"a": 0.2, "b": 0.5}}
+    assert run_of(data, duplicates="best").to_dict() == {"q1": {"b": 0.5, "a": 0.7}}
+    with pytest.raises(UnknownNameError, match="duplicates"):
+        run_of(data, duplicates="last")
 
 
-def test_a_document_twice_in_a_list() -> None:
-    run: Any = {"q1": ["a", "b", "a"]}
-    with pytest.raises(InvalidDataError, match="RS106"):
-        rs.evaluate({"q1": ["b"]}, run, "RR")
-    for duplicates in ("first", "best"):
-        assert rs.Run(run, duplicates=duplicates).to_dict() == {"q1": {"a": -1.0, "b": -2.0}}
-
-
-@pytest.mark.parametrize("command", ["evaluate", "compare", "runs validate"])
-def test_duplicates_on_the_command_line(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = tmp_path / "a.run"
-    run.write_text("q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq1 Q0 x 3 0.4 t\nq2 Q0 c 1 1.0 t\n")
-    qrels = _written(".json")(tmp_path / "golden", RECORDS)
-    arguments = {
-        "evaluate": ["evaluate", qrels, str(run), "-m", "RR"],
-        "compare": ["compare", qrels, str(run), qrels, "-m", "RR"],
-        "runs validate": ["runs", "validate", str(run)],
-    }[command]
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    output = capsys.readouterr()
-    assert stop.value.code == (1 if command == "runs validate" else 2)
-    assert "RS106" in output.out + output.err
-    with pytest.raises(SystemExit) as stop:
-        main([*arguments, "--duplicates", "first"])
-    assert stop.value.code == 0, capsys.readouterr().err
+def test_duplicates_on_the_command_line(tmp_path: Path, rankscope: Rankscope) -> None:
+    (tmp_path / "a.run").write_text(
+        "q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq1 Q0 x 3 0.4 t\nq2 Q0 c 1 1.0 t\n"
+    )
+    qrels = FILES[".json"](tmp_path / "golden", RECORDS)
+    for arguments, code in (
+        (["evaluate", qrels, "a.run", "-m", "RR"], 2),
+        (["compare", qrels, "a.run", qrels, "-m", "RR"], 2),
+        (["runs", "validate", "a.run"], 1),
+    ):
+        done = rankscope(*arguments)
+        assert done.returncode == code
+        assert "RS106" in done.stdout + done.stderr
+        assert rankscope(*arguments, "--duplicates", "first").returncode == 0
 
 
 @pytest.mark.parametrize("names", [("id", "question"), ("question",), ("user_input",)])

@@ -53,24 +53,16 @@ def feed(
 
 
 @pytest.mark.parametrize("packing", PACKED)
-def test_standard_input_can_be_read_to_its_end_twice(
-    feed: Callable[[bytes], None], packing: str
-) -> None:
+def test_standard_input_stays_open(feed: Callable[[bytes], None], packing: str) -> None:
     feed(PACKED[packing](CONTENT))
     assert read_bytes("-") == CONTENT
     assert not sys.stdin.buffer.closed
     assert read_bytes("-") == b""  # nothing is left, and that is no damage
-
-
-@pytest.mark.parametrize("packing", PACKED)
-def test_standard_input_survives_a_reader_that_stops_early(
-    feed: Callable[[bytes], None], packing: str
-) -> None:
     feed(PACKED[packing](CONTENT))
     ids = stream_doc_ids("-")
     assert next(ids) == "d1"
     del ids
-    assert not sys.stdin.buffer.closed
+    assert not sys.stdin.buffer.closed, "its reader stopped early"
 
 
 def test_standard_input_survives_damage(feed: Callable[[bytes], None]) -> None:
@@ -95,20 +87,18 @@ def test_standard_input_that_others_closed(feed: Callable[[bytes], None]) -> Non
 
 
 @pytest.mark.parametrize("packing", PACKED)
-@pytest.mark.parametrize("mistake", [ValueError, OSError, EOFError, BrokenPipeError])
-def test_an_error_of_the_caller_is_no_damage(
-    packing: str, mistake: type[Exception], tmp_path: Path
-) -> None:
+def test_an_error_of_the_caller_is_no_damage(packing: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(PACKED[packing](CONTENT))
 
-    def use() -> None:
+    def use(mistake: type[Exception]) -> None:
         with open_bytes(tmp_path / "a") as stream:
             stream.readline()
             raise mistake("of the caller")
 
-    with pytest.raises(mistake, match="of the caller") as raised:
-        use()
-    assert raised.type is mistake
+    for mistake in (ValueError, OSError, EOFError, BrokenPipeError):
+        with pytest.raises(mistake) as raised:
+            use(mistake)
+        assert raised.type is mistake
 
 
 @pytest.mark.parametrize("read", ["read", "readline", "readlines"])
@@ -150,14 +140,14 @@ def test_an_error_of_the_disk_is_damage(
 def test_only_a_near_name_is_proposed(missing: str, proposed: str | None, tmp_path: Path) -> None:
     for name in ("c.tsv", "qrels.tsv", "bm25.run", "bm25.run.gz", "queries.jsonl"):
         (tmp_path / name).touch()
-    hint = f"; did you mean {tmp_path / proposed}?" if proposed else ""
     with pytest.raises(InputError) as raised:
         read_bytes(tmp_path / missing)
-    assert str(raised.value) == f"{tmp_path / missing}: file not found{hint}"
+    hint = str(raised.value).partition(str(tmp_path / missing))[2]
+    assert (str(tmp_path / proposed) in hint) if proposed else (str(tmp_path) not in hint)
 
 
 def test_gzip_holds_neither_name_nor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = b"q1 Q0 d1 1 0.5 run\n" * 100_000
+    content = b"q1 Q0 d1 1 0.5 run\n" * 10_000
     for time, name in enumerate(("a.run.gz", "b.run.gz")):
         monkeypatch.setattr("time.time", lambda time=time: 1e9 + time)
         with replacing(tmp_path / name) as stream:

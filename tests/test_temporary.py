@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,40 +11,14 @@ from pathlib import Path
 import pytest
 
 from rankscope.benchmark.folders import MANIFEST, unfinished
-from rankscope.cli import main
 from rankscope.errors import InputError
 from rankscope.files import PARTS, replacing
-from rankscope.temporary import below, lock, mark, new_folder, sweep, unlock
-
-WRITER = """
-import sys, time
-from rankscope.files import replacing
-with replacing(sys.argv[1]) as sink:
-    sink.write(b"half")
-    print("half", flush=True)
-    time.sleep(60)
-"""
+from rankscope.temporary import lock, mark, new_folder, sweep, unlock
 
 
 def write(path: Path) -> None:
     with replacing(path) as sink:
         sink.write(b"new")
-
-
-def test_the_next_writer_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"half\n"
-        (temporary,) = tmp_path.iterdir()
-        sweep(tmp_path.glob(PARTS))
-        assert temporary.exists(), "its writer lives"
-        writer.send_signal(signal.SIGKILL)
-    assert temporary.exists()
-    write(path)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_temporary_file_that_was_swept_before_it_was_locked(
@@ -92,19 +64,6 @@ def test_a_folder_in_use_stays(tmp_path: Path) -> None:
     unlock(handle)
     sweep(tmp_path.iterdir())
     assert not folder.exists()
-
-
-def test_folders_that_vanish_are_passed_over(tmp_path: Path) -> None:
-    for name in ("a", "b", "c"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.part").write_bytes(b"")
-    places = below(tmp_path, "*.part")
-    first = next(places)
-    for path in tmp_path.iterdir():
-        if path != first.parent:
-            (path / "x.part").unlink()
-            path.rmdir()
-    assert list(places) == []
 
 
 # ----------------------------------------------------------------------------------- replacing
@@ -188,42 +147,9 @@ def test_a_folder_that_cannot_be_flushed(
 # ------------------------------------------------------------------------------------ memory
 
 
-def ended(arguments: list[str]) -> object:
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    return stop.value.code
-
-
 def test_a_lack_of_memory_while_compressing_is_one(tmp_path: Path) -> None:
     import zstandard
 
     with pytest.raises(MemoryError), replacing(tmp_path / "a.zst"):
         raise zstandard.ZstdError("zstd compress error: Allocation error : not enough memory")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_lack_of_memory_anywhere_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("rankscope.cli._status", fail)
-    assert ended(["measures"]) == 2
-    assert capsys.readouterr().err == (
-        "rankscope: not enough memory for this input; split it and try again\n"
-    )
-
-
-def test_a_panic_is_a_fault_of_our_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class PanicError(BaseException):
-        """As Rust's, which is no Exception."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise PanicError("lost")
-
-    monkeypatch.setattr("rankscope.cli.app.app.main", fail)
-    assert ended(["measures"]) == 70
-    assert "a fault of rankscope (PanicError: lost)" in capsys.readouterr().err

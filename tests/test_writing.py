@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,68 +49,6 @@ def test_a_failing_rename(target: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(InputError, match=r"Input/output error.*the old file is unchanged"):
         Run({"q": ["d"]}).write(target, format="trec")
-    assert target.read_bytes() == OLD
-    assert alone(target)
-
-
-def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-DISK_FULL = """
-import resource, sys
-import rankscope as rs
-run = rs.Run({f"q{n}": {f"document-{m * n + m}": m / 7 for m in range(100)} for n in range(300)})
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try:
-    run.write(sys.argv[1])
-except rs.InputError as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize(
-    "suffix", ["run", "jsonl", "parquet", *(f"csv{packed}" for packed in COMPRESSIONS)]
-)
-def test_a_full_disk(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"run.{suffix}"
-    path.write_bytes(OLD)
-    done = python(DISK_FULL, path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "cannot be written (File too large); the old file is unchanged" in done.stdout
-    assert path.read_bytes() == OLD
-    assert alone(path)
-
-
-SLOW = """
-import sys, time
-from rankscope.files import replacing
-with replacing(sys.argv[1]) as sink:
-    sink.write(b"half")
-    sink.flush()
-    print("half", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_killed_half_way(target: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"half\n"
-        writer.send_signal(signal.SIGKILL)
-    assert target.read_bytes() == OLD
-
-
-def test_interrupted_half_way(target: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"half\n"
-        writer.send_signal(signal.SIGINT)
     assert target.read_bytes() == OLD
     assert alone(target)
 
@@ -188,29 +123,6 @@ def test_a_long_name(tmp_path: Path) -> None:
 def test_a_full_device() -> None:
     with pytest.raises(InputError, match=r"/dev/full: cannot be written \(No space left on device"):
         Run({"q": ["d"]}).write("/dev/full", format="trec")
-
-
-def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as cat:
-        Run({"q": {"d": 1.0}}, name="t").write(pipe, format="trec")
-        assert cat.stdout is not None
-        assert cat.stdout.read() == b"q Q0 d 1 1.0 t\n"
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_standard_output_can_be_full() -> None:
-    code = "import rankscope as rs\nrs.Run({'q': ['d']}).write('-', format='trec')"
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert "standard output: cannot be written (No space left on device)" in done.stderr
 
 
 def test_writers_do_not_disturb_each_other(target: Path) -> None:

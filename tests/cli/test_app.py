@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import logging
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-import rankscope as rs
+from conftest import Rankscope
 from rankscope.cli.app import app
 from rankscope.cli.output import FORMATS
-from rankscope.scoring.rules import PROFILES
-
-Rankscope = Callable[..., Any]
+from rankscope.measures.registry import all_definitions
 
 SMALL = Path(__file__).parents[1] / "data" / "small"
 QRELS, RUN, OTHER = (str(SMALL / name) for name in ("qrels.tsv", "letters.run", "words.run"))
@@ -37,36 +29,31 @@ def commands(group: click.Group = app, path: tuple[str, ...] = ()) -> Iterator[t
             yield (*path, name)
 
 
-@pytest.mark.parametrize("path", [*commands()], ids=" ".join)
-def test_help_is_plain_text_that_fits(rankscope: Rankscope, path: tuple[str, ...]) -> None:
-    done = rankscope(*path, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(sign.isprintable() or sign == "\n" for sign in done.stdout)
-    assert "\\b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 100
+def test_help_is_plain_text_that_fits(rankscope: Rankscope) -> None:
+    for path in commands():
+        done = rankscope(*path, "--help")
+        assert (done.returncode, done.stderr) == (0, ""), path
+        assert all(sign.isprintable() or sign == "\n" for sign in done.stdout), path
+        assert "\\b" not in done.stdout, path
+        assert max(map(len, done.stdout.splitlines())) <= 100, path
 
 
 @pytest.mark.parametrize(
-    ("option", "hint"),
+    ("arguments", "nearest"),
     [
-        ("--qrel", " Did you mean --qrels?"),
-        ("--max-drops", " Did you mean --max-drop or --max-query-drop?"),
-        ("--zz", ""),
+        (["rnus"], "runs"),
+        (["gate", RUN, OTHER, "--qrel", QRELS], "--qrels"),
+        (["gate", RUN, OTHER, "--max-drops", "1"], "--max-drop"),
+        (["evaluate", QRELS, RUN, "--profile", "rank"], "ranx"),
+        (["measures", "nDGC"], "nDCG"),
     ],
 )
-def test_an_unknown_option_gets_the_nearest_first(
-    rankscope: Rankscope, option: str, hint: str
+def test_a_misspelt_name_gets_the_nearest(
+    rankscope: Rankscope, arguments: list[str], nearest: str
 ) -> None:
-    done = rankscope("gate", RUN, OTHER, option, QRELS)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == f"Error: No such option '{option}'.{hint}"
-
-
-def test_an_unknown_profile_gets_the_nearest(rankscope: Rankscope) -> None:
-    done = rankscope("evaluate", QRELS, RUN, "--profile", "rank")
-    assert done.returncode == 2
-    assert "unknown profile 'rank'; nearest: ranx" in done.stderr
-    assert all(name in rankscope("evaluate", "--help").stdout for name in PROFILES)
+    done = rankscope(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert nearest in done.stderr.splitlines()[-1]
 
 
 # --- formats -------------------------------------------------------------------------------------
@@ -84,48 +71,58 @@ ARGUMENTS = {
     "measures of one": ["nDCG"],
     "runs validate": [RUN, OTHER],
 }
-STARTS = {"html": "<!doctype html>\n", "latex": "% needs \\usepackage{booktabs}\n"}
 
 
-def command_of(title: str) -> list[str]:
-    return title.split(" by ", maxsplit=1)[0].split(" of ", maxsplit=1)[0].split()
-
-
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("title", ARGUMENTS)
-def test_every_format_of_every_command(
-    rankscope: Rankscope, tmp_path: Path, title: str, format: str
+def test_every_format_is_printed_and_written(
+    rankscope: Rankscope, tmp_path: Path, title: str
 ) -> None:
-    arguments = [*command_of(title), *ARGUMENTS[title], "--format", format]
-    done = rankscope(*arguments)
-    warned = done.stderr.splitlines()
-    assert done.returncode == 0
-    assert format == "csv" or not warned
-    assert done.stdout.startswith(STARTS.get(format, ""))
-    assert done.stdout.count("\n") > 1
-    if format == "json":
-        json.loads(done.stdout)
-    if format == "table":
-        assert max(map(len, done.stdout.splitlines())) <= 100
-    again = rankscope(*arguments, "-o", "out.txt")
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", done.stderr)
-    assert (tmp_path / "out.txt").read_text("utf-8") == done.stdout
+    command = title.split(" by ", maxsplit=1)[0].split(" of ", maxsplit=1)[0].split()
+    for format in FORMATS:
+        arguments = [*command, *ARGUMENTS[title], "--format", format]
+        done = rankscope(*arguments)
+        assert done.returncode == 0, format
+        assert format == "csv" or not done.stderr, format
+        assert done.stdout.count("\n") > 1, format
+        if format == "json":
+            json.loads(done.stdout)
+        if format == "table":
+            assert max(map(len, done.stdout.splitlines())) <= 100
+        again = rankscope(*arguments, "-o", "out.txt")
+        assert (again.returncode, again.stdout, again.stderr) == (0, "", done.stderr), format
+        assert (tmp_path / "out.txt").read_text("utf-8") == done.stdout, format
 
 
-@pytest.mark.parametrize("title", ["gate", "explain", "power", "compare"])
-def test_csv_holds_all_measures(rankscope: Rankscope, title: str) -> None:
-    arguments = [*ARGUMENTS[title], "-m", "R@50", "-m", "P@1", "--format", "csv"]
-    done = rankscope(title, *arguments)
-    assert done.returncode in (0, 1)
-    head, *rows = csv.DictReader(io.StringIO(done.stdout))
-    assert {"R@50", "P@1"} <= {row["measure"] for row in (head, *rows)}
+@pytest.mark.parametrize(("variable", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
+def test_colour_is_for_those_who_want_it(
+    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch, variable: str, coloured: bool
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in rankscope("evaluate", QRELS, RUN, OTHER).stdout, "not in a pipe"
+    monkeypatch.setenv(variable, "1")
+    shown = rankscope("evaluate", QRELS, RUN, OTHER).stdout
+    assert ("\x1b[3" in shown or "\x1b[1;3" in shown) == coloured
+
+
+# --- measures ------------------------------------------------------------------------------------
+
+
+def test_every_measure_is_listed_and_found_by_its_name(rankscope: Rankscope) -> None:
+    listed = json.loads(rankscope("measures", "--format", "json").stdout)
+    names = [definition.name for definition in all_definitions()]
+    assert [entry["name"] for entry in listed] == names
+    assert all(entry["formula"] and entry["reference"] for entry in listed)
+    for name in names:
+        assert json.loads(rankscope("measures", name, "--format", "json").stdout)["name"] == name
 
 
 # --- debugging -----------------------------------------------------------------------------------
 
 
 def test_a_mistake_is_one_sentence_and_with_debug_a_traceback(
-    rankscope: Rankscope, tmp_path: Path
+    rankscope: Rankscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bad.run").write_text("q1 Q0 d1 1 high t\n")
     plain = rankscope("evaluate", QRELS, "bad.run")
@@ -135,22 +132,12 @@ def test_a_mistake_is_one_sentence_and_with_debug_a_traceback(
     assert "Traceback (most recent call last)" in debug.stderr
     assert debug.stderr.endswith(plain.stderr), "the sentence comes last"
     assert rankscope("evaluate", QRELS, "bad.run").stderr == plain.stderr, "silent again"
+    for value, shown in (("1", True), ("0", False)):
+        monkeypatch.setenv("RANKSCOPE_DEBUG", value)
+        assert ("Traceback" in rankscope("evaluate", QRELS, "bad.run").stderr) == shown
 
 
-def test_debug_by_the_environment(rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RANKSCOPE_DEBUG", "1")
-    assert "Traceback" in rankscope("evaluate", "nowhere", RUN).stderr
-    monkeypatch.setenv("RANKSCOPE_DEBUG", "0")
-    assert "Traceback" not in rankscope("evaluate", "nowhere", RUN).stderr
-
-
-def test_logs_are_shown_with_debug_only(rankscope: Rankscope) -> None:
-    done = rankscope("--debug", "measures", "nDCG")
-    assert done.returncode == 0
-    assert "DEBUG rankscope.cli.debugging: Python 3." in done.stderr
-    logging.getLogger("rankscope.anything").warning("nobody listens")
-    done = rankscope("measures", "nDCG")
-    assert (done.returncode, done.stderr) == (0, "")
+# --- faults --------------------------------------------------------------------------------------
 
 
 class FaultError(Exception):
@@ -164,62 +151,37 @@ def faulty(*_: object, **__: object) -> None:
         raise FaultError("oh\x1b[31m no") from None
 
 
-def test_the_version_says_what_it_runs_on(
-    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert rankscope("--version").stdout == f"rankscope, version {rs.__version__}\n"
-    whole = rankscope("--version", "--verbose").stdout
-    assert whole.startswith(f"rankscope, version {rs.__version__}\nPython 3.")
-    assert "\nnative scan: " in whole
-    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
-    for typed in (("--version", "--verbose"), ("--verbose", "--version")):
-        assert "\nnative scan: off (RANKSCOPE_NATIVE=0)\n" in rankscope(*typed).stdout
-
-
-def test_a_fault_of_our_own_exits_70(
+def test_a_fault_of_our_own_exits_70_and_leaves_a_report(
     rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("rankscope.measures.registry.all_definitions", faulty)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     done = rankscope("measures")
-    assert (done.returncode, done.stdout) == (70, "")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (70, "", 1)
     (report,) = tmp_path.glob("rankscope-fault-*.txt")
-    assert done.stderr == (
-        "rankscope: this is a fault of rankscope (FaultError: oh\\x1b[31m no); please report it "
-        f"with {report}; 'rankscope --debug …' shows more\n"
-    )
-    text = report.read_text("utf-8")
-    assert text.startswith(f"rankscope {rs.__version__}, Python 3.")
-    assert "FaultError: oh" in text
+    assert str(report) in done.stderr
+    assert "oh\\x1b[31m no" in done.stderr
+    assert "FaultError: oh" in report.read_text("utf-8")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     done = rankscope("measures")
-    assert done.returncode == 70
-    assert done.stderr.endswith("run again with 'rankscope --debug …' and report what it prints\n")
+    assert (done.returncode, done.stderr.count("\n")) == (70, 1)
+    assert "--debug" in done.stderr
     debug = rankscope("--debug", "measures")
     assert debug.returncode == 70
-    assert "KeyError: 'the cause'" in debug.stderr, "also a cause that was hidden"
-    assert debug.stderr.index("KeyError") < debug.stderr.index("FaultError")
+    assert debug.stderr.index("KeyError") < debug.stderr.index("FaultError"), "a hidden cause too"
 
 
-def test_exit_codes_are_in_the_help(rankscope: Rankscope) -> None:
-    assert "70 a fault of rankscope itself" in " ".join(rankscope("--help").stdout.split())
+def test_a_lack_of_memory_and_a_panic(
+    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PanicError(BaseException):
+        """As Rust's, which is no Exception."""
 
+    for kind, code in ((MemoryError, 2), (PanicError, 70)):
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
-def test_output_that_cannot_be_written() -> None:
-    """A full disk and a closed standard output are one sentence each, and no answer."""
-    command = f"{sys.executable} -m rankscope evaluate {QRELS} {RUN}"
-    for redirected, said in ((">/dev/full", "could not be written"), (">&-", "is closed")):
-        done = subprocess.run(
-            f"{command} {redirected}",
-            shell=True,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith("rankscope: standard output")
-        assert said in done.stderr
-        assert done.stderr.count("\n") == 1
-    silent = subprocess.run(f"{command} >/dev/full 2>&1", shell=True, check=False)
-    assert silent.returncode == 2
+        def fail(*_: object, kind: type[BaseException] = kind, **__: object) -> None:
+            raise kind
+
+        monkeypatch.setattr("rankscope.cli.app.app.main", fail)
+        done = rankscope("measures")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)

@@ -1,4 +1,4 @@
-"""``rankscope report``: pages of experiments and records, and what cannot be one."""
+"""What is shown of experiments and records: ``report``, ``diagnose DIR`` and ``benchmark list``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pytest
 
 from benchmark.world import made, write_world
 from conftest import Rankscope
+from rankscope.records import BenchmarkReport
 from rankscope.reports.explorer.packing import unpacked
 
-MARK = "zanzibar"
+WORD = "quince"
+"""A word of queries and documents."""
 
 
 def text_of(page: Path) -> str:
@@ -24,110 +26,90 @@ def text_of(page: Path) -> str:
     return text + "".join(unpacked(block).decode("latin-1") for block in held)
 
 
+def runs_of(experiment: Path) -> list[str]:
+    """Return the files of the judgments and of two runs."""
+    names = ("qrels.parquet", "runs/words.run.gz", "runs/code.run.gz")
+    return [str(experiment / name) for name in names]
+
+
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     return made(write_world(folder), folder / "out")
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """Write judgments, queries and documents whose texts hold a mark, and two runs."""
-    queries = [
-        {"_id": f"q{n}", "text": f"{MARK} question {n}", "note": f"{MARK} note {n}", "kind": n % 2}
-        for n in range(12)
-    ]
-    corpus = [
-        {"_id": f"d{n}", "title": f"{MARK} title {n % 9}", "text": f"{MARK} question {n} text"}
-        for n in range(24)
-    ]
-    for name, rows in (("queries", queries), ("corpus", corpus)):
-        written = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(written)
-    judged = [f"q{n} 0 d{n} 2\nq{n} 0 d{n + 12} 0\n" for n in range(12)]
-    (tmp_path / "qrels.txt").write_text("".join(judged))
-    for run, shift in (("good", 0), ("bad", 5)):
-        lines = [
-            f"q{n} Q0 d{(n + shift + step) % 24} {step + 1} {9 - step} {run}\n"
-            for n in range(12)
-            for step in range(6)
-        ]
-        (tmp_path / f"{run}.run").write_text("".join(lines))
-    return tmp_path
-
-
-TEXTS = ("--queries", "queries.jsonl", "--corpus", "corpus.jsonl")
-COMMANDS = (
-    ("evaluate", "--worst", "5"),
-    ("compare",),
-    ("diagnose",),
-    ("diagnose", "--only", "failures,leaks,duplicates,holes"),
-)
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("typed", ["evaluate --worst 5", "compare", "diagnose"])
 def test_no_text_of_the_user_is_in_a_page_without_texts(
-    rankscope: Rankscope, command: tuple[str, ...]
+    rankscope: Rankscope, experiment: Path, typed: str
 ) -> None:
-    name, *options = command
-    arguments = (name, "qrels.txt", "good.run", "bad.run", *options, *TEXTS, "--format", "html")
+    name, *options = typed.split()
+    world = experiment.parents[1]
+    texts = ("--queries", f"{world}/queries.jsonl", "--corpus", f"{world}/corpus.jsonl")
+    arguments = (name, *runs_of(experiment), *options, *texts, "--format", "html")
     assert rankscope(*arguments, "-o", "full.html").returncode == 0
-    assert MARK in text_of(Path("full.html"))
+    assert WORD in text_of(Path("full.html"))
     assert rankscope(*arguments, "--no-text", "-o", "bare.html").returncode == 0
-    assert MARK not in text_of(Path("bare.html"))
+    assert WORD not in text_of(Path("bare.html"))
 
 
 def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) -> None:
-    done = rankscope("report", str(experiment), "-o", "page.html")
-    assert (done.returncode, done.stdout) == (0, "written to page.html\n")
-    again = rankscope("report", str(experiment / "BenchmarkReport.json"), "-o", "again.html")
-    assert again.returncode == 0
+    assert rankscope("report", str(experiment), "-o", "page.html").returncode == 0
+    rankscope("report", str(experiment / "BenchmarkReport.json"), "-o", "again.html")
     assert Path("again.html").read_bytes() == Path("page.html").read_bytes()
     assert Path("page.html").read_bytes() == (experiment / "BenchmarkReport.html").read_bytes()
     assert rankscope("report", str(experiment), "--top", "1", "-o", "less.html").returncode == 0
     assert len(text_of(Path("less.html"))) < len(text_of(Path("page.html")))
 
 
-@pytest.mark.usefixtures("files")
-def test_records(rankscope: Rankscope) -> None:
-    runs = ("qrels.txt", "good.run", "bad.run")
-    commands = {
-        "scores": ("evaluate", *runs, "--per-query"),
-        "comparison": ("compare", *runs),
-        "diagnosis": ("diagnose", *runs),
-        "power": ("power", *runs),
-        "gate": ("gate", "good.run", "bad.run", "--qrels", "qrels.txt", "-m", "nDCG@10"),
-    }
-    for name, command in commands.items():
-        rankscope(*command, "--format", "json", "-o", f"{name}.json")
+def test_records(rankscope: Rankscope, experiment: Path) -> None:
+    qrels, first, second = runs = runs_of(experiment)
+    for name, typed in {
+        "scores": ["evaluate", *runs, "--per-query"],
+        "comparison": ["compare", *runs],
+        "diagnosis": ["diagnose", *runs, "--only", "risk"],
+        "power": ["power", *runs],
+        "gate": ["gate", first, second, "--qrels", qrels, "-m", "nDCG@10"],
+    }.items():
+        rankscope(*typed, "--format", "json", "-o", f"{name}.json")
         done = rankscope("report", f"{name}.json", "-o", f"{name}.html")
         assert (done.returncode, done.stderr) == (0, ""), name
         page = Path(f"{name}.html").read_text("utf-8")
         assert ('id="data-overview"' in page) == (name == "scores"), name
 
 
+def test_the_analyses_of_an_experiment_are_those_of_its_report(
+    rankscope: Rankscope, experiment: Path
+) -> None:
+    done = rankscope("diagnose", str(experiment), "--only", "failures", "--format", "json")
+    shown = json.loads(done.stdout)["analyses"]
+    report = BenchmarkReport.read(experiment / "BenchmarkReport.json")
+    assert shown["failures"] == report.to_dict()["analyses"]["failures"]
+    assert shown["risk"] is None
+    for arguments in ([str(experiment), "--baseline", "words"], ["."], ["qrels.txt"]):
+        done = rankscope("diagnose", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content", "word"),
     [
-        ("none.json", None, "file or folder not found"),
-        ("empty", "", "no BenchmarkReport.json in this folder"),
-        ("list.json", "[1]", "is no record that can be shown"),
-        ("other.json", '{"schema": "rankscope/manifest/1"}', "is no record that can be shown"),
+        ("none.json", None, "not found"),
+        ("empty", "", "BenchmarkReport.json"),
+        ("list.json", "[1]", "list.json"),
+        ("other.json", '{"schema": "rankscope/manifest/1"}', "other.json"),
         ("text.json", "hello", "text.json"),
     ],
 )
 def test_what_cannot_be_shown_is_one_sentence(
-    rankscope: Rankscope, tmp_path: Path, name: str, content: str | None, words: str
+    rankscope: Rankscope, tmp_path: Path, name: str, content: str | None, word: str
 ) -> None:
     if content == "":
         (tmp_path / name).mkdir()
     elif content is not None:
         (tmp_path / name).write_text(content)
     done = rankscope("report", name)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert word in done.stderr
     assert not (tmp_path / "report.html").exists()
 
 
@@ -142,9 +124,7 @@ def test_tables_of_another_form_are_one_sentence(
     table = pl.read_parquet(path)
     table.rename({column: f"{column}_" for column in table.columns}).write_parquet(path)
     done = rankscope("report", "changed", "-o", "page.html")
-    assert done.returncode == 2
-    assert "changed: its tables are not those of an experiment" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
 def test_a_folder_without_its_tables_is_shown_without_queries(
@@ -154,10 +134,24 @@ def test_a_folder_without_its_tables_is_shown_without_queries(
     Path("less/queries.parquet").unlink()
     done = rankscope("report", "less", "-o", "page.html")
     assert done.returncode == 0
-    assert "warning: tables are missing from the folder" in done.stderr
+    assert "missing" in done.stderr
     assert 'id="data-overview"' not in Path("page.html").read_text("utf-8")
     Path("less/qrels.parquet").write_bytes(b"garbage")
     shutil.copy(experiment / "queries.parquet", "less/queries.parquet")
     done = rankscope("report", "less", "-o", "page.html")
     assert done.returncode == 2
     assert "qrels.parquet" in done.stderr
+
+
+def test_names_in_an_experiment_steer_no_terminal(rankscope: Rankscope, experiment: Path) -> None:
+    shutil.copytree(experiment, "benchmarks/steering")
+    for path in Path("benchmarks/steering").glob("*.json"):
+        text = path.read_text("utf-8")
+        text = re.sub(r'"finished": "', r'"finished": "\\u001b[31m', text)
+        text = re.sub(r'"(measure|asked)": "nDCG@5"', r'"\1": "\\u001b[5mnDCG@5"', text)
+        path.write_text(text, "utf-8")
+    for format in ("table", "csv", "markdown", "html", "latex", "json"):
+        done = rankscope("benchmark", "list", "--format", format, terminal=True)
+        assert done.returncode == 0, done.stderr
+        shown = re.sub(r"\x1b\[[0124;]*m", "", done.stdout) if format == "table" else done.stdout
+        assert "\x1b" not in shown, format

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from document.samples import HOSTILE, any_text, document
+from document.samples import any_text, document
 from rankscope.document.blocks import (
     PICTURES,
     Bar,
@@ -23,15 +23,11 @@ from rankscope.document.blocks import (
     HeatRow,
     Picture,
     Plot,
-    Section,
     Step,
     Waterfall,
 )
-from rankscope.document.canvas import WIDTH, Scale, cut, round_ends, ticks, width_of, wrapped
-from rankscope.document.markdown import as_markdown
-from rankscope.document.pages import page
 from rankscope.document.picture_words import described
-from rankscope.document.pictures import drawn, figure, standalone
+from rankscope.document.pictures import drawn, standalone
 from rankscope.document.plots import spread
 from rankscope.printing import visible
 
@@ -103,6 +99,7 @@ def near(value: float) -> Any:
 @pytest.mark.parametrize("block", ALL)
 def test_a_file_is_complete_and_harmless(block: Picture) -> None:
     text = standalone(block)
+    assert text == standalone(block), "the same bytes each time"
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg"
     assert root[0].tag == f"{SVG}title"
@@ -115,29 +112,7 @@ def test_a_file_is_complete_and_harmless(block: Picture) -> None:
     assert "prefers-color-scheme: dark" in text
 
 
-@pytest.mark.parametrize("block", ALL)
-def test_a_picture_has_no_style_and_no_fixed_colour(block: Picture) -> None:
-    text = figure(block, "<h2>x</h2>", "0-1")
-    assert not re.search(r"\bstyle=|#[0-9a-f]{3,6}\b|(fill|stroke)=\"", text)
-    assert 'role="img"' in text
-    assert text.startswith("<figure>")
-
-
-@pytest.mark.parametrize("block", ALL)
-def test_the_same_input_makes_the_same_bytes(block: Picture) -> None:
-    assert standalone(block) == standalone(block)
-    assert figure(block, "", "1-2") == figure(block, "", "1-2")
-
-
-def test_pictures_of_one_page_have_ids_of_their_own() -> None:
-    made = page(Document("all", (Section("a", (*ALL, *ALL)), Section("b", ALL))))
-    ids = re.findall(r' id="([^"]+)"', made)
-    pictures = [name for name in ids if name.startswith("picture-")]
-    assert len(ids) == len(set(ids))
-    assert len(pictures) == 2 * 3 * len(ALL)
-
-
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(any_text)
 def test_any_text_makes_sound_files(text: str) -> None:
     blocks = pictures_of(document(text))
@@ -152,34 +127,10 @@ def test_any_text_makes_sound_files(text: str) -> None:
         assert root[0].text == (visible(text) or None)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_shown_whole_when_hovered(name: str) -> None:
-    shown = texts(Chart("t", (Bar(name, 0.5), Bar("b", 0.1))))
-    assert any(visible(name) in text for text in shown)
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        Chart("none", ()),
-        Plot("none", "x", "y", ()),
-        Plot("none", "x", "y", (Curve("a", ((math.nan, 1.0),)),)),
-        Heatmap("none", (), (), "x"),
-        Heatmap("none", ("a",), (), "x"),
-        Waterfall("none", ()),
-    ],
-)
-def test_nothing_to_draw_is_nothing(block: Picture) -> None:
-    assert drawn(block) is None
-    assert standalone(block) == ""
-    assert figure(block, "<h2>none</h2>", "0") == ""
-    assert as_markdown(Document("d", (Section("s", (block,)),)), pictures={}) != ""
-
-
 finite = st.floats(-1e6, 1e6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(finite, finite), min_size=1, max_size=12))
 def test_everything_is_inside_the_picture(points: list[tuple[float, float]]) -> None:
     block = Plot("p", "x", "y", (Curve("a", tuple(points), joined=False),))
@@ -210,12 +161,6 @@ def test_intervals_and_bands_are_where_their_ends_are() -> None:
     assert numbers(BARS, "rect", "band", "x", "width") == [(near(x + 0.1 * unit), near(0.2 * unit))]
 
 
-def test_figures_are_beside_their_bars() -> None:
-    assert "0.500 [0.400, 0.800]" in texts(BARS)
-    assert "0.200 [0.100, 0.300]" in texts(BARS)
-    assert "0.400" in texts(BARS)
-
-
 def test_values_below_0_go_to_the_left() -> None:
     block = Chart("d", (Bar("up", 0.2), Bar("down", -0.1), Bar("undefined", math.nan)))
     up, down = numbers(block, "rect", "bar-fill", "x", "width")
@@ -229,11 +174,6 @@ def test_an_open_interval_ends_at_the_edge() -> None:
     [(low, high)] = numbers(block, "line", "interval", "x1", "x2")
     (x, _), (_, width) = numbers(block, "rect", "bar-fill", "x", "width")
     assert (low, high) == (x, near(x + width))
-
-
-def test_long_names_are_above_their_bars() -> None:
-    block = Chart("d", (Bar("a name that is far too long to be beside a bar", 0.5), Bar("b", 1.0)))
-    assert numbers(block, "rect", "bar-fill", "x", "width")[1] == (0, WIDTH)
 
 
 # --- plots ---------------------------------------------------------------------------------------
@@ -254,31 +194,6 @@ def test_points_are_where_they_belong() -> None:
     assert [x for x, _ in second] == [x for x, _ in first]
 
 
-def test_an_interval_is_a_whisker() -> None:
-    _, second = ways(CURVES)
-    [(x1, x2, y1, y2)] = numbers(CURVES, "line", "whisker", "x1", "x2", "y1", "y2")
-    assert x1 == x2 == second[1][0]
-    assert (y1 + y2) / 2 == near(second[1][1])
-
-
-def test_curves_differ_by_more_than_colour() -> None:
-    many = Plot("p", "x", "y", tuple(Curve(f"c{n}", ((0, n), (1, n + 1))) for n in range(12)))
-    for block in (CURVES, many):
-        drawn_as = [
-            (each["class"], each.get("stroke-dasharray"))
-            for each in elements(block, "polyline", "curve")
-        ]
-        assert len(set(drawn_as)) == len(drawn_as)
-    dashes = [each.get("stroke-dasharray") for each in elements(CURVES, "polyline", "curve")]
-    assert len(set(dashes)) == 2
-    assert {f"c{n}" for n in range(12)} <= set(texts(many)), "the key names all"
-
-
-def test_marks_have_names() -> None:
-    assert {"x", "y"} <= set(texts(MARKS))
-    assert len(elements(MARKS, "circle", "mark")) == 2
-
-
 @given(
     st.lists(st.floats(0, 300), max_size=7).map(sorted),
     st.floats(1, 20),
@@ -287,12 +202,6 @@ def test_names_never_overlap(wanted: list[float], apart: float) -> None:
     places = spread(wanted, apart, 0, 300)
     assert all(later - earlier >= apart - 1e-6 for earlier, later in pairwise(places))
     assert all(-1e-6 <= place <= 300 + 1e-6 for place in places)
-
-
-@given(st.lists(st.floats(0, 300), max_size=7).map(sorted))
-def test_names_that_have_room_stay_where_they_are(wanted: list[float]) -> None:
-    if all(later - earlier > 10 for earlier, later in pairwise(wanted)):
-        assert spread(wanted, 10, 0, 300) == pytest.approx(wanted)
 
 
 # --- heatmaps ------------------------------------------------------------------------------------
@@ -307,21 +216,6 @@ def test_cells_have_figures_and_colours() -> None:
     assert len(elements(HEAT, "rect", "empty")) == 1
 
 
-def test_colours_of_means_go_from_the_lowest_to_the_highest() -> None:
-    block = Heatmap("m", ("a", "b"), (HeatRow("r", (0.6, 0.8)),), "nDCG")
-    low, high = (float(each["fill-opacity"]) for each in elements(block, "rect", "cell"))
-    assert low < high <= 0.5
-
-
-def test_many_columns_make_a_wide_picture() -> None:
-    names = tuple(f"a long name {number}" for number in range(20))
-    block = Heatmap("m", names, (HeatRow("r", (0.5,) * 20),), "nDCG")
-    drawing = drawn(block)
-    assert drawing is not None
-    assert drawing.width > 2 * WIDTH
-    assert 'class="frame" tabindex="0"' in figure(block, "", "0"), "it scrolls, also by keys"
-
-
 # --- waterfalls ----------------------------------------------------------------------------------
 
 
@@ -329,111 +223,10 @@ def test_steps_begin_where_the_one_before_ended() -> None:
     [(zero, total)] = numbers(STEPS, "rect", "bar-fill", "x", "width")
     unit = total / 0.5
     [(start, rise)] = numbers(STEPS, "rect", "rise", "x", "width")
-    assert (start, rise) == (
-        near(zero + 0.5 * unit),
-        near(0.3 * unit),
-    )
+    assert (start, rise) == (near(zero + 0.5 * unit), near(0.3 * unit))
     [(start, fall)] = numbers(STEPS, "rect", "fall", "x", "width")
-    assert (start, fall) == (
-        near(zero + 0.6 * unit),
-        near(0.2 * unit),
-    )
+    assert (start, fall) == (near(zero + 0.6 * unit), near(0.2 * unit))
     [(limit,)] = numbers(STEPS, "line", "limit", "x1")
     assert limit == near(zero + unit)
     assert "0.800 (+0.300) of 1.000" in texts(STEPS)
     assert "0.600 (-0.200)" in texts(STEPS)
-
-
-# --- words ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("block", "sentence"),
-    [
-        (BARS, "nDCG@10: first 0.500 is highest, second 0.200 lowest of 3."),
-        (Chart("m", (Bar("a", 0.5),)), "m: a 0.500."),
-        (Chart("m", (Bar("a", 0.5), Bar("b", 0.5))), "m: all 2 are 0.500."),
-        (Chart("m", (Bar("a", math.nan),)), "m: no value."),
-        (CURVES, "by cutoff: nDCG@k by k; at 100, a 1.000 is highest, b 0.900 lowest."),
-        (MARKS, "nDCG against ms: by ms; y 0.900 is highest, x 0.500 lowest."),
-        (
-            HEAT,
-            (
-                "differences: change in nDCG, short of lexical +0.100 is highest, short of vector "
-                "-0.200 lowest of 3."
-            ),
-        ),
-        (
-            STEPS,
-            "stages: lexical 0.500, hybrid +0.300 to 0.800 of at most 1.000, cut -0.200 to 0.600.",
-        ),
-        (
-            Plot("p", "x", "y", (Curve("a", ((0, 1), (5, 3))),)),
-            "p: y by x, from 1 at 0 to 3 at 5.",
-        ),
-    ],
-)
-def test_a_sentence_says_what_is_seen(block: Picture, sentence: str) -> None:
-    assert described(block) == sentence
-
-
-def test_markdown_shows_pictures_that_have_a_file() -> None:
-    made = Document("d", (Section("s", (BARS, CURVES)),))
-    text = as_markdown(made, pictures={BARS: "charts/a.svg"})
-    assert "![nDCG@10: first 0.500 is highest, second 0.200 lowest of 3.](charts/a.svg)" in text
-    assert "by cutoff" not in text
-    assert "![" not in as_markdown(made)
-
-
-# --- text and scales -----------------------------------------------------------------------------
-
-
-@given(st.text(max_size=80), st.floats(20, 400))
-def test_what_is_cut_fits(text: str, room: float) -> None:
-    short = cut(text, room)
-    assert width_of(short) <= room + 1e-6
-    if short != text:
-        # The text may hold signs like ours, so that any of those shown can be where it was cut.
-        places = [at for at, sign in enumerate(short) if sign == "…"]
-        assert any(cut_there(text, short[:at], short[at + 1 :]) for at in places)
-
-
-def cut_there(text: str, start: str, end: str) -> bool:
-    """Whether a start and an end are of a text, and the end is the value of a sweep, or nothing."""
-    return text.startswith(start) and text.endswith(end) and (not end or end.startswith("="))
-
-
-@given(st.text(st.sampled_from("ab =…1"), max_size=40), st.floats(20, 400))
-def test_what_is_cut_before_a_value_fits(text: str, room: float) -> None:
-    test_what_is_cut_fits.hypothesis.inner_test(text, room)  # type: ignore[attr-defined]
-
-
-def test_notes_are_broken_into_lines() -> None:
-    lines = wrapped("some words that need more than a single line", 120)
-    assert len(lines) > 2
-    assert " ".join(lines) == "some words that need more than a single line"
-
-
-@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
-def test_ticks_are_inside_and_few(low: float, span: float) -> None:
-    if low + span > low:
-        made = ticks(low, low + span)
-        assert 1 <= len(made) <= 7
-        slack = span * 1e-6 + abs(low) * 1e-9
-        assert all(low - slack <= tick <= low + span + slack for tick in made)
-
-
-@given(st.lists(finite, min_size=1))
-def test_ends_of_an_axis_hold_all_values(values: list[float]) -> None:
-    low, high = round_ends(values)
-    slack = 1e-6 * (high - low)
-    assert low - slack <= min(values) <= max(values) <= high + slack
-    assert low < high
-
-
-def test_a_log_scale_has_round_ticks() -> None:
-    assert Scale(1, 100, 0, 10, log=True).ticks() == [1, 2, 5, 10, 20, 50, 100]
-    assert Scale(1, 100, 0, 10, log=True).at(10) == pytest.approx(5)
-    assert Scale(0.001, 1000, 0, 10, log=True).ticks() == pytest.approx(
-        [0.001, 0.01, 0.1, 1, 10, 100, 1000]
-    )

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 from document.samples import any_text, document
-from rankscope.document.blocks import Cell, Column, Document, Section, Table, cells, plain_rows
+from rankscope.document.blocks import Cell, Column, Document, Section, Table, plain_rows
 from rankscope.document.csv_text import as_csv
 from rankscope.document.junit import as_junit
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(any_text)
 def test_csv_holds_any_text(text: str) -> None:
     made = Table((Column("name", "text"), Column("value")), plain_rows([[text, 0.1], ["b", None]]))
@@ -41,16 +41,12 @@ def is_number(text: str) -> bool:
     [
         ("=1+1", "'=1+1"),
         ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
-        ("-a", "'-a"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),
         ("'=1", "''=1"),
         ("-", "'-"),
         ("-1-1", "'-1-1"),
         ("-1", "-1"),
-        ("+0.5e-3", "+0.5e-3"),
-        ("'quoted'", "'quoted'"),
         ("a=1", "a=1"),
         ("", ""),
     ],
@@ -72,14 +68,7 @@ def test_csv_holds_every_digit() -> None:
     )
 
 
-def test_csv_prefers_the_data() -> None:
-    shown = Table((Column("shown"),), (cells(1),))
-    data = Table((Column("data"),), (cells(2),))
-    assert as_csv(Document("", (Section("", (shown,)),), data=lambda: data)) == "data\n2\n"
-    assert as_csv(Document("", ())) == ""
-
-
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(any_text)
 def test_junit_always_parses(text: str) -> None:
     root = Xml.fromstring(as_junit(document(text), suite="rankscope gate"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
@@ -93,100 +92,29 @@ def file_ref(path: str) -> dict[str, Any]:
     return {"path": path, "sha256": sha256(path.encode()).hexdigest(), "bytes": 4096}
 
 
-def _segments(field: str, runs: dict[str, Ranked], baseline: str | None) -> dict[str, Any]:
+def _analyses(runs: dict[str, Ranked], baseline: str | None, measures: list[str]) -> Any:
+    """Return segments and stages, as a diagnosis finds them."""
     qrels, _, _, queries = world()
-    labels = {query_id: str(one[field]) for query_id, one in queries.items()}
-    result = rs.compare(qrels, runs, MEASURES[0], baseline=baseline, strata=labels, resamples=200)
-    groups: dict[str, dict[str, Any]] = {}
-    for part in result.strata:
-        for stratum in part.strata:
-            group = groups.setdefault(
-                stratum.label, {"label": stratum.label, "n": stratum.n, "means": {}}
-            )
-            mean: dict[str, Any] = {"measure": part.measure}
-            group["means"].setdefault(
-                part.base,
-                {
-                    **mean,
-                    "system": part.base,
-                    "mean": stratum.base_mean,
-                    "interval": stratum.base_interval.to_dict(),
-                },
-            )
-            own = {
-                **mean,
-                "system": part.system,
-                "mean": stratum.system_mean,
-                "interval": stratum.system_interval.to_dict(),
-            }
-            if baseline is not None:
-                own["difference"] = stratum.difference
-                own["difference_interval"] = stratum.interval.to_dict()
-                own["p_corrected"] = stratum.p_corrected
-            group["means"].setdefault(part.system, own)
-    made = [{**group, "means": list(group["means"].values())} for group in groups.values()]
-    return {"field": field, "binned": False, "groups": made, "unlabelled": 0}
-
-
-def _labels(run: Ranked, grades: Grades) -> dict[str, int]:
-    seen: Counter[str] = Counter()
-    for query_id, answer in run.items():
-        given = grades[query_id]
-        for doc_id in ordered(answer)[:CUTOFF]:
-            seen[f"{given[doc_id]:g}" if doc_id in given else "unjudged"] += 1
-    return dict(sorted(seen.items(), reverse=True))
-
-
-def _hits(run: Ranked, grades: Grades) -> set[tuple[str, str]]:
-    return {
-        (query_id, doc_id)
-        for query_id, answer in run.items()
-        for doc_id in ordered(answer)[:CUTOFF]
-        if grades[query_id].get(doc_id, 0) > 0
-    }
-
-
-def _stage(name: str, runs: dict[str, Ranked], every: Comparison) -> dict[str, Any]:
-    qrels, _, grades, _ = world()
-    of = [one for one in OF.get(name, []) if one in runs]
-    hits = _hits(runs[name], grades)
-    best = max(of, key=lambda one: every.mean(one).mean, default=name)
-    below = _hits(runs[best], grades)
-    row: dict[str, Any] = {
-        "system": name,
-        "kind": next(iter(SPECS[name])),
-        "of": of,
-        "depth": None,
-        "measures": {measure: every.mean(name, measure).mean for measure in every.measures},
-        "changes": [],
-        "ceiling": {},
-        "input_recall": None,
-        "output_recall": None,
-        "cutoff": CUTOFF,
-        "lost": len(below - hits),
-        "promoted": len(hits - below),
-        "labels": _labels(runs[name], grades),
-    }
-    for one in of:
-        pairs = rs.compare(
-            qrels, {one: runs[one], name: runs[name]}, MEASURES, baseline=one, resamples=200
-        ).pairs
-        row["changes"] += [
-            {
-                "measure": pair.measure,
-                "of": one,
-                "difference": pair.difference,
-                "interval": pair.interval.to_dict(),
-                "p": pair.p,
-            }
-            for pair in pairs
-        ]
-    if row["kind"] == "rerank" and of:
-        ideal = reranked(runs[of[0]], grades, depth=20, noise=0)
-        scores = rs.evaluate(qrels, {"ideal": ideal}, [*MEASURES, "R@20"]).run("ideal").means
-        recall = scores.pop("R@20")
-        row |= {"depth": 20, "ceiling": scores, "input_recall": recall, "output_recall": recall}
-    return row
+    specs = [
+        {
+            "system": name,
+            "kind": next(iter(SPECS[name])),
+            "of": [below for below in OF.get(name, []) if below in runs],
+            "depth": 20 if name == "reranked" and "hybrid" in runs else None,
+        }
+        for name in runs
+    ]
+    return rs.diagnose(
+        qrels,
+        runs,
+        measures,
+        baseline=baseline,
+        queries=list(queries.values()),
+        stages=specs,
+        only=["segments", "stages"] if len(runs) > 1 else ["stages"],
+        configs={"segments": ["category", "difficulty"]},
+        resamples=200,
+    ).to_dict()["analyses"]
 
 
 def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
@@ -282,7 +210,7 @@ def sample(
             }
         )
     several = len(shown) > 1
-    fields = ("category", "difficulty") if several else ()
+    analyses = _analyses(shown, baseline if several else None, [*every.measures])
     return BenchmarkReport.model_validate(
         {
             "experiment": "3f9ac2d71b04",
@@ -306,19 +234,7 @@ def sample(
             "systems": systems,
             "comparison": every.to_dict() if several else None,
             "kpis": kpis,
-            "analyses": {
-                "segments": {
-                    "measure": "nDCG@10",
-                    "baseline": baseline,
-                    "alpha": 0.05,
-                    "segments": [_segments(field, shown, baseline) for field in fields],
-                },
-                "stages": {
-                    "measure": "nDCG@10",
-                    "alpha": 0.05,
-                    "stages": [_stage(name, shown, every) for name in names],
-                },
-            },
+            "analyses": analyses,
             "findings": [
                 {
                     "code": "RS107",

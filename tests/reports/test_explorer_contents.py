@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import random
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import rankscope as rs
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.of_runs import contents_of_record, contents_of_scored
-from rankscope.reports.explorer.packing import blocks, unpacked, without_compression
-from rankscope.reports.explorer.query_pictures import with_query_pictures
+from rankscope.reports.explorer.of_runs import contents_of_scored
+from rankscope.reports.explorer.packing import blocks, unpacked
 from rankscope.reports.explorer.whole_page import limited, report_page
 from rankscope.scoring.scored import keeping
 
@@ -107,15 +104,6 @@ def test_disagreement_is_one_minus_rank_biased_overlap() -> None:
     assert made(systems=1)[0].disagreement().tolist() == [0.0] * 20
 
 
-def test_equal_rankings_agree_and_disjoint_ones_do_not() -> None:
-    run = {"q": {f"a{number}": -number for number in range(30)}}
-    other = {"q": {f"b{number}": -number for number in range(30)}}
-    for second, expected in ((run, 0.0), (other, 1.0)):
-        with keeping() as scored:
-            rs.evaluate({"q": {"a1": 1, "b1": 1}}, {"x": run, "y": second}, ["RR"])
-        assert contents_of_scored(scored[0]).disagreement()[0] == pytest.approx(expected, abs=1e-12)
-
-
 def test_blocks_hold_everything_once() -> None:
     contents, _, _, _ = made()
     packed = dict(blocks(contents))
@@ -159,57 +147,9 @@ def test_fewer_documents_and_no_texts() -> None:
         assert word not in held
 
 
-def test_a_page_is_the_same_whatever_compressed_it() -> None:
-    contents, _, _, _ = made()
-    document = Document("d", (Section("", (sentences(["x"]),)),))
-    page = report_page(document, contents)
-    assert page == report_page(document, contents)
-    other = without_compression(page)
-    assert without_compression(page.replace('id="data-overview">', 'id="data-overview">')) == other
-    block = dict(blocks(contents))["documents-0"]
-    assert block in page
-    changed = dict(blocks(limited(contents, top=2) or contents))["documents-0"]
-    assert without_compression(page.replace(block, changed)) != other
-
-
 def test_texts_too_long_for_anybody_are_cut() -> None:
     rows = [("q1", "x" * 1_000_000, {"m": "y" * 1_000_000})]
     contents, _, _, _ = made(queries=rows, corpus=Corpus({"d1": {"title": "t" * 1_000_000}}))
     assert all(len(block) < 100_000 for _, block in blocks(contents))
     overview, _ = decoded(dict(blocks(contents))["overview"])
     assert max(len(text or "") for text in overview["texts"]) == 2_000
-
-
-def test_a_score_file_has_values_alone() -> None:
-    _, _, _, scores = made()
-    contents = contents_of_record(scores.record(per_query=True))
-    assert contents is not None
-    assert [system.name for system in contents.systems] == ["s0", "s1", "s2"]
-    assert len(contents.doc_ids) == 0
-    assert contents_of_record(scores.record(per_query=False)) is None
-
-
-def test_pictures_of_two_systems() -> None:
-    contents, _, _, scores = made()
-    plain = Document("d", (Section("Results", (sentences(["x"]),)),))
-    document = with_query_pictures(plain, contents)
-    _, section = document.sections
-    text = section.details[0].sentences[0].text  # type: ignore[union-attr]
-    assert text.startswith(f"{contents.focus} against ")
-    plot = section.details[1]
-    best, base = contents.focus, "s0" if contents.focus != "s0" else "s1"
-    first, second = (scores.values("nDCG@10", name) for name in (best, base))
-    differences = sorted((first[q] - second[q] for q in first), reverse=True)
-    assert [y for _, y in plot.curves[0].points] == pytest.approx(differences)  # type: ignore[union-attr]
-    alone = Document("d", ())
-    assert with_query_pictures(alone, made(systems=1)[0]) is alone
-    assert with_query_pictures(alone, None) is alone
-
-
-def test_nothing_is_kept_unless_asked(tmp_path: Path) -> None:
-    qrels, runs = qrels_and_runs()
-    with keeping(enabled=False) as scored:
-        rs.evaluate(qrels, runs, ["RR"])
-    assert scored == []
-    assert not list(tmp_path.iterdir())
-    assert pl.DataFrame(schema={"a": pl.Int64}).is_empty()

@@ -61,7 +61,7 @@ class Client:
         headers: dict[str, str | None] | None = None,
     ) -> Answer:
         sent = {"Host": self.host, **(headers or {})}
-        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection = http.client.HTTPConnection(self.host, timeout=3000)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():
@@ -125,7 +125,7 @@ def start(folder: Path, *arguments: str) -> Served:
 def stop(served: Served) -> tuple[int, str]:
     """End a server politely; return its exit code and what it said."""
     served.process.terminate()
-    _, said_last = served.process.communicate(timeout=30)
+    _, said_last = served.process.communicate(timeout=300)
     return served.process.returncode, said_last
 
 
@@ -137,4 +137,4 @@ def serving(folder: Path, *arguments: str) -> Iterator[Served]:
     finally:
         if served.process.poll() is None:
             served.process.kill()
-        served.process.communicate(timeout=30)
+        served.process.communicate(timeout=300)

@@ -7,13 +7,16 @@ difference are derived from hpo3's own information content.
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rankscope.benchmark.project import CASE_FILES
 from rankscope.ontology.graph import FloatArray, IntArray
 from rankscope.ontology.nearness import Way
 from rankscope.ontology.terms import Ontology, read_ontology
@@ -183,3 +186,24 @@ def test_structure_and_depths_make_sense_on_the_whole(hpo: Hpo) -> None:
             pairs = hpo.ours.similarity_of_pairs(Way(name), expected, everything)
             np.testing.assert_allclose(row, pairs, rtol=0, atol=1e-12)
             assert row.argmax() == number
+
+
+# --- the bundled clinical phrases ----------------------------------------------------------------
+
+PHENOTYPIC_ABNORMALITY = "HP:0000118"
+
+
+def test_expected_ids_of_bundled_cases_are_current_terms(hpo: Hpo) -> None:
+    """They exist, are no longer replaced, and their domain is the branch of the first."""
+    root = hpo.theirs[PHENOTYPIC_ABNORMALITY]
+    branches = {child.name: child.id for child in root.children}
+    for name in CASE_FILES:
+        path = (files("rankscope") / "data" / "hpo").joinpath(*name.split("/"))
+        for case in json.loads(path.read_text("utf-8"))["test_cases"]:
+            terms = [hpo.theirs[term_id] for term_id in case["expected_hpo_ids"]]
+            for term in terms:
+                assert PHENOTYPIC_ABNORMALITY in {parent.id for parent in term.all_parents}
+            above = {terms[0].id, *(parent.id for parent in terms[0].all_parents)}
+            assert branches[case["hpo_domain"]] in above, case["case_id"]
+            if case["category"] == "exact_match" and name.startswith("english"):
+                assert case["text"].casefold() in {term.name.casefold() for term in terms}

@@ -1,0 +1,142 @@
+"""What a report says of its means: what they cover, how they are defined, how to repeat them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import rankscope as rs
+from rankscope.document.blocks import Code, Entries, Section, Table
+from rankscope.document.text import plain_cell
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import all_definitions
+from rankscope.records import ExperimentManifest, GitState, Machine
+from rankscope.reports.mean_coverage import Covered, coverage_section
+from rankscope.reports.measure_definitions import definitions_section
+from rankscope.reports.reproduction import command_of, numbers_section, reproduction_section
+from reports.sample import sample
+
+QRELS = {"q1": {"d1": 1}, "q2": {"d2": 0}, "q3": {"d3": 1}}
+RUN = {"q1": {"d1": 1.0, "d2": 1.0}, "q2": {"d2": 0.5}, "q9": {"d1": 1.0}}
+REPORT = sample()
+
+
+def columns(section: Section) -> dict[str, list[str]]:
+    """Return the texts of the only table, by column."""
+    [table] = section.details
+    assert isinstance(table, Table)
+    return {
+        column.title: [plain_cell(row[place], column) for row in table.rows]
+        for place, column in enumerate(table.columns)
+    }
+
+
+# --- what each mean covers -----------------------------------------------------------------------
+
+
+def test_every_count_has_its_column() -> None:
+    scores = rs.evaluate(QRELS, RUN, ["R@1"])
+    covered = {"a": Covered(scores.accounting, failures=1)}
+    assert columns(coverage_section(covered, profile="rankscope")) == {
+        "system": ["a"],
+        "in the mean": ["3"],
+        "judged": ["3"],
+        "missing": ["1"],
+        "failed": ["1"],
+        "nothing relevant": ["1"],
+        "not judged": ["1"],
+        "tied hits": ["1"],
+        "ties at 1": ["1"],
+    }
+
+
+# --- definitions ---------------------------------------------------------------------------------
+
+
+def facts(measure: str, profile: str = "rankscope", **rules: str) -> dict[str, str]:
+    section = definitions_section([measure], asked={}, profile=profile, rules=rules or None)
+    block = section.details[0]
+    assert isinstance(block, Entries)
+    [entry] = block.entries
+    return {"text": entry.text, "formula": entry.formula, **dict(entry.facts)}
+
+
+def test_every_measure_is_defined() -> None:
+    for definition in all_definitions():
+        entry = facts(str(Measure.parse(definition.example)))
+        assert entry["text"] == definition.summary
+        assert entry["formula"]
+        assert {"range", "over queries", "query missing from a run"} <= entry.keys()
+    assert facts("Mine@3", profile="theirs")["text"], "a measure that is not installed"
+    assert definitions_section([], asked={}, profile="rankscope").all_blocks == ()
+
+
+def test_edges_follow_the_rules() -> None:
+    def missing(measure: str, profile: str = "rankscope", **rules: str) -> str:
+        return facts(measure, profile, **rules)["query missing from a run"]
+
+    left_out = missing("nDCG@5", "trec_eval-9")
+    assert left_out != missing("nDCG@5")
+    assert missing("nDCG@5", "beir") == missing("R@5", queries="both") == left_out
+    assert missing("RR@5", "beir") == missing("RR@5")
+    assert facts("R@5", "sentence-transformers")["no relevant document"] != "0"
+    assert facts("R@5")["no relevant document"] == "0"
+
+
+# --- how to repeat it ----------------------------------------------------------------------------
+
+
+def manifest() -> ExperimentManifest:
+    fields: dict[str, Any] = {
+        "experiment": REPORT.experiment,
+        "name": REPORT.name,
+        "started": "2026-01-01T00:00:00Z",
+        "finished": "2026-01-01T00:01:00Z",
+        "config": {"name": "recipes", "systems": {"api": {"key": "${API_KEY}"}}},
+        "config_sha256": "c" * 64,
+        "overrides": {"statistics.seed": 3, "name": "it's"},
+        "collection": REPORT.collection,
+        "runs": [],
+        "versions": {"rankscope": "1.0", "python": "3.12.1"},
+        "models": {},
+        "snapshots": {},
+        "keys": {},
+        "targets": {},
+        "git": GitState(commit="abc123", dirty=True),
+        "seed": 3,
+        "machine": Machine(system="Linux", release="6", machine="x86_64", cores=2, memory=2**33),
+        "seconds": {},
+        "artifacts": [],
+    }
+    return ExperimentManifest(**fields)
+
+
+def codes(section: Section) -> list[str]:
+    return [block.text for block in section.details if isinstance(block, Code)]
+
+
+def test_a_manifest_gives_config_and_changes() -> None:
+    shown = codes(reproduction_section(REPORT, manifest=manifest()))
+    assert "--set statistics.seed=3 --set 'name=\"it'\"'\"'s\"'" in shown[1]
+    assert json.loads(shown[-1]) == manifest().config
+    assert len(codes(reproduction_section(REPORT))) == 3 + len(REPORT.systems)
+
+
+def test_hashes_of_what_is_there() -> None:
+    details = reproduction_section(REPORT).details
+    table = next(block for block in details if isinstance(block, Table))
+    shown = {row[1].value for row in table.rows}
+    assert REPORT.collection.qrels_sha256 in shown
+    assert {system.run.run_id for system in REPORT.systems} <= shown
+
+
+def test_commands_are_quoted() -> None:
+    system = REPORT.systems[0]
+    assert "-m 'nDCG(gain=exp)@10'" in command_of(REPORT, system, ["nDCG(gain=exp)@10"])
+    other = REPORT.model_copy(update={"profile": "trec_eval-9"})
+    assert command_of(other, system, ["R@5"]).endswith("--profile trec_eval-9")
+    file = system.run.file.model_copy(update={"path": "runs/k1=2 $(x).run.gz"})
+    odd = system.model_copy(update={"run": system.run.model_copy(update={"file": file})})
+    assert " 'run=DIR/runs/k1=2 $(x).run.gz' " in command_of(REPORT, odd, ["R@5"])
+    shown = columns(numbers_section(REPORT))
+    assert len(next(iter(shown.values()))) == sum(len(one.measures) for one in REPORT.systems)
