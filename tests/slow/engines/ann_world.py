@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -135,8 +134,8 @@ def free_port() -> int:
 class ChromaServer:
     """A real Chroma server on this machine, which can be killed and started again."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
-        self.folder, self.port = folder, port or free_port()
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, 0
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -144,35 +143,35 @@ class ChromaServer:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        """Start it at the port it had; the first time at one that is free."""
+        has_port = self.port > 0
+        for _ in range(10):  # somebody else may be faster to take a port
+            self.port = self.port if has_port else free_port()
+            if self._begins():
+                return
+        raise AssertionError("chroma did not start")
+
+    def _begins(self) -> bool:
         command = Path(sys.executable).with_name("chroma")
         if not command.is_file():
             pytest.skip("chroma's command is not installed")
+        options = ("--path", self.folder, "--host", "127.0.0.1", "--port", f"{self.port}")
+        nothing = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            [
-                command,
-                "run",
-                "--path",
-                self.folder,
-                "--host",
-                "127.0.0.1",
-                "--port",
-                f"{self.port}",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            [command, "run", *options], stdin=nothing, stdout=nothing, stderr=nothing
         )
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            with suppress(OSError), urlopen(f"{self.url}/api/v2/heartbeat", timeout=5):
-                return
+        end = time.monotonic() + 120
+        while time.monotonic() < end and self._process.poll() is None:
+            with suppress(OSError), urlopen(f"{self.url}/api/v2/heartbeat", timeout=30):
+                return True
             time.sleep(0.05)
-        raise AssertionError("chroma did not start within 30 s")
+        self.stop()
+        return False
 
     def stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
 
 

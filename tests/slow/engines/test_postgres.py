@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 
 from engines.sql_world import Clustered, connection, dsn, postgres, start_postgres, stop_postgres
 from rankscope import Corpus, run_benchmark
@@ -25,7 +25,8 @@ from rankscope.retrieval.remote.compared_exactly import Compared, exactness
 from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.retrieval.remote.postgres import PostgresIndex
 from rankscope.retrieval.remote.postgres_options import passwords
-from rankscope.retrieval.vector.similarity import Vectors
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
 
 SCHEMA = f"postgres_{os.getpid()}"
 RECIPES = {
@@ -98,33 +99,26 @@ def test_scores_are_those_of_the_server(make: Make) -> None:
     assert ranking.doc_ids[0] == "d1"
 
 
-def test_weights_of_fields(make: Make) -> None:
-    assert ids(make(match="any", fields={"title": 9, "text": 1}), "apple bake")[0] == "d2"
-    assert ids(make(match="any", fields=["title"]), "bake") == []
-    with pytest.raises(SpecError, match=r"postgres\.fields: PostgreSQL knows four weights, A to D"):
-        make(fields={name: weight for weight, name in enumerate("abcde", 1)})
-
-
-def test_how_many_queries_found_nothing_is_noted(make: Make) -> None:
-    queries = {"q1": "leek soup", "q2": "how do I bake leek bread", "q3": "zyzzyva"}
-    (note,) = fetch(make(), queries).notes
-    assert note.startswith("2 queries found nothing; with match: websearch a document needs all")
-    assert fetch(make(match="any"), queries).notes == ()
-
-
-def test_a_text_that_is_too_long_is_named(make: Make) -> None:
+def test_what_cannot_be_loaded_is_named(make: Make) -> None:
     huge = " ".join(f"word{n}" for n in range(200_000))
-    corpus = Corpus({**RECIPES, "huge": {"title": "", "text": huge}})
-    with pytest.raises(InputError, match="does not take the document 'huge': string is too long"):
-        make(corpus).prepare()
-
-
-def test_what_postgres_cannot_hold(make: Make) -> None:
-    corpus = Corpus({"a": {"text": "nul\0byte", "language": "e\0n"}, "b": {"text": "soup"}})
-    system = make(corpus, filters={"language": "lang"})
-    assert ids(system, "byte", lang="e\0n") == ["a"]
+    with pytest.raises(InputError, match="'huge'"):
+        make(Corpus({**RECIPES, "huge": {"title": "", "text": huge}})).prepare()
     with pytest.raises(InputError, match="cannot hold the id"):
         make(Corpus({"a\0b": {"text": "soup"}})).prepare()
+    with pytest.raises(InputError, match="nearest: english"):
+        make(language="englsh").prepare()
+    corpus = Corpus({"a": {"text": "nul\0byte", "language": "e\0n"}, "b": {"text": "soup"}})
+    assert ids(make(corpus, filters={"language": "lang"}), "byte", lang="e\0n") == ["a"]
+
+
+def test_what_finds_less_is_noted(make: Make, near: Make) -> None:
+    queries = {"q1": "leek soup", "q2": "how do I bake leek bread", "q3": "zyzzyva"}
+    (note,) = fetch(make(), queries).notes
+    assert note.startswith("2 queries found nothing")
+    assert fetch(make(match="any"), queries).notes == ()
+    fetched = fetch(near(vectors="hnsw"), QUERIES[:3], depth=100)
+    assert max(len(fetched.run[query_id]) for query_id in fetched.run.query_ids) <= 40
+    assert any("ef_search" in note for note in fetched.notes)
 
 
 # --- vectors -------------------------------------------------------------------------------------
@@ -215,26 +209,13 @@ def test_a_filtered_search_goes_on_where_it_may(near: Make, vectors: str) -> Non
     assert all(third.issuperset(ranking.doc_ids) for ranking in full.search(QUERIES, 30))
 
 
-def test_fewer_than_asked_for_is_noted(near: Make) -> None:
-    fetched = fetch(near(vectors="hnsw"), QUERIES[:3], depth=100)
-    assert max(len(fetched.run[query_id]) for query_id in fetched.run.query_ids) <= 40
-    (note,) = (note for note in fetched.notes if "ef_search" in note)
-    assert note.startswith("hnsw finds up to ef_search documents, 40 here, and was asked for 100;")
-
-
-def test_an_index_that_gives_fusion_fewer_candidates_is_noted(near: Make) -> None:
-    options = {"search": "hybrid", "vectors": "hnsw", "fusion": {"candidates": 200}}
-    fetched = fetch(near(**options), QUERIES[:1], depth=10)
-    assert any("40 here, and was asked for 200;" in note for note in fetched.notes)
-
-
-def test_vectors_that_no_index_takes(make: Make) -> None:
+def test_the_longest_vectors(make: Make) -> None:
     def long(texts: list[str]) -> Any:
         return np.ones((len(texts), 2001)) + np.arange(len(texts))[:, None]
 
     embedder = {"callable": {"function": long, "version": "1"}}
     options: dict[str, Any] = {"search": "vector", "embedder": embedder}
-    with pytest.raises(InputError, match=r"takes vectors of up to 2,000 numbers .* have 2,001"):
+    with pytest.raises(InputError, match="2,001"):
         make(vectors="hnsw", **options).prepare()
     assert ids(make(vectors="exact", **options), "soup")
     assert ids(make(vectors="hnsw", quantisation="half", **options), "soup")
@@ -243,17 +224,12 @@ def test_vectors_that_no_index_takes(make: Make) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (
-            {**NEAR, "vectors": "hnsw", "m": 40},
-            "expected at least twice m, 80, got 64",
-        ),
-        (
-            {**NEAR, "vectors": "ivfflat", "iterative_scan": "strict_order"},
-            "off and relaxed_order, not",
-        ),
-        ({"schema_name": "x" * 64}, "schema_name: expected a name of up to 63 bytes"),
-        ({"index": "rankscope_indexes"}, "index: expected a name of up to 63 bytes other than"),
+        ({**NEAR, "vectors": "hnsw", "m": 40}, "twice m"),
+        ({**NEAR, "vectors": "ivfflat", "iterative_scan": "strict_order"}, "relaxed_order"),
+        ({"schema_name": "x" * 64}, "63 bytes"),
+        ({"index": "rankscope_indexes"}, "63 bytes"),
         ({"snapshot": "monday"}, "snapshot is for sql"),
+        ({"fields": dict(zip("abcde", range(1, 6), strict=True))}, "four weights"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], problem: str) -> None:
@@ -293,7 +269,6 @@ def test_the_binary_format() -> None:
     assert np.array(first[3], np.float32).tolist() == values.tolist()
     assert np.array(first[4]).tolist() == pytest.approx(values.astype(np.float16).tolist())
     assert second == (2**40, None, [], None, None)
-    assert struct.calcsize("!q") == 8
 
 
 # --- the server ----------------------------------------------------------------------------------
@@ -308,12 +283,11 @@ def test_a_server_that_goes_away_and_comes_back(make: Make) -> None:
     try:
         few = dict(list(queries.items())[:4])
         gone = fetch(system, few, retries=1, pause=0.01)
-        with pytest.raises(InputError, match=r"none of the first 8 queries: PostgresError: "):
+        with pytest.raises(InputError, match="none of the first 8 queries"):
             fetch(system, queries, retries=1, pause=0.01)
     finally:
         start_postgres()
     assert set(gone.failures) == set(few)
-    assert all("\n" not in text and "PostgresError: " in text for text in gone.failures.values())
     assert fetch(system, queries).run.to_dict() == expected
     with connection() as connected:  # every connection is cut, while it is asked
         connected.execute(
@@ -339,26 +313,13 @@ def test_a_server_that_goes_away_while_it_is_loaded(
 
     monkeypatch.setattr(system, "add", cut)
     try:
-        with pytest.raises(InputError, match=r"could not be loaded to the end \(1 documents are"):
+        with pytest.raises(InputError, match="1 documents"):
             system.prepare()
     finally:
         start_postgres()
     resumed = make(index="cut", batch=1)
     assert ids(resumed, "leek soup") == ["d1", "d2"]
     assert resumed.loaded == 2
-
-
-def test_the_variables_of_libpq(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGHOST", str(postgres().pgdata))
-    monkeypatch.setenv("PGUSER", "postgres")
-    monkeypatch.setenv("PGDATABASE", "postgres")
-    assert ids(make(dsn=None), "leek soup") == ["d1", "d2"]
-
-
-def test_the_address_is_no_part_of_what_answers(make: Make) -> None:
-    first, second = make(), make(dsn=f"{dsn()}&application_name=other")
-    assert first.identity() == second.identity()
-    assert "dsn" not in first.identity().parameters
 
 
 def test_another_server_is_asked_itself(make: Make, tmp_path: Path) -> None:
@@ -393,37 +354,26 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], str]:
     return recorded
 
 
-@pytest.mark.parametrize(
-    ("same", "other"),
-    [
-        (["host=h dbname=d", "postgresql://u:p@H/d", "host=h port=5432 dbname=d"], "host=h"),
-        (["host=h user=u", "postgresql://u:p@h", "host=h dbname=u"], "host=h"),
-        (["host=h", "host=h dbname='' port=''", "host=h dbname=me user=u"], "host=h user=u"),
-        (["host=h dbname=d"], "host=h port=5433 dbname=d"),
-        (["host=h dbname=d"], "host=i dbname=d"),
-        (["hostaddr=10.0.0.1", "host=h hostaddr=10.0.0.1"], "host=h"),
-        (["postgresql://a:1,b:1/d", "host=a,b port=1 dbname=d"], "host=a,b port=1,2 dbname=d"),
-        (["postgresql://a,b/d", "host=a,b port=5432, dbname=d"], "postgresql://a/d"),
-        (["postgresql:///d?host=/run/x", "host=/run/x dbname=d"], "host=/run/X dbname=d"),
-        (["postgresql:///d", "dbname=d port=5432"], "dbname=d host=/run/x"),
-        (["postgresql://[::1]/d", "host=::1 dbname=d"], "postgresql://[::2]/d"),
-        (["service=one", "service=one password=p"], "service=two"),
-    ],
-)
+DATABASES = [
+    (["host=h dbname=d", "postgresql://u:p@H/d", "host=h port=5432 dbname=d"], "host=h"),
+    (["host=h user=u", "postgresql://u:p@h", "host=h dbname=u"], "host=h"),
+    (["host=h dbname=d"], "host=h port=5433 dbname=d"),
+    (["hostaddr=10.0.0.1", "host=h hostaddr=10.0.0.1"], "host=h"),
+    (["postgresql://a,b/d", "host=a,b port=5432, dbname=d"], "postgresql://a/d"),
+    (["postgresql:///d?host=/run/x", "host=/run/x dbname=d"], "host=/run/X dbname=d"),
+    (["postgresql://[::1]/d", "host=::1 dbname=d"], "postgresql://[::2]/d"),
+    (["service=one", "service=one password=p"], "service=two"),
+]
+
+
 def test_a_database_is_known_by_host_port_and_name(
-    place: Callable[[str | None], str], same: list[str], other: str
-) -> None:
-    (known,) = {place(address) for address in same}
-    assert place(other) != known
-
-
-def test_a_database_is_known_from_the_variables_of_libpq(
     place: Callable[[str | None], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PGHOST", "a,b")
-    monkeypatch.setenv("PGPORT", "1")
-    monkeypatch.setenv("PGUSER", "u")
-    monkeypatch.setenv("PGPASSWORD", "hunter22")
+    for same, other in DATABASES:
+        (known,) = {place(address) for address in same}
+        assert place(other) != known
+    for name, value in {"HOST": "a,b", "PORT": "1", "USER": "u", "PASSWORD": "hunter22"}.items():
+        monkeypatch.setenv(f"PG{name}", value)
     assert place(None) == place("postgresql://a:1,b:1/u")
     monkeypatch.setenv("PGDATABASE", "d")
     assert place(None) == place("postgresql://a:1,b:1/d") == place("host=a,b user=v")
@@ -457,18 +407,20 @@ def test_a_role_that_may_not_write_is_told_what_it_needs() -> None:
                 engine.index(CORPUS)
                 with engine, pytest.raises(InputError) as error:
                     engine.prepare()
-                text = str(error.value)
-                assert text.startswith(
-                    f"postgres may not use the schema '{name}': permission denied"
-                )
-                assert "GRANT CREATE ON DATABASE" in text
-                assert "give as schema_name one that it may write to" in text
-                assert "run again" not in text
+                assert "GRANT CREATE ON DATABASE" in str(error.value)
         finally:
             connected.execute(f"DROP SCHEMA {schema}; DROP ROLE {role}")
 
 
 PASSWORD = "hunter2-öß"
+
+
+def is_refused(address: str) -> bool:
+    try:
+        with connection(address):
+            return False
+    except psycopg.OperationalError:
+        return True
 
 
 @pytest.fixture
@@ -481,8 +433,10 @@ def locked() -> Iterator[str]:
         connected.execute("GRANT ALL ON DATABASE postgres TO locked")
         rules.write_text(f"local all locked scram-sha-256\n{before}")
         connected.execute("SELECT pg_reload_conf()")
-        connected.execute("SELECT pg_sleep(0.2)")
-        yield f"host={postgres().pgdata} user=locked dbname=postgres"
+        address = f"host={postgres().pgdata} user=locked dbname=postgres"
+        while not is_refused(f"{address} password=wrong"):  # until the server has read the rules
+            connected.execute("SELECT pg_sleep(0.05)")
+        yield address
         rules.write_text(before)
         connected.execute("SELECT pg_reload_conf()")
         connected.execute("DROP OWNED BY locked; DROP ROLE locked")
@@ -493,6 +447,7 @@ def locked() -> Iterator[str]:
     [
         ("postgresql://me:hunter22@127.0.0.1:1/db", "Connection refused"),
         ("postgresql://me:hunter22@nowhere.invalid/db", "resolve host"),
+        ("no address, but hunter22", "cannot be read"),
         ("host={folder} user=postgres password=hunter22 dbname=nowhere", "does not exist"),
         ("host={folder} user=nobody-here password=hunter22 dbname=postgres", "does not exist"),
     ],
@@ -512,22 +467,8 @@ def test_a_server_that_cannot_be_reached(
     assert ended.value.code == 2
     assert problem in printed.err
     assert "hunter22" not in printed.err + printed.out
-    assert len([line for line in printed.err.splitlines() if "rankscope: " in line]) == 1
-    assert list((tmp_path / "out").rglob("*.answers"))  # those of bm25 are kept
-
-
-def test_an_address_that_cannot_be_read_is_said_before_anything_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ADDRESS", "no address, but hunter22")
-    config = bench(tmp_path, "{postgres: {dsn: '${ADDRESS}'}}")
-    with pytest.raises(SystemExit) as ended:
-        main(["benchmark", "run", str(config), "--output", str(tmp_path / "out")])
-    printed = capsys.readouterr()
-    assert ended.value.code == 2
-    assert "system pg: the dsn of postgres cannot be read" in printed.err
-    assert "hunter22" not in printed.err + printed.out
-    assert not list((tmp_path / "out").rglob("*.answers"))
+    is_asked = bool(list((tmp_path / "out").rglob("*.answers")))
+    assert is_asked is (problem != "cannot be read")  # answers of bm25 are kept
 
 
 def test_a_wrong_password_is_not_shown(locked: str, make: Make) -> None:
@@ -567,30 +508,4 @@ def test_the_password_is_written_nowhere(
     ],
 )
 def test_passwords_in_addresses(address: str, expected: set[str]) -> None:
-    from pydantic import SecretStr
-
     assert set(passwords(SecretStr(address))) == expected
-
-
-def test_a_language_that_the_server_does_not_know(make: Make) -> None:
-    with pytest.raises(InputError, match="unknown language 'englsh'; nearest: english"):
-        make(language="englsh").prepare()
-
-
-def test_an_index_that_is_taken_away(make: Make) -> None:
-    system = make(index="taken")
-    system.prepare()
-    with connection() as connected:
-        connected.execute(f"DROP TABLE {SCHEMA}.taken")
-    with pytest.raises(InputError, match=r"postgres cannot answer: relation .* does not exist"):
-        fetch(system, {"q": "leek"})
-
-
-def test_exact_search_agrees_with_numpy(near: Make) -> None:
-    system = near()
-    vectors = system.embeddings.of([f"v{n}" for n in range(SIZE)])  # type: ignore[union-attr]
-    asked = system.embeddings.of([query.text for query in QUERIES])  # type: ignore[union-attr]
-    best = Vectors(vectors, np.arange(SIZE)).best(asked, 20)
-    for ranking, (positions, scores) in zip(system.search(QUERIES, 20), best, strict=True):
-        assert ranking.scores == pytest.approx(scores.tolist(), abs=1e-5)
-        assert ranking.doc_ids[0] == f"d{positions[0]:04}"

@@ -111,40 +111,43 @@ def test_hybrid_is_rank_fusion_of_both(make: Make) -> None:
         assert by_vectors
 
 
+METADATA: list[dict[str, Any]] = [
+    {"lang": "en"},
+    {"lang": ["de", "fr"]},
+    {"lang": "en", "when": 2001},
+    {},
+    {"lang": []},
+]
+
+
 @pytest.mark.parametrize("search", ["text", "vector", "hybrid"])
-@pytest.mark.parametrize(
-    "metadata",
-    [{"lang": "en"}, {"lang": ["de", "fr"]}, {"lang": "en", "when": 2001}, {}, {"lang": []}],
-)
-def test_filters(make: Make, search: str, metadata: dict[str, Any]) -> None:
+def test_filters(make: Make, search: str) -> None:
     system = make(search=search, filters={"year": "when", "language": "lang"})
-    wanted = {
-        name: [str(item) for item in (value if isinstance(value, list) else [value])]
-        for name, key in (("language", "lang"), ("year", "when"))
-        if (value := metadata.get(key)) is not None
-    }
-    may = {
-        doc_id
-        for doc_id, fields in DOCUMENTS.items()
-        if passes({"language": fields["language"], "year": [str(fields["year"])]}, wanted)
-    }
     everything = pairs(make(search=search).search(QUERIES[:3], SIZE))
-    asked = [Query(query.query_id, query.text, metadata) for query in QUERIES[:3]]
-    for answer, unfiltered in zip(pairs(system.search(asked, SIZE)), everything, strict=True):
-        expected = {doc_id for doc_id, _ in unfiltered} & may
-        assert {doc_id for doc_id, _ in answer} == expected
+    for metadata in METADATA:
+        wanted = {
+            name: [str(item) for item in (value if isinstance(value, list) else [value])]
+            for name, key in (("language", "lang"), ("year", "when"))
+            if (value := metadata.get(key)) is not None
+        }
+        may = {
+            doc_id
+            for doc_id, fields in DOCUMENTS.items()
+            if passes({"language": fields["language"], "year": [str(fields["year"])]}, wanted)
+        }
+        asked = [Query(query.query_id, query.text, metadata) for query in QUERIES[:3]]
+        for answer, unfiltered in zip(pairs(system.search(asked, SIZE)), everything, strict=True):
+            expected = {doc_id for doc_id, _ in unfiltered} & may
+            assert {doc_id for doc_id, _ in answer} == expected
 
 
 class InterruptionError(Exception):
     """Stands for whatever stops a load."""
 
 
-@pytest.mark.parametrize("search", ["text", "hybrid"])
-def test_a_stopped_load_goes_on(make: Make, search: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = make(search=search, index="whole", batch=64)
-    expected = pairs(whole.search(QUERIES, 20))
-    assert whole.loaded == SIZE
-    stopped = make(search=search, index="stopped", batch=64)
+def test_a_stopped_load_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = pairs(make(search="hybrid", index="whole", batch=64).search(QUERIES, 20))
+    stopped = make(search="hybrid", index="stopped", batch=64)
     add = stopped.add
 
     def add_some(batch: Batch) -> None:
@@ -153,22 +156,21 @@ def test_a_stopped_load_goes_on(make: Make, search: str, monkeypatch: pytest.Mon
         add(batch)
 
     monkeypatch.setattr(stopped, "add", add_some)
-    with pytest.raises(InputError, match=r"could not be loaded to the end \(128 documents are"):
+    with pytest.raises(InputError, match="128 documents"):
         stopped.prepare()
-    resumed = make(search=search, index="stopped", batch=50)  # other batches, too
+    resumed = make(search="hybrid", index="stopped", batch=50)  # other batches, too
     assert pairs(resumed.search(QUERIES, 20)) == expected
-    assert resumed.loaded == SIZE - 128
     (facts,) = resumed.facts()
     assert (facts.documents, facts.loaded) == (SIZE, SIZE - 128)
-    again = make(search=search, index="stopped")
-    assert pairs(again.search(QUERIES, 20)) == expected
+    again = make(search="hybrid", index="stopped", fusion={"k": 1})  # a sweep uses one index
+    assert all(pairs(again.search(QUERIES, 20)))
     assert again.loaded == 0
 
 
 def test_stopped_before_the_indexes_are_made(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     system = make(search="hybrid")
     monkeypatch.setattr(system, "finish", lambda: (_ for _ in ()).throw(InterruptionError("gone")))
-    with pytest.raises(InputError, match="300 documents are"):
+    with pytest.raises(InputError, match="300 documents"):
         system.prepare()
     resumed = make(search="hybrid")
     assert all(pairs(resumed.search(QUERIES, 5)))
@@ -176,17 +178,17 @@ def test_stopped_before_the_indexes_are_made(make: Make, monkeypatch: pytest.Mon
 
 
 SCRIPT = """
-import sys, time
+import sys
 sys.path[:0] = {paths!r}
 from engines import test_sql_engines as world
 from rankscope.retrieval.registry import build_system
 system = build_system({spec!r} | {{}})
 add = system.add
-def slowly(batch):
+def told(batch):
     add(batch)
     print(batch.first, flush=True)
-    time.sleep(0.05)
-system.add = slowly
+    sys.stdin.readline()  # which the test answers, until it kills
+system.add = told
 system.index(world.CORPUS)
 system.prepare()
 """
@@ -202,13 +204,17 @@ def test_a_killed_load_goes_on(make: Make, kind: str) -> None:
     script = SCRIPT.format(
         paths=[str(tests), str(tests / "slow"), str(tests.parent / "src")], spec={kind: options}
     )
+    pipe = subprocess.PIPE
     process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", script], stdin=pipe, stdout=pipe, stderr=pipe, text=True
     )
+    assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     for _ in range(4):  # a few batches are in, and the next is on its way
         assert process.stdout.readline(), process.stderr.read()
+        process.stdin.write("\n")
+        process.stdin.flush()
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -241,9 +247,8 @@ def test_two_may_load_at_the_same_time(make: Make) -> None:
         assert system.count() == SIZE
 
 
-@pytest.mark.parametrize("search", ["text", "vector", "hybrid"])
-def test_several_threads(make: Make, search: str) -> None:
-    system = make(search=search)
+def test_several_threads(make: Make) -> None:
+    system = make(search="hybrid")
     alone = fetch(system, QUERIES, depth=30, batch=2)
     together = fetch(system, QUERIES, depth=30, batch=2, jobs=4)
     assert alone.failures == together.failures == {}
@@ -273,34 +278,22 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_query_breaks_the_language_of_queries(make: Make, text: str) -> None:
+def test_no_query_breaks_the_language_of_queries(make: Make) -> None:
     system = make()
-    (ranking,) = system.search([Query("q", text)], 10)
-    assert ranking.error is None
-    assert bool(ranking.doc_ids) == ("leek" in text)
+    for text in HOSTILE:
+        (ranking,) = system.search([Query("q", text)], 10)
+        assert ranking.error is None, text[:100]
+        assert bool(ranking.doc_ids) == ("leek" in text), text[:100]
     assert system.count() == SIZE
 
 
 def test_an_index_by_name_holds_what_it_held(make: Make) -> None:
     make(index="mine").prepare()
     other = make(Corpus({"d1": {"text": "v1 leek"}}), index="mine")
-    with pytest.raises(InputError, match=r"the index 'mine' of .* holds other documents"):
+    with pytest.raises(InputError, match="holds other documents"):
         other.prepare()
     odd = make(index='odd "name" % \'; --')
     assert all(pairs(odd.search(QUERIES, 3)))
-
-
-def test_dropping_takes_the_index_away(make: Make) -> None:
-    kept = make(index="kept")
-    kept.prepare()
-    dropped = make(index="dropped", drop=True)
-    dropped.prepare()
-    dropped.close()
-    assert make(index="kept").loading() is not None
-    again = make(index="dropped")
-    again.prepare()
-    assert again.loaded == SIZE
 
 
 def copy(system: LoadedEngine, attempt: int) -> LoadedEngine:
@@ -324,21 +317,20 @@ def names(system: LoadedEngine, kind: str) -> set[str]:
     return {name for (name,) in rows}
 
 
-@pytest.mark.parametrize("index", ["mine", 'odd "name" %', "x" * 62, None])
+@pytest.mark.parametrize("index", ['odd "name" %', "x" * 62, None])
 def test_copies_are_built_beside_the_first_and_dropped(
     make: Make, kind: str, index: str | None
 ) -> None:
     first = make(index=index, search="vector")
     expected = pairs(first.search(QUERIES, 10))
-    for attempt in (1, 2):
-        both = [copy(make(index=index, search="vector"), attempt) for _ in range(2)]
-        for system in both:
-            assert pairs(system.search(QUERIES, 10)) == expected
-        assert [system.loaded for system in both] == [SIZE, 0]
-        assert names(first, kind) == {first.index_name, both[0].index_name}
-        for system in both:
-            system.close()
-        assert names(first, kind) == {first.index_name}
+    both = [copy(make(index=index, search="vector"), attempt=1) for _ in range(2)]
+    for system in both:
+        assert pairs(system.search(QUERIES, 10)) == expected
+    assert [system.loaded for system in both] == [SIZE, 0]
+    assert names(first, kind) == {first.index_name, both[0].index_name}
+    for system in both:
+        system.close()
+    assert names(first, kind) == {first.index_name}
     assert pairs(first.search(QUERIES, 10)) == expected
 
 
@@ -351,23 +343,14 @@ def test_dropping_needs_no_question(make: Make, kind: str) -> None:
     never = make(index="never", drop=True)
     never.close()
     assert (never.loaded, names(kept, kind)) == (0, {"kept"})
-    with pytest.raises(InputError, match=r"'kept' could not be dropped: .* holds other documents"):
+    with pytest.raises(InputError, match="could not be dropped"):
         make(Corpus({"d1": {"text": "v1 leek"}}), index="kept", drop=True).close()
     assert names(kept, kind) == {"kept"}
 
 
-def test_a_sweep_over_search_options_uses_one_index(make: Make) -> None:
-    make(search="hybrid", quantisation="bit").prepare()
-    other = make(search="hybrid", quantisation="bit", fusion={"k": 1}, rescore=9)
-    other.prepare()
-    assert other.loaded == 0
-
-
 def test_what_the_engine_says_of_itself(make: Make, kind: str) -> None:
     system = make(search="hybrid")
-    seen: list[tuple[int, int]] = []
-    fetched = fetch(system, QUERIES, indexing=lambda done, total: seen.append((done, total)))
-    (facts,) = fetched.facts
+    (facts,) = fetch(system, QUERIES).facts
     assert isinstance(facts, EngineFacts)
     assert facts.engine == kind
     assert facts.documents == facts.loaded == SIZE
@@ -376,7 +359,6 @@ def test_what_the_engine_says_of_itself(make: Make, kind: str) -> None:
     assert all(name in facts.version for name in names)
     assert facts.settings["dimensions"] == 64
     assert facts.settings["fusion"]["k"] == 60
-    assert seen[-1] == (SIZE, SIZE)
 
 
 def test_documents_without_a_direction_are_not_found(make: Make) -> None:
