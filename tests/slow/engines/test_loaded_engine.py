@@ -219,27 +219,6 @@ def test_an_index_that_cannot_be_dropped_is_named_once(monkeypatch: pytest.Monke
     shelf.close()
 
 
-def test_copies_have_names_of_their_own_and_are_dropped() -> None:
-    for given in ("mine", None):
-        SHELVES.clear()
-        for attempt in range(3):
-            context = Context(attempt=attempt, rebuild=True)
-            probing = [make(index=given, context=context, lists=4, probes=p) for p in (1, 2)]
-            for shelf in probing:  # a sweep over a search option: both use one copy
-                shelf.search([Query("q", "cafe")], 5)
-            assert [shelf.loaded for shelf in probing] == [40, 0]
-            assert probing[0].index_name == probing[1].index_name
-            if given and attempt:
-                assert probing[0].index_name == f"{given}-{attempt + 1}"
-            for shelf in probing:
-                shelf.close()
-        assert list(SHELVES) == [make(index=given, lists=4).index_name]
-    asked_again = make(index="mine", context=Context(attempt=1))
-    assert asked_again.index_name == "mine"
-    long = make(index="x" * 254, context=Context(attempt=1, rebuild=True))
-    assert long.index_name == long.content_name
-
-
 QUERIES = [Query(f"q{n}", f"{WORDS[n]} {WORDS[(n + 4) % 10]}") for n in range(10)]
 
 
@@ -249,11 +228,6 @@ def measured(k: int = 10, queries: list[Query] = QUERIES, **options: Any) -> Any
     engine = approximate(shelf)
     assert engine is not None
     return exactness(engine, queries, run, Compared(k, 20, 1e-5), "shelf")
-
-
-def recall(result: Any, name: str = "hits") -> float:
-    shares = [getattr(row, name) / row.wanted for row in result.queries]
-    return float(np.mean(shares))
 
 
 def exact_hits(query: Query, answer: list[str], k: int, allowed: Callable[[str], bool]) -> int:

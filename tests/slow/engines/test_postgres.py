@@ -27,7 +27,6 @@ from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.options import Reading, SpecError
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import SYSTEMS, build_system
-from rankscope.retrieval.remote import postgres_copy
 from rankscope.retrieval.remote.compared_exactly import Compared, exactness
 from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.retrieval.remote.postgres import PostgresIndex
@@ -114,16 +113,6 @@ def test_what_cannot_be_loaded_is_named(make: Make) -> None:
         make(language="englsh").prepare()
     corpus = Corpus({"a": {"text": "nul\0byte", "language": "e\0n"}, "b": {"text": "soup"}})
     assert ids(make(corpus, filters={"language": "lang"}), "byte", lang="e\0n") == ["a"]
-
-
-def test_what_finds_less_is_noted(make: Make, near: Make) -> None:
-    queries = {"q1": "leek soup", "q2": "how do I bake leek bread", "q3": "zyzzyva"}
-    (note,) = fetch(make(), queries).notes
-    assert note.startswith("2 queries found nothing")
-    assert fetch(make(match="any"), queries).notes == ()
-    fetched = fetch(near(vectors="hnsw"), QUERIES[:3], depth=100)
-    assert max(len(fetched.run[query_id]) for query_id in fetched.run.query_ids) <= 40
-    assert any("ef_search" in note for note in fetched.notes)
 
 
 # --- vectors -------------------------------------------------------------------------------------
@@ -243,36 +232,6 @@ def test_options_that_do_not_go_together(options: dict[str, Any], problem: str) 
     SYSTEMS.read({"postgres": open_values}, Reading(unexpanded=True))  # not known yet
 
 
-def test_the_binary_format() -> None:
-    with connection() as connected:
-        connected.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connected.execute("CREATE TEMP TABLE t (n bigint, s text, a text[], v vector, h halfvec)")
-        values = np.array([0.1, -2.5, 3e-5], np.float32)
-        rows: list[list[bytes | None]] = [
-            [
-                postgres_copy.number(-7),
-                postgres_copy.text("ä\t\\N"),
-                postgres_copy.texts(["x", "", "日"]),
-                postgres_copy.vector(values, half=False),
-                postgres_copy.vector(values, half=True),
-            ],
-            [postgres_copy.number(2**40), None, postgres_copy.texts([]), None, None],
-        ]
-        with (
-            connected.cursor() as cursor,
-            cursor.copy("COPY t FROM STDIN (FORMAT binary)") as copy,
-        ):
-            copy.write(postgres_copy.SIGNATURE)
-            for row in rows:
-                copy.write(postgres_copy.row(row))
-            copy.write(postgres_copy.TRAILER)
-        first, second = connected.execute("SELECT n, s, a, v::real[], h::real[] FROM t").fetchall()
-    assert first[:3] == (-7, "ä\t\\N", ["x", "", "日"])
-    assert np.array(first[3], np.float32).tolist() == values.tolist()
-    assert np.array(first[4]).tolist() == pytest.approx(values.astype(np.float16).tolist())
-    assert second == (2**40, None, [], None, None)
-
-
 # --- the server ----------------------------------------------------------------------------------
 
 
@@ -300,28 +259,6 @@ def test_a_server_that_goes_away_and_comes_back(make: Make) -> None:
     assert back.failures == {}
     assert back.run.to_dict() == expected
     assert back.timings.retried > 0
-
-
-def test_a_server_that_goes_away_while_it_is_loaded(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    system = make(index="cut", batch=1)
-    add = system.add
-
-    def cut(batch: Any) -> None:
-        if batch.first == 1:
-            stop_postgres()
-        add(batch)
-
-    monkeypatch.setattr(system, "add", cut)
-    try:
-        with pytest.raises(InputError, match="1 documents"):
-            system.prepare()
-    finally:
-        start_postgres()
-    resumed = make(index="cut", batch=1)
-    assert ids(resumed, "leek soup") == ["d1", "d2"]
-    assert resumed.loaded == 2
 
 
 @pytest.fixture

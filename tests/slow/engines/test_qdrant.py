@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from engines.qdrant_server import QdrantServer, qdrant_server
@@ -21,6 +20,7 @@ from engines.world import (
     made_up,
     queries_of,
     recall,
+    stored_recall,
 )
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
@@ -83,18 +83,8 @@ def test_loss_is_split_into_quantisation_and_graph(server: QdrantServer) -> None
 
     def recalls(**options: Any) -> tuple[float, float]:
         with at(server, **options) as system:
-            found_by_graph = recall(system.search(QUERIES, 10), expected)
-            stored = []
-            for asked in system.asked(QUERIES):
-                assert isinstance(asked, tuple)
-                pairs = system.ask_stored(asked[0], 10)
-                assert pairs is not None
-                stored.append({doc_id for doc_id, _ in pairs[:10]})
-        shares = [
-            len(doc_ids & {*wanted.doc_ids}) / 10
-            for doc_ids, wanted in zip(stored, expected, strict=True)
-        ]
-        return found_by_graph, float(np.mean(shares))
+            found = recall(system.search(QUERIES, 10), expected)
+            return found, stored_recall(system, QUERIES, expected)
 
     by_graph, stored = recalls(hnsw_ef=50)
     assert by_graph < stored == 1

@@ -24,6 +24,7 @@ from engines.qdrant_server import qdrant_server as running_qdrant
 from rankscope import Corpus
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.runs.origin import EngineFacts
 
 DIMENSIONS = 64
@@ -129,6 +130,19 @@ def recall(answers: list[Ranking], expected: list[Ranking]) -> float:
         len({*answer.doc_ids} & {*wanted.doc_ids}) / len(wanted.doc_ids)
         for answer, wanted in zip(answers, expected, strict=True)
     ]
+    return float(np.mean(shares))
+
+
+def stored_recall(system: System, queries: list[Query], expected: list[Ranking]) -> float:
+    """The same, where every vector is compared as the engine stores it."""
+    assert isinstance(system, LoadedEngine)
+    system.prepare()
+    shares = []
+    for asked, wanted in zip(system.asked(queries), expected, strict=True):
+        assert isinstance(asked, tuple)
+        pairs = system.ask_stored(asked[0], 10)
+        assert pairs is not None
+        shares.append(len({doc_id for doc_id, _ in pairs[:10]} & {*wanted.doc_ids}) / 10)
     return float(np.mean(shares))
 
 
