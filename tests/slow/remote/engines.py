@@ -108,12 +108,14 @@ class StandIn(ThreadingHTTPServer):
     index = "food"
     key = ("Authorization", "")
 
-    def __init__(self, documents: Documents | None = None, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), _Requests)
-        self.documents = documents or Documents()
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Requests)
+        self.documents = Documents()
         self.asked: list[Asked] = []
         self.busy: list[tuple[int, dict[str, str]]] = []
         """For each of the next searches, a status and headers to answer with instead."""
+        self.lasts = math.inf
+        """After so many searches it goes away: every connection is broken off."""
 
     @property
     def url(self) -> str:
@@ -169,6 +171,9 @@ class _Requests(BaseHTTPRequestHandler):
             {name.lower(): value for name, value in self.headers.items()},
             json.loads(content) if content else None,
         )
+        if self.server.is_search(asked) and len(self.server.searches()) >= self.server.lasts:
+            self.close_connection = True
+            return
         self.server.asked.append(asked)
         if self.server.busy and self.server.is_search(asked):
             status, headers = self.server.busy.pop(0)
