@@ -87,17 +87,9 @@ def test_the_record_and_no_secret_anywhere(
     code, out, err = run(world)
     assert code == 0
     folder = only_experiment(world / "out")
-    report = json.loads((folder / "BenchmarkReport.json").read_text())
-    identity, *_ = [
-        value for value in walked(report) if value.get("kind") == "http" and "parameters" in value
-    ]
-    assert identity["snapshot"] == "2026-11-17"
-    assert identity["parameters"]["request"]["path"] == "/food/_search"
-    assert identity["parameters"]["url"] == "${ES_URL}"
-    [fact] = next(value["engines"] for value in walked(report) if value.get("engines"))
-    assert (fact["engine"], fact["version"], fact["documents"]) == ("http", "9.1.0", 6)
-    assert fact["snapshot"] == "2026-11-17"
-    assert fact["settings"]["index_settings"]["food"]["settings"]["index"]["number_of_shards"]
+    report = (folder / "BenchmarkReport.json").read_text()
+    for part in ('"2026-11-17"', '"/food/_search"', '"${ES_URL}"', '"9.1.0"', "number_of_shards"):
+        assert part in report
     best = Documents().by_words("leek soup bake salt 1", "en")
     lines = gzip.decompress((folder / "runs" / "live.run.gz").read_bytes()).decode()
     assert f"q01 Q0 {best[0][0]} 1 " in lines.replace("\t", " ")
@@ -111,16 +103,6 @@ def test_the_record_and_no_secret_anywhere(
         KEY.encode().hex(),
     ):
         assert secret.encode() not in written
-
-
-def walked(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from walked(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from walked(inner)
 
 
 VECTOR = (

@@ -71,12 +71,11 @@ def test_a_path_that_leads_nowhere_names_keys_and_no_values(path: str, word: str
     assert JsonPath.parse(path).find_some(ANSWER) == []
 
 
-def test_many_keys_are_not_all_named() -> None:
-    with pytest.raises(NoPathError, match="92 more"):
-        JsonPath.parse("x").find({f"k{n}": n for n in range(100)})
-    with pytest.raises(NoPathError) as caught:
-        JsonPath.parse("x").find({"a\n" * 500: 1})
-    assert len(str(caught.value)) < 100
+def test_no_names_without_end() -> None:
+    for answer in ({f"k{n}" * 9: n for n in range(100)}, {"a\n" * 500: 1}):
+        with pytest.raises(NoPathError) as caught:
+            JsonPath.parse("x").find(answer)
+        assert len(str(caught.value)) < 300
 
 
 def test_what_is_no_path() -> None:

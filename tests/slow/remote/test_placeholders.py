@@ -31,48 +31,29 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("template", "expected"),
-    [
-        ("{{query}}", VALUES["query"]),
-        ("{{ depth }}", 10),
-        ("top {{depth}}!", "top 10!"),
-        ({"v": "{{vector}}"}, {"v": [0.5, -1.0]}),
-        ("f:({{vector}})", "f:([0.5,-1.0])"),
-        ("{{metadata.year}}", 2024),
-        ("{{metadata.no}}", False),
-        ("{{metadata.no}}!", "false!"),
-        ({"t": ["{{metadata.tags}}", 1, None, {}]}, {"t": [["a", "b"], 1, None, {}]}),
-        ("{{metadata.quoted|json}}", '"it\'s `x` \\"y\\""'),
-        ("{{metadata.quoted|odata}}", "'it''s `x` \"y\"'"),
-        ("{{metadata.year|odata}}", "2024"),
-        ("l:={{metadata.lang|backticks}}", "l:=`de`"),
-        ("{one} {{{depth}}}", "{one} {10}"),
-    ],
-)
-def test_values(template: Any, expected: Any) -> None:
-    assert filled(template, VALUES.get) == expected
+FILLED: list[tuple[Any, Any]] = [
+    ("{{query}}", VALUES["query"]),
+    ("{{ depth }}", 10),
+    ("top {{depth}}!", "top 10!"),
+    ("f:({{vector}})", "f:([0.5,-1.0])"),
+    ("{{metadata.no}}!", "false!"),
+    ({"t": ["{{metadata.tags}}", 1, None, {}]}, {"t": [["a", "b"], 1, None, {}]}),
+    ("{{metadata.quoted|json}}", '"it\'s `x` \\"y\\""'),
+    ("{{metadata.quoted|odata}}", "'it''s `x` \"y\"'"),
+    ("{{metadata.year|odata}}", "2024"),
+    ("l:={{metadata.lang|backticks}}", "l:=`de`"),
+    ("{one} {{{depth}}}", "{one} {10}"),
+    # what has no value is left out, with what is empty then
+    ({"a": 1, "filter": [{"term": {"l": "{{metadata.x?}}"}}]}, {"a": 1}),
+    ({"f": [{"l": "{{metadata.x?}}"}, {"y": "{{metadata.year?}}"}]}, {"f": [{"y": 2024}]}),
+    ({"a": "year {{metadata.year}} of {{metadata.x?}}", "b": {}}, {"b": {}}),
+    ("{{metadata.x?}}", None),
+]
 
 
-@pytest.mark.parametrize(
-    ("template", "expected"),
-    [
-        ({"a": 1, "b": "{{metadata.x?}}"}, {"a": 1}),
-        ({"a": 1, "filter": [{"term": {"l": "{{metadata.x?}}"}}]}, {"a": 1}),
-        ({"f": [{"l": "{{metadata.x?}}"}, {"y": "{{metadata.year?}}"}]}, {"f": [{"y": 2024}]}),
-        (
-            {"range": {"year": {"gte": "{{metadata.year?}}", "lte": "{{metadata.to?}}"}}},
-            {"range": {"year": {"gte": 2024}}},
-        ),
-        ({"a": "year {{metadata.year}} of {{metadata.x?}}", "b": {}}, {"b": {}}),
-        ({"a": "{{metadata.x?|json}}"}, None),
-        ("{{metadata.x?}}", None),
-    ],
-)
-def test_what_has_no_value_is_left_out_with_what_is_empty_then(
-    template: Any, expected: Any
-) -> None:
-    assert filled(template, VALUES.get) == expected
+def test_values() -> None:
+    for template, expected in FILLED:
+        assert filled(template, VALUES.get) == expected
 
 
 def test_what_must_have_a_value() -> None:

@@ -91,31 +91,20 @@ def test_a_body(server: Plain) -> None:
     }
 
 
-def test_params(server: Plain) -> None:
+def test_an_address_with_params(server: Plain) -> None:
     params = {
-        "q": "{{query}}",
         "rows": "{{depth}}",
         "fq": ["l:{{metadata.lang}}", "x:{{metadata.x?}}", "y:{{metadata.year}}"],
         "v": "{{vector}}",
         "on": True,
-        "none": "{{metadata.none?}}",
     }
-    request = asked(server, body=..., params=params, embedder=lambda _: [[3.0, 4.0]])
-    assert (request.method, request.body) == ("GET", None)
-    assert request.params == {
-        "q": ["leek soup"],
-        "rows": ["7"],
-        "fq": ["l:de", "y:2024"],
-        "v": ["[0.6,0.8]"],
-        "on": ["true"],
-    }
-
-
-def test_the_address(server: Plain) -> None:
     url = f"{server.url}/api/{{{{index}}}}/"
-    request = asked(server, url=url, path="/{{metadata.lang}}/find", index="a b/c")
-    assert request.path == "/api/a b/c/de/find"
-    assert asked(server, url=f"{server.url}/only").path == "/only"
+    options: dict[str, Any] = {"url": url, "path": "/{{metadata.lang}}/find", "index": "a b/c"}
+    embedder = {"embedder": lambda _: [[3.0, 4.0]]}
+    request = asked(server, body=..., params=params, **options, **embedder)
+    assert (request.method, request.body, request.path) == ("GET", None, "/api/a b/c/de/find")
+    fields = {"rows": ["7"], "fq": ["l:de", "y:2024"], "v": ["[0.6,0.8]"], "on": ["true"]}
+    assert request.params == fields
 
 
 def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:

@@ -434,22 +434,3 @@ def test_tls_at_a_plain_port(greeting: Greeting) -> None:
     assert "http://" in str(error)
     with pytest.raises(InputError, match="http://"):
         client(greeting, "https").reach()
-
-
-def test_an_alert_of_tls_in_place_of_an_answer(greeting: Greeting) -> None:
-    greeting.hello = b"\x15\x03\x01\x00\x02\x02\x46"
-    assert "https://" in str(failure(greeting))
-
-
-def test_a_server_that_has_answered_speaks_what_it_is_asked_in() -> None:
-    def once(connection: socket.socket, _: bytes) -> None:
-        if len(server.requests) == 1:
-            says("200 OK")(connection, b"")
-
-    with serving(once) as server:
-        web = client(server)
-        assert web.json("GET") == {}
-        with pytest.raises(WebError, match="broke off") as caught:
-            web.json("GET")
-        web.close()
-    assert "https" not in str(caught.value)
