@@ -8,17 +8,13 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from engines.world import chroma_server, shared_qdrant
-from engines.world import dsn
+from engines.world import WORDS, chroma_server, dsn, shared_qdrant
 from remote.engines import served
 
 from rankscope import Corpus, Document, Qrels
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.origin import fingerprint
-
-_WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
-WORDS = _WORDS.split()
 
 DOCUMENTS: dict[str, dict[str, Any]] = {
     **{
