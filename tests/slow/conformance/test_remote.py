@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance import test_systems as rules
-from conformance.engine import ENTRY, Engine, EngineSystem, running
+from conformance.engine import ENGINES, ENTRY, Engine, EngineSystem
 from conformance.world import BM25, CASES, CORPUS, QUERIES, Case, words_alike
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
@@ -32,7 +32,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def engine() -> Iterator[Engine]:
-    with running() as engine, pytest.MonkeyPatch.context() as patch:
+    engine = Engine("https://engine.example")
+    with pytest.MonkeyPatch.context() as patch:
 
         def spec(**options: Any) -> dict[str, Any]:
             return {"engine": {"url": engine.url, "key": "key", "snapshot": "monday", **options}}
@@ -44,6 +45,7 @@ def engine() -> Iterator[Engine]:
                 own_documents=kind != "fuse",
             )
 
+        patch.setitem(ENGINES, engine.url, engine)
         patch.setitem(SYSTEMS._entries, "engine", ENTRY)
         patch.setitem(
             CASES,

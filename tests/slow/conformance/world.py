@@ -173,9 +173,6 @@ CASES = {
     "bm25-weighted": Case(
         fixed(bm25={"fields": {"title": 3, "text": 1}}), fixed(bm25={"fields": ["title"]})
     ),
-    "bm25-none": Case(
-        fixed(bm25={"language": "none"}), fixed(bm25={"language": "none", "stopwords": ["the"]})
-    ),
     "bm25-ngrams": Case(fixed(bm25={"ngrams": [3, 5]}), fixed(bm25={"ngrams": [3, 4]})),
     "vector": Case(fixed(vector={}), fixed(vector={"fields": ["text"]}), by_text=False),
     "vector-chunked": Case(
@@ -201,10 +198,6 @@ CASES = {
         fixed(collapse={"of": "bm25", "doc_id_from": "#"}),
         fixed(collapse={"of": "bm25", "doc_id_from": "#", "chunks": 50}),
     ),
-    "collapse-sum": Case(
-        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "sum"}),
-        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "first"}),
-    ),
     "fuse-trained": Case(
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),
@@ -214,11 +207,6 @@ CASES = {
         fixed(rerank={"of": "bm25", "ltr": {"trees": 20}, "depth": 20}),
         fixed(rerank={"of": "bm25", "ltr": {"trees": 21}, "depth": 20}),
     ),
-    "rerank-ltr-fuse": Case(
-        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"trees": 20}}),
-        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"systems": [BM25]}}),
-        by_text=False,
-    ),
     "rewrite": Case(
         fixed(rewrite={"of": "bm25", "keywords": {}}),
         fixed(rewrite={"of": "bm25", "keywords": {"drop": ["oven"]}}),
@@ -226,10 +214,6 @@ CASES = {
     "rewrite-rm3": Case(
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0}}),
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0, "terms": 3}}),
-    ),
-    "rewrite-rm3-ngrams": Case(
-        fixed(rewrite={"of": {"bm25": {"ngrams": 3}}, "rm3": {"common": 1.0}}),
-        fixed(rewrite={"of": {"bm25": {"ngrams": 4}}, "rm3": {"common": 1.0}}),
     ),
     "rewrite-python": Case(
         fixed(rewrite={"of": "bm25", "python": shout}),
@@ -252,18 +236,14 @@ CASES = {
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
     ),
     "sqlite": sqlite_case(by_text=True),
-    "sqlite-fields": sqlite_case(by_text=True, fields={"title": 3, "text": 1}, tokenizer="porter"),
     "sqlite-trigram": sqlite_case(by_text=True, tokenizer="trigram"),
     "sqlite-vector": sqlite_case(search="vector"),
     "sqlite-vec0": sqlite_case(search="vector", vectors="vec0"),
-    "sqlite-bits": sqlite_case(search="vector", quantisation="bit"),
     "sqlite-hybrid": sqlite_case(search="hybrid"),
     "postgres": postgres_case(by_text=True, match="any"),
-    "postgres-websearch": postgres_case(by_text=True, fields={"title": 3, "text": 1}),
     "postgres-vector": postgres_case(search="vector"),
     "postgres-hnsw": postgres_case(search="vector", vectors="hnsw"),
     "postgres-ivfflat": postgres_case(search="vector", vectors="ivfflat", lists=3, probes=2),
-    "postgres-bits": postgres_case(search="vector", vectors="hnsw", quantisation="bit"),
     "postgres-hybrid": postgres_case(search="hybrid"),
 }
 
@@ -292,7 +272,6 @@ def words_by(engine: str, module: str, **options: Any) -> Case:
 
 CASES |= {
     "qdrant": vectors_by("qdrant", "qdrant_client"),
-    "qdrant-server": vectors_by("qdrant", "qdrant_client", lambda: shared_qdrant().url),
     "qdrant-server-exact": vectors_by(
         "qdrant", "qdrant_client", lambda: shared_qdrant().url, exact=True
     ),
