@@ -15,11 +15,9 @@ from engines.world import (
     built,
     chroma_server,
     corpus_of,
-    exact_answers,
     facts_of,
     made_up,
     queries_of,
-    recall,
 )
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
@@ -119,16 +117,3 @@ def test_a_key_is_seen_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     seen += [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
     for secret in ("hush-hush", "psst-psst"):
         assert secret not in "".join(seen)
-
-
-def test_settings_of_the_graph_arrive(tmp_path: Path) -> None:
-    corpus, queries = corpus_of(1000), queries_of(1000, 30)
-    expected = exact_answers(corpus, queries, 10)
-    recalls = []
-    for ef in (1, 200):
-        options = {"ef_search": ef, "max_neighbors": 4, "ef_construction": 10, "path": "tables"}
-        with built({"chroma": options}, corpus, folder=tmp_path) as system:
-            recalls.append(recall(system.search(queries, 10), expected))
-            settings = facts_of(system).settings["engine"]
-            assert (settings["ef_search"], settings["max_neighbors"]) == (ef, 4)
-    assert recalls[0] < recalls[1]

@@ -186,16 +186,6 @@ def test_facts_are_kept_with_the_answers(tmp_path: Path) -> None:
     assert all(map(is_whole, entries))
 
 
-def test_one_query_fails_alone_and_documents_without_text_are_said() -> None:
-    shelf = make(search="text")
-    fetched = fetch(shelf, {"a": "cafe", "b": "fail", "c": "beef"}, depth=5, pause=0.001)
-    assert list(fetched.failures) == ["b"]
-    assert list(fetched.run.query_ids) == ["a", "c"]
-    assert "1 of 41 documents" in fetched.notes[0]
-    assert make().search([Query("q", "zzz"), Query("e", " ")], 5)[0].doc_ids == ()
-    assert make(Corpus({"d": " "})).search([Query("q", "cafe")], 5)[0].doc_ids == ()
-
-
 def test_dropping_needs_no_question(tmp_path: Path) -> None:
     with make(index="other") as other, make() as shelf:
         other.prepare()

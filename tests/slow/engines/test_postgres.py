@@ -317,22 +317,6 @@ def bench(folder: Path, system: str) -> Path:
     return config
 
 
-def test_a_role_that_may_not_write_is_told_what_it_needs() -> None:
-    role, schema = f"reader_{os.getpid()}", f"readers_{os.getpid()}"
-    with connection() as connected:
-        connected.execute(f"CREATE ROLE {role} LOGIN; CREATE SCHEMA {schema}")
-        try:
-            for name in (f"new_{schema}", schema):
-                address = f"host={postgres().pgdata} user={role} dbname=postgres"
-                engine = build_system({"postgres": {"dsn": address, "schema_name": name}})
-                engine.index(CORPUS)
-                with engine, pytest.raises(InputError) as error:
-                    engine.prepare()
-                assert "GRANT CREATE ON DATABASE" in str(error.value)
-        finally:
-            connected.execute(f"DROP SCHEMA {schema}; DROP ROLE {role}")
-
-
 PASSWORD = "hunter2-öß"
 
 

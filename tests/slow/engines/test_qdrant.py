@@ -221,14 +221,3 @@ def test_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         system.prepare()
         assert isinstance(system, LoadedEngine)
         assert system.loaded == SIZE
-
-
-def test_a_collection_in_a_folder_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for path in ("none", "empty"):
-        with (
-            pytest.raises(InputError, match="has nothing in the folder"),
-            built({"qdrant": {"collection": "mine", "path": path}}, CORPUS, folder=tmp_path) as it,
-        ):
-            it.search(QUERIES, 3)
-    assert [place.name for place in tmp_path.rglob("*")] == ["empty"]

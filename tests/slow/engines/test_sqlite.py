@@ -153,22 +153,6 @@ def test_quantised_vectors_are_rescored(near: Make, vectors: str) -> None:
 # --- files ---------------------------------------------------------------------------------------
 
 
-def test_an_index_in_the_cache_is_used_again(make: Make, tmp_path: Path) -> None:
-    first = make(cache=tmp_path)
-    expected = ids(first, "leek soup")
-    first.close()
-    (file,) = (tmp_path / "engines").iterdir()  # closed, it is one file
-    assert file.name == f"{first.index_name}.sqlite"
-    again = make(cache=tmp_path)
-    assert ids(again, "leek soup") == expected
-    assert again.loaded == 0
-    dropped = make(cache=tmp_path, drop=True)
-    dropped.prepare()
-    again.close()
-    dropped.close()
-    assert list((tmp_path / "engines").iterdir()) == []
-
-
 def test_one_file_holds_many_indexes(make: Make, tmp_path: Path) -> None:
     pytest.importorskip("sqlite_vec")
     words = make(path="all.sqlite", folder=tmp_path)

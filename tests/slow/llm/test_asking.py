@@ -30,7 +30,6 @@ from llm.world import (
 from rankscope.errors import InputError
 from rankscope.retrieval import waiting
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.waiting import Pace, Stop
 
@@ -179,16 +178,6 @@ def test_a_damaged_reply_is_asked_for_again(server: Server, tmp_path: Path) -> N
     assert second.requests == 2
 
 
-def test_the_same_question_at_the_same_time_is_asked_once(server: Server) -> None:
-    queries = [Query(f"q{n}", "leek soup") for n in range(8)]
-    with build(rewritten(server, jobs=8)) as system:
-        rankings = system.search(queries, 5)
-        usage = fetch(system, {"q": "leek soup"}).facts
-    assert len(server.sent) == 1
-    assert len({ranking.doc_ids for ranking in rankings}) == 1
-    assert usage[0].answered == 9  # type: ignore[union-attr]
-
-
 # --- how fast, how much --------------------------------------------------------------------------
 
 
@@ -262,13 +251,6 @@ def test_a_budget_stops_before_it_is_exceeded(
     spec["rerank"]["llm"]["budget"] = {"requests": 40 - used}
     answer, usage = fetched(spec, tmp_path, queries)
     assert (answer.failures, usage.cached, usage.requests) == ({}, used, 40 - used)
-
-
-def test_without_counts_of_the_endpoint_a_budget_takes_estimates(server: Server) -> None:
-    server.usage = None
-    with pytest.raises(InputError, match="budget of 2,000 tokens"):
-        fetched(reranked(server, method="pointwise", budget={"tokens": 2000}, max_tokens=50))
-    assert 0 < len(server.sent) < 10
 
 
 def test_a_cancelled_fetch_ends(server: Server) -> None:

@@ -15,7 +15,6 @@ from llm.server import (
     Fault,
     Server,
     cut_short,
-    honest,
     raw,
     reset,
     says,
@@ -23,9 +22,8 @@ from llm.server import (
     silent,
     status,
 )
-from llm.world import INCOMING, QUERIES, build, embedded, fetched, reranked, rewritten
+from llm.world import INCOMING, QUERIES, embedded, fetched, reranked, rewritten
 from rankscope.errors import InputError
-from rankscope.retrieval.fetch import fetch
 
 ONE = {"q1": QUERIES["q1"]}
 
@@ -126,16 +124,6 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(server: Server, name: 
     assert (usage.unreadable, usage.failed, usage.fallen_back) == (6, 2, 2)
 
 
-@pytest.mark.parametrize(
-    "around", ["```json\n{}\n```", "```\n{}\n```", "<think>Well.</think>\n{}", "\n {} \n"]
-)
-def test_a_fence_and_a_thought_are_no_part_of_the_answer(server: Server, around: str) -> None:
-    usual, _ = fetched(reranked(server), queries=ONE)
-    server.answer = lambda body: around.replace("{}", honest(body))
-    answer, usage = fetched(reranked(server), queries=ONE)
-    assert (answer.run, usage.unreadable) == (usual.run, 0)
-
-
 def test_a_window_that_fails_leaves_the_others(server: Server) -> None:
     server.faults = [says("no")] * 3  # the bottom window of two
     answer, usage = fetched(reranked(server), queries=ONE)
@@ -176,17 +164,6 @@ def test_an_endpoint_that_goes_away_stops_it(server: Server, tmp_path: Path) -> 
     answer, usage = fetched(spec, tmp_path, queries)
     assert (usage.cached, usage.requests) == (10, 20)  # finished work is kept
     assert answer.failures == {}
-
-
-@pytest.mark.parametrize("style", ["keywords", "expansion", "hyde"])
-def test_a_query_that_cannot_be_rewritten_is_asked_as_it_is(server: Server, style: str) -> None:
-    plain = fetch(build({"bm25": {}}), QUERIES, depth=30)
-    usual, _ = fetched(rewritten(server, style=style))
-    assert usual.run != plain.run
-    server.always = says("Certainly!")
-    answer, usage = fetched(rewritten(server, style=style))
-    assert (answer.run, answer.failures) == (plain.run, {})
-    assert (usage.failed, usage.fallen_back, usage.unreadable) == (2, 2, 6)
 
 
 WRONG_FORMS: list[tuple[str, dict[str, Any]]] = [

@@ -10,11 +10,9 @@ import pytest
 
 pytest.importorskip("httpx", reason="language models are asked through httpx")
 
-from llm.server import Requests, Server, says, serving, silent, status
-from llm.world import QUERIES, build, embedded, fetched, reranked, rewritten
-from rankscope import Corpus
+from llm.server import Server, says, serving, silent, status
+from llm.world import QUERIES, embedded, fetched, reranked, rewritten
 from rankscope.errors import InputError
-from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.llm.answer_forms import Passage, Terms
 
 ONE = {"q1": QUERIES["q1"]}
@@ -79,29 +77,6 @@ def test_a_short_header_is_no_key_that_could_hide_an_answer(server: Server) -> N
 
 
 # --- budgets -------------------------------------------------------------------------------------
-
-
-def test_letters_of_other_scripts_are_more_tokens(server: Server) -> None:
-    texts = {f"d{n}": f"韭菜汤和盐奶油锅烤箱菜肴{n}" * 20 for n in range(6)}
-    server.answer = lambda body: json.dumps(
-        {"ranking": [*range(1, body["messages"][1]["content"].count("<document ") + 1)]}
-    )
-    used = []
-
-    def counting(request: Requests, body: dict[str, Any]) -> bool:
-        letters = sum(len(message["content"]) for message in body["messages"])
-        used.append(letters + 10)
-        request.server.usage = {"prompt_tokens": letters, "completion_tokens": 10}
-        return False
-
-    server.always = counting
-    run = {"run": {"path": {f"q{n}": dict.fromkeys(texts, 1.0) for n in range(9)}}}
-    spec = reranked(server, of=run, budget={"tokens": 10_000}, max_tokens=20, jobs=1)
-    system = build(spec)
-    system.index(Corpus(texts))
-    with system, pytest.raises(InputError, match="budget of 10,000 tokens"):
-        fetch(system, {f"q{n}": f"汤 {n}" for n in range(9)}, retries=0)
-    assert 0 < sum(used) <= 10_000
 
 
 @pytest.mark.parametrize(

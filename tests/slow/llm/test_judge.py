@@ -70,27 +70,6 @@ def test_grades_go_to_their_documents_whatever_the_batch(server: Server, batch: 
     assert counts == {str(g): sum(grade == g for grade in GRADES.values()) for g in range(4)}
 
 
-def test_documents_are_shown_in_an_order_of_no_ranking(server: Server) -> None:
-    turned = JudgingPool(
-        POOL.source, dict(reversed([*POOL.ranks.items()])), POOL.queries, POOL.documents
-    )
-    judged(server, jobs=1)
-    judged(server, pool=turned, jobs=1)
-    texts = [body["messages"][1]["content"] for body in server.sent]
-    assert {*texts[: len(texts) // 2]} == {*texts[len(texts) // 2 :]}
-    shown = [int(text.split()[-1]) for _, text in DOCUMENT.findall(texts[0])]
-    assert shown not in (sorted(shown), sorted(shown, reverse=True))
-
-
-def test_the_information_need_is_sent(server: Server) -> None:
-    asked = Asked("leek soup", (("narrative", "a recipe, not a song"),))
-    pool = JudgingPool("pool", {Pair("q", "d"): None}, {"q": asked}, {"d": Shelved("Leek", "soup")})
-    judged(server, pool=pool)
-    text = server.sent[0]["messages"][1]["content"]
-    assert "<query>\nleek soup\n\nnarrative: a recipe, not a song\n</query>" in text
-    assert '<document id="1">\nLeek\nsoup\n</document>' in text
-
-
 def test_repeats_ask_again_and_show_how_the_model_varies(server: Server, tmp_path: Path) -> None:
     steady = judged(server, repeats=3, cache=tmp_path)
     assert len(server.sent) == 3 * 4
@@ -211,15 +190,6 @@ def test_pairs_without_texts_are_left_out_and_listed(server: Server) -> None:
         judged(server, pool=JudgingPool("pool", POOL.ranks))
 
 
-def test_a_budget_stops_and_the_next_call_goes_on(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="budget"):
-        judged(server, cache=tmp_path, budget={"requests": 3}, batch=4)
-    assert len(server.sent) == 3
-    answer = judged(server, cache=tmp_path, batch=4)
-    assert (answer.result.usage.cached, answer.result.usage.requests) == (3, 3)
-    assert as_dict(answer) == GRADES
-
-
 def test_a_plan_sends_nothing(server: Server) -> None:
     given = JudgeOptions(**options(server, price={"prompt": 1, "completion": 1}, max_tokens=50))
     plan = plan_judging(POOL, given, repeats=2)
@@ -326,9 +296,7 @@ def test_mistakes_are_one_sentence(
     [
         ("--qrels", "qrels.txt"),
         ("--qrels", "./sub/../qrels.txt"),
-        ("--ratings", "corpus.jsonl"),
         ("--qrels", "same.tsv", "--ratings", "same.tsv"),
-        ("--output", "llm.yaml"),
         ("--qrels", "people.txt"),
     ],
 )
@@ -339,13 +307,3 @@ def test_what_is_read_is_not_written_over(run: Run, folder: Path, written: tuple
     code, out, err = run("--llm", "llm.yaml", *written)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
-
-
-def test_a_dry_run_needs_no_endpoint_and_writes_nothing(
-    run: Run, folder: Path, server: Server
-) -> None:
-    code, out, _ = run("--llm", "llm.yaml", "--dry-run")
-    assert code == 0
-    assert "24 pairs" in out
-    assert server.sent == []
-    assert not (folder / "ratings.csv").exists()

@@ -116,16 +116,6 @@ def test_unreadable_replies_had_their_cost_too(server: Server, tmp_path: Path) -
     assert had_taken(again) == of_replies(4)
 
 
-def test_a_reply_counts_once_and_none_that_this_run_asked_for(
-    server: Server, tmp_path: Path
-) -> None:
-    twins = {f"q{n}": "leek soup" for n in range(10)}
-    _, first = fetched(rewritten(server, price=PRICE), tmp_path, twins)
-    assert (took(first), had_taken(first)) == (of_replies(1), of_replies(0))
-    _, again = fetched(rewritten(server, price=PRICE), tmp_path, {**twins, "other": "salt"})
-    assert (took(again), had_taken(again)) == (of_replies(1), of_replies(1))
-
-
 def test_after_a_budget_all_that_the_answers_took_is_said(server: Server, tmp_path: Path) -> None:
     spec = reranked(server, of="bm25", depth=3, price=PRICE, jobs=2, budget={"requests": 25})
     with build(spec, tmp_path) as system, pytest.raises(InputError, match="budget of 25 requests"):
@@ -143,22 +133,6 @@ def test_after_a_budget_all_that_the_answers_took_is_said(server: Server, tmp_pa
     assert stored.timings.p50 is not None
 
 
-def test_the_parts_of_a_pipeline_are_told_apart(server: Server, tmp_path: Path) -> None:
-    spec = reranked(server, of=rewritten(server, price=PRICE), depth=3, price=PRICE)
-
-    def counts() -> dict[str, tuple[Any, ...]]:
-        with build(spec, tmp_path) as system:
-            facts = fetch(system, MANY, depth=5, store=tmp_path).facts
-        return {each.part: had_taken(each) for each in facts if isinstance(each, ModelUsage)}
-
-    counts()
-    asked = len(server.sent)
-    assert asked == 80
-    names = ("the rewriter llm (keywords)", "the reranker llm (listwise)")
-    assert counts() == dict.fromkeys(names, of_replies(40))
-    assert len(server.sent) == asked
-
-
 def test_what_an_endpoint_does_not_count_is_not_known(server: Server, tmp_path: Path) -> None:
     server.usage = None
     fetched(rewritten(server, price=PRICE), tmp_path)
@@ -172,10 +146,3 @@ def test_what_an_endpoint_does_not_count_is_not_known(server: Server, tmp_path: 
 def test_vectors_are_kept_without_what_they_took(server: Server, tmp_path: Path) -> None:
     _, spent = fetched(embedded(server), tmp_path)
     assert spent.kept is None
-
-
-def test_the_budget_counts_what_is_asked_only(server: Server, tmp_path: Path) -> None:
-    fetched(rewritten(server, price=PRICE), tmp_path, MANY)
-    spec = rewritten(server, price=PRICE, budget={"requests": 1, "tokens": 3000, "money": 0.05})
-    _, spent = fetched(spec, tmp_path, {**MANY, "other": "leek"})
-    assert (took(spent), had_taken(spent)) == (of_replies(1), of_replies(40))

@@ -160,18 +160,6 @@ def test_keys_are_sent_where_they_are_wanted_and_kept_nowhere(
     assert other.identity() == system.identity()
 
 
-def test_what_is_asked_first(server: Plain) -> None:
-    server.reply = lambda asked: (
-        {"id": "c-7"} if asked.path == "/named/food" else {"hits": [{"id": "d", "score": 1}]}
-    )
-    first = {"collection": {"path": "/named/{{index}}", "at": "id"}}
-    request = asked(server, ask_first=first, path="/by-id/{{asked.collection}}", index="food")
-    assert request.path == "/by-id/c-7"
-    first = {"collection": {"path": "/named/food", "at": "number"}}
-    with pytest.raises(InputError, match="number leads nowhere: the answer has id"):
-        asked(server, ask_first=first, path="/{{asked.collection}}")
-
-
 # --- what is read --------------------------------------------------------------------------------
 
 
@@ -343,12 +331,6 @@ def test_a_refused_query_is_that_querys_failure(server: Plain) -> None:
     assert [asked.body["q"] for asked in server.asked].count("test") == 1
 
 
-def test_a_server_that_does_not_speak_json(server: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "written", lambda _: b"<html>log in</html>")
-    with system_of(server) as system, pytest.raises(InputError, match="did not answer with JSON"):
-        fetch(system, [QUERY], retries=0)
-
-
 # --- how it is asked -----------------------------------------------------------------------------
 
 
@@ -411,21 +393,6 @@ def test_an_engine_that_goes_away_is_asked_for_the_rest(tmp_path: Path) -> None:
             again = fetch(system, queries, store=tmp_path)
             assert (again.failures, len(again.run.query_ids)) == ({}, 20)
             assert len(server.searches()) == 20
-
-
-def test_facts_that_an_engine_does_not_tell(server: Plain) -> None:
-    no_hits: dict[str, Any] = {"hits": []}
-    server.reply = lambda asked: no_hits if asked.method == "POST" else {"count": "many"}
-    options: dict[str, Any] = {
-        "version": {"path": "/v", "at": "version"},
-        "count": {"path": "/c", "at": "count"},
-    }
-    with system_of(server, **options) as system:
-        fetched = fetch(system, [QUERY])
-    [fact] = fetched.facts
-    assert isinstance(fact, EngineFacts)
-    assert (fact.version, fact.documents) == ("", None)
-    assert "version" in fetched.notes[1]
 
 
 def test_long_settings_are_a_hash_and_secrets_are_left_out(server: Plain) -> None:

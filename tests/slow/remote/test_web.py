@@ -268,19 +268,6 @@ def test_what_retry_after_may_say() -> None:
     assert seconds_to_wait("Wed, 21 Oct 99999999999999999999 07:28:00 GMT") is None
 
 
-def test_requests_are_repeated_as_often_as_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
-    with serving(says("503 Busy", b"{}", "Retry-After: 5\r\n")) as server:
-        web = client(server, retries=2)
-        with pytest.raises(WebError):
-            web.json("GET")
-        assert (len(server.requests), waits, web.repeated) == (3, [5.0, 5.0], 2)
-    with serving(says("400 Bad", b"{}")) as server:
-        failure(server, retries=2)
-        assert len(server.requests) == 1
-
-
 # --- secrets -------------------------------------------------------------------------------------
 
 
@@ -400,13 +387,6 @@ def test_a_certificate_that_nobody_trusts(secure: Server) -> None:
         client(secure, "https").reach()
     assert secure.requests == []
     assert "https://" in str(failure(secure))  # plain HTTP at a secure port
-
-
-def test_certificates_that_cannot_be_read(secure: Server, tmp_path: Path) -> None:
-    (tmp_path / "empty.pem").write_text("")
-    for name in ("none.pem", "empty.pem"):
-        with pytest.raises(InputError, match=rf"the certificates in .*{name}' cannot be read"):
-            client(secure, "https", verify=str(tmp_path / name)).json("GET")
 
 
 class Greeting(Server):

@@ -179,20 +179,6 @@ def test_workers_must_see_the_file(files: list[str]) -> None:
 # --- refusals of a cluster ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("tcp://127.0.0.1:1", "no Dask scheduler"),
-        ("localhost:8786", "tcp://host:port"),
-        ("tcp://localhost:99999", "tcp://host:port"),
-    ],
-)
-def test_an_address_where_nobody_answers(address: str, words: str) -> None:
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    with pytest.raises(rs.InputError, match=words):
-        dask_cluster.connect(address)
-
-
 def test_another_installation_is_refused(dask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = os.getpid()
 

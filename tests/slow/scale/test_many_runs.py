@@ -15,7 +15,7 @@ import pytest
 
 import rankscope as rs
 from conftest import Rankscope
-from rankscope.scale import evaluating, run_cuts, score_table
+from rankscope.scale import run_cuts, score_table
 from rankscope.scale.score_table import ScoreTable
 from rankscope.scoring import parted
 from scale.runs_on_disk import ordered, qrels, rows, text
@@ -127,18 +127,6 @@ def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -
     assert done.returncode == 0
     assert pl.read_parquet(folder / "t.parquet").height
     assert not list(folder.glob(".rankscope-scores-*"))
-
-
-def test_runs_are_not_kept(folder: Path) -> None:
-    question = evaluating.Question(
-        rs.Judgments(rs.Qrels(qrels(0))), ("RR@10",), {"profile": "rankscope"}
-    )
-    files = evaluating.names_of([str(path) for path in sorted((folder / "runs").iterdir())])
-    steps: list[tuple[int, int]] = []
-    runs = evaluating.score_files(files, question, step=lambda *step: steps.append(step))
-    assert list(runs) == [f"s{number:02}" for number in range(12)]
-    assert all(scored._loaded is None for scored in runs.values())
-    assert steps[-1] == (12, 12)
 
 
 def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

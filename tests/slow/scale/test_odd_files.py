@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankscope as rs
-from rankscope.scale import run_cuts, spool
+from rankscope.scale import run_cuts
 from rankscope.scale.partials import Tally, merge, merge_all, partial
 from rankscope.scale.run_parts import RunParts
 from rankscope.scoring.inputs import as_judgments
@@ -133,11 +133,3 @@ def test_other_uses_read_the_run_whole(tmp_path: Path) -> None:
         theirs = rs.evaluate(qrels(6), table, MEASURES, **options)  # type: ignore[arg-type]
         assert ours.means == theirs.means
     assert rs.bounds(qrels(6), run, MEASURES) == rs.bounds(qrels(6), table, MEASURES)
-
-
-def test_spools_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    with spool.temporary_folder() as folder:
-        assert folder.parent == tmp_path / "temporary"
-    assert not list((tmp_path / "temporary").iterdir())
