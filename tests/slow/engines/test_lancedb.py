@@ -120,13 +120,6 @@ def test_words_are_scored_by_bm25(cache: Path) -> None:
                 assert score == pytest.approx(expected[doc_id], abs=1e-4)
 
 
-def test_all_words_or_any(cache: Path) -> None:
-    texts = {"both": "leek soup", "leek": "leek pie", "soup": "apple soup"}
-    for match, expected in (("any", {"both", "leek", "soup"}), ("all", {"both"})):
-        with built({"lancedb": {"search": "text", "match": match}}, Corpus(texts), cache) as system:
-            assert {*system.search([Query("q", "leek soups")], 5)[0].doc_ids} == expected
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a table of the user's."""
@@ -184,15 +177,6 @@ def test_tables_that_do_not_fit(folder: Path, options: dict[str, Any], problem: 
     spec = {"path": str(folder), "table": "mine", **embedding, **options}
     with build_system({"lancedb": spec}) as system, pytest.raises(InputError, match=problem):
         fetch(system, QUERIES[:1])
-
-
-def test_an_index_that_lancedb_refuses() -> None:
-    wrong = {"vectors": "ivf_pq", "num_sub_vectors": 7}
-    with (
-        built({"lancedb": wrong}, corpus_of(300)) as system,
-        pytest.raises(InputError, match="num_sub_vectors must divide"),
-    ):
-        system.prepare()
 
 
 @pytest.mark.parametrize(("wanted", "level"), [("", "error"), ("warn", "warn")])

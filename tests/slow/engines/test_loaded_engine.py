@@ -197,18 +197,6 @@ def test_dropping_needs_no_question(tmp_path: Path) -> None:
         assert (list(SHELVES), shelf.loaded) == (["other"], 0)
 
 
-def test_an_index_that_cannot_be_dropped_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(_: Shelf) -> None:
-        raise ConnectionError("it went away")
-
-    shelf = make(index="mine", drop=True)
-    shelf.prepare()
-    monkeypatch.setattr(Shelf, "open", gone)
-    with pytest.raises(InputError, match="'mine' could not be dropped"):
-        shelf.close()
-    shelf.close()
-
-
 QUERIES = [Query(f"q{n}", f"{WORDS[n]} {WORDS[(n + 4) % 10]}") for n in range(10)]
 
 

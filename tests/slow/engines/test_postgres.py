@@ -200,18 +200,6 @@ def test_a_filtered_search_goes_on_where_it_may(near: Make, vectors: str) -> Non
     assert all(german.issuperset(ranking.doc_ids) for ranking in full.search(QUERIES, 30))
 
 
-def test_the_longest_vectors(make: Make) -> None:
-    def long(texts: list[str]) -> Any:
-        return np.ones((len(texts), 2001)) + np.arange(len(texts))[:, None]
-
-    embedder = {"callable": {"function": long, "version": "1"}}
-    options: dict[str, Any] = {"search": "vector", "embedder": embedder}
-    with pytest.raises(InputError, match="2,001"):
-        make(vectors="hnsw", **options).prepare()
-    assert ids(make(vectors="exact", **options), "soup")
-    assert ids(make(vectors="hnsw", quantisation="half", **options), "soup")
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

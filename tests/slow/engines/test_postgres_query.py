@@ -106,16 +106,6 @@ def test_vectors(make: Make) -> None:
     assert ids(make(sql, embedder=PLANE, query_prefix="ab"), "x")[0] == "3"
 
 
-def test_vectors_of_another_length(make: Make) -> None:
-    def three(texts: list[str]) -> Any:
-        return [[1.0, 2.0, 3.0]] * len(texts)
-
-    sql = f"SELECT id FROM {TABLE} ORDER BY at <=> %(vector)s LIMIT %(depth)s"
-    system = make(sql, embedder={"callable": {"function": three, "version": "1"}})
-    with pytest.raises(InputError, match="dimensions 2 and 3"):
-        fetch(system, {"q": "x"})
-
-
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
@@ -162,14 +152,6 @@ def test_rows_that_are_no_answer(make: Make) -> None:
     assert "a null score for the document '1'" in fetched.failures["q"]
     assert list(fetched.run) == ["r"]
     assert "'7' twice" in fetch(make(twice), {"q": "x"}, retries=0).failures["q"]
-
-
-def test_a_query_that_fails_is_alone(make: Make) -> None:
-    sql = f"SELECT id FROM {TABLE} WHERE to_tsvector(body) @@ to_tsquery(%(query)s) LIMIT %(depth)s"
-    fetched = fetch(make(sql), {"q1": "leek & (", "q2": "soup"}, retries=1, pause=0.01)
-    assert list(fetched.failures) == ["q1"]
-    assert "operand in tsquery" in fetched.failures["q1"]
-    assert list(fetched.run["q2"]) == ["1"]
 
 
 def test_identity(make: Make) -> None:

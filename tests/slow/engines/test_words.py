@@ -70,12 +70,20 @@ def test_hybrid_is_rank_fusion_of_both(make: Make, kind: str) -> None:
         assert dict(answer) == pytest.approx(shares, rel=1e-5)
 
 
+METADATA: list[dict[str, Any]] = [
+    {"lang": "en"},
+    {"lang": ["de", "fr"], "when": 2001},
+    {},
+    {"lang": []},
+]
+
+
 @pytest.mark.parametrize("search", ["text", "hybrid"])
 def test_filters(make: Make, search: str) -> None:
     filters = {"language": "lang", "year": "when"}
     everything = pairs(make(search).search(QUERIES[:3], SIZE))
     filtered = make(search, filters=filters)
-    for metadata in ({"lang": "en"}, {"lang": ["de", "fr"], "when": 2001}, {}, {"lang": []}):
+    for metadata in METADATA:
         wanted = {
             field: texts_of(metadata[key]) for field, key in filters.items() if key in metadata
         }

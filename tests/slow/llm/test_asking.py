@@ -7,7 +7,6 @@ import logging
 import threading
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 
 pytest.importorskip("httpx", reason="language models are asked through httpx")
 
-from llm.server import Requests, Server, says, serving, status
+from llm.server import Server, says, serving, status
 from llm.world import (
     INCOMING,
     QUERIES,
@@ -251,18 +250,6 @@ def test_a_budget_stops_before_it_is_exceeded(
     spec["rerank"]["llm"]["budget"] = {"requests": 40 - used}
     answer, usage = fetched(spec, tmp_path, queries)
     assert (answer.failures, usage.cached, usage.requests) == ({}, used, 40 - used)
-
-
-def test_a_cancelled_fetch_ends(server: Server) -> None:
-    cancel = threading.Event()
-
-    def fail(request: Requests, _: dict[str, Any]) -> bool:
-        cancel.set()
-        return request.error(500, "no")
-
-    server.always = fail
-    with build(reranked(server, pause=10_000)) as system, pytest.raises(CancelledError):
-        fetch(system, QUERIES, cancel=cancel)
 
 
 def test_after_the_end_nothing_is_asked(server: Server) -> None:

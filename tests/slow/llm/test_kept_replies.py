@@ -11,11 +11,9 @@ import pytest
 
 pytest.importorskip("httpx", reason="language models are asked through httpx")
 
-from llm.server import Server, says, serving
-from llm.world import build, embedded, fetched, reranked, rewritten, usage
+from llm.server import Server, serving
+from llm.world import build, embedded, fetched, reranked, rewritten
 from rankscope.entries import read_entry, write_entry
-from rankscope.errors import InputError
-from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.stage import one_request
 from rankscope.runs.origin import ModelUsage
@@ -68,7 +66,6 @@ def test_questions_that_are_asked_at_a_time_are_kept_so(server: Server, tmp_path
 PRICE = {"prompt": 2.0, "completion": 10.0}
 EACH = 100 * 2e-6 + 10 * 10e-6
 """What a reply of the endpoint costs."""
-MANY = {f"q{n}": f"soup {n}" for n in range(40)}
 
 
 def took(usage: ModelUsage) -> tuple[Any, ...]:
@@ -106,31 +103,6 @@ def test_what_kept_replies_had_cost_is_said(server: Server, tmp_path: Path, stag
     _, unpriced = fetched(stage(server), tmp_path)
     assert unpriced.kept is not None
     assert (unpriced.kept.requests, unpriced.kept.cost) == (count, None)
-
-
-def test_unreadable_replies_had_their_cost_too(server: Server, tmp_path: Path) -> None:
-    server.always = says("no")
-    _, first = fetched(rewritten(server, price=PRICE, retries=1), tmp_path)
-    assert took(first)[0] == 4
-    _, again = fetched(rewritten(server, price=PRICE, retries=1), tmp_path)
-    assert had_taken(again) == of_replies(4)
-
-
-def test_after_a_budget_all_that_the_answers_took_is_said(server: Server, tmp_path: Path) -> None:
-    spec = reranked(server, of="bm25", depth=3, price=PRICE, jobs=2, budget={"requests": 25})
-    with build(spec, tmp_path) as system, pytest.raises(InputError, match="budget of 25 requests"):
-        fetch(system, MANY, depth=5, store=tmp_path, batch=7)
-    spec["rerank"]["llm"]["budget"] = {"requests": 15}
-    with build(spec, tmp_path) as system:
-        answer = fetch(system, MANY, depth=5, store=tmp_path, batch=7)
-    assert answer.timings.stored == 21  # whole batches, of which no reply is looked up
-    assert took(usage(answer.facts)) == of_replies(15)
-    assert had_taken(usage(answer.facts)) == of_replies(25)
-    with build(spec, tmp_path) as system:
-        stored = fetch(system, {"q3": MANY["q3"], "q30": MANY["q30"]}, depth=5, store=tmp_path)
-    assert stored.timings.asked == 0
-    assert had_taken(usage(stored.facts)) == of_replies(2)
-    assert stored.timings.p50 is not None
 
 
 def test_what_an_endpoint_does_not_count_is_not_known(server: Server, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import datetime
 import json
 import logging
 import math
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ from rankscope.retrieval.registry import SYSTEMS, build_system
 from rankscope.runs.origin import EngineFacts
 from remote.engines import (
     Asked,
-    Elasticsearch,
     StandIn,
-    options_of,
     running,
 )
 
@@ -100,11 +97,18 @@ def test_an_address_with_params(server: Plain) -> None:
     }
     url = f"{server.url}/api/{{{{index}}}}/"
     options: dict[str, Any] = {"url": url, "path": "/{{metadata.lang}}/find", "index": "a b/c"}
-    embedder = {"embedder": lambda _: [[3.0, 4.0]]}
-    request = asked(server, body=..., params=params, **options, **embedder)
+    options["embedder"] = lambda _: [[3.0, 4.0]]  # of which the length becomes 1
+    request = asked(server, body=..., params=params, **options)
     assert (request.method, request.body, request.path) == ("GET", None, "/api/a b/c/de/find")
     fields = {"rows": ["7"], "fq": ["l:de", "y:2024"], "v": ["[0.6,0.8]"], "on": ["true"]}
     assert request.params == fields
+
+
+def test_a_zero_vector_is_not_asked_about(server: Plain) -> None:
+    body = {"v": "{{vector}}", "n": "{{depth}}"}
+    with system_of(server, body=body, embedder=lambda texts: [[0.0] for _ in texts]) as system:
+        assert system.search([QUERY], 3)[0].doc_ids == ()
+    assert server.searches() == []
 
 
 def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:
@@ -120,23 +124,6 @@ def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:
         for body in ("body.json", {"q": "{{query}}", "n": "{{depth}}"})
     )
     assert by_name.parameters == by_content.parameters
-
-
-def test_a_vector_has_length_one_and_short_numbers(server: Plain) -> None:
-    seen: list[str] = []
-
-    def embed(texts: list[str]) -> Any:
-        seen.extend(texts)
-        return [[1.0, 2.0, 2.0] for _ in texts]
-
-    body = {"v": "{{vector}}", "n": "{{depth}}"}
-    request = asked(server, body=body, embedder=embed, query_prefix="query: ")
-    assert request.body["v"] == [0.33333334, 0.6666667, 0.6666667]
-    assert seen == ["query: leek soup"]
-    server.asked.clear()
-    with system_of(server, body=body, embedder=lambda texts: [[0.0] for _ in texts]) as system:
-        assert system.search([QUERY], 3)[0].doc_ids == ()
-        assert server.searches() == []
 
 
 def test_keys_are_sent_where_they_are_wanted_and_kept_nowhere(
@@ -349,50 +336,6 @@ def test_an_engine_that_is_busy(server: Plain, monkeypatch: pytest.MonkeyPatch) 
         fetched = fetch(system, [QUERY], pause=0)
     assert "answered 429: 'busy'" in fetched.failures["q"]
     assert fetched.timings.retried == 0
-
-
-def test_as_many_are_asked_at_once_as_jobs_say(server: Plain) -> None:
-    together = threading.Barrier(3)  # broken unless three wait at the same time
-
-    def reply(_: Asked) -> Any:
-        together.wait(600)
-        return {"hits": []}
-
-    server.reply = reply
-    with system_of(server) as system:
-        queries = [Query(f"q{n}", "leek") for n in range(6)]
-        assert fetch(system, queries, batch=1, jobs=3, retries=0).failures == {}
-
-
-def test_a_query_takes_no_longer_than_its_time(server: Plain) -> None:
-    ended = threading.Event()
-
-    def reply(asked: Asked) -> Any:
-        if asked.body["q"] == "slow":
-            ended.wait(600)
-        return {"hits": [{"id": "a", "score": 1}]}
-
-    server.reply = reply
-    with system_of(server) as system:
-        fetch(system, [Query("q1", "leek")])
-        fetched = fetch(system, [Query("q2", "slow")], timeout=0.3, retries=0)
-    ended.set()
-    assert "within 0.3 s" in fetched.failures["q2"]
-
-
-def test_an_engine_that_goes_away_is_asked_for_the_rest(tmp_path: Path) -> None:
-    queries = [Query(f"q{n:02}", f"leek {n}") for n in range(20)]
-    server = Elasticsearch()
-    server.lasts = 8
-    with running(server), build_system(options_of(server)) as system:
-        fetched = fetch(system, queries, store=tmp_path, batch=4, retries=1, pause=0.001)
-        assert list(fetched.run) == [query.query_id for query in queries[:8]]
-        assert len(fetched.failures) == 12
-        server.lasts = 20
-        for _ in range(2):
-            again = fetch(system, queries, store=tmp_path)
-            assert (again.failures, len(again.run.query_ids)) == ({}, 20)
-            assert len(server.searches()) == 20
 
 
 def test_long_settings_are_a_hash_and_secrets_are_left_out(server: Plain) -> None:

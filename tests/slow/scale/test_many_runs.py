@@ -15,8 +15,7 @@ import pytest
 
 import rankscope as rs
 from conftest import Rankscope
-from rankscope.scale import run_cuts, score_table
-from rankscope.scale.score_table import ScoreTable
+from rankscope.scale import run_cuts
 from rankscope.scoring import parted
 from scale.runs_on_disk import ordered, qrels, rows, text
 
@@ -86,23 +85,6 @@ def test_a_broken_run_is_left_out(folder: Path, run: Rankscope) -> None:
         [str(folder / file) for file in files[:12] if "05" not in file and "07" not in file],
     ).per_query
     assert table.equals(expected)
-
-
-def test_the_table_is_written_in_pieces(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(score_table, "PIECE_ROWS", 20)
-    scores = rs.evaluate(qrels(0), [str(path) for path in sorted((folder / "runs").iterdir())])
-    target = tmp_path / "t.parquet"
-    target.write_text("old")
-    with ScoreTable(target) as table:
-        for name in scores.runs:
-            table.add(scores.run(name))
-        assert len(table._pieces) == 12
-        assert target.read_text() == "old"
-        table.finish()
-    assert pl.read_parquet(target).equals(scores.per_query)
-    assert not list(tmp_path.glob(".rankscope*"))
 
 
 def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -> None:

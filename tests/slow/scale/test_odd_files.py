@@ -121,15 +121,3 @@ def test_several_files_of_a_run_that_do_not_fit(tmp_path: Path) -> None:
         rs.evaluate({"q0": {"a": 1}}, str(tmp_path), MEASURES)
     with pytest.raises(rs.InputError, match="no file matches"):
         rs.evaluate({"q0": {"a": 1}}, str(tmp_path / "*.trec"), MEASURES)
-
-
-def test_other_uses_read_the_run_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    path.write_bytes(text(rows(6)))
-    run, table = RunParts(path), rs.read_run(path)
-    assert run["q3"] == table["q3"]
-    for options in ({"order": "given"}, {"duplicates": "first"}, {"profile": "beir"}):
-        ours = rs.evaluate(qrels(6), RunParts(path), MEASURES, **options)  # type: ignore[arg-type]
-        theirs = rs.evaluate(qrels(6), table, MEASURES, **options)  # type: ignore[arg-type]
-        assert ours.means == theirs.means
-    assert rs.bounds(qrels(6), run, MEASURES) == rs.bounds(qrels(6), table, MEASURES)
