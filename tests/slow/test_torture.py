@@ -19,22 +19,28 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def tortured(*arguments: str) -> str:
+NEEDS_C = pytest.mark.skipif(
+    shutil.which(os.environ.get("CC", "cc")) is None, reason="no C compiler"
+)
+
+
+def tortured(*arguments: str, code: int = 0, path: str = "") -> str:
+    """Run the command; return what it printed."""
     source = str(Path(rankscope.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-m", "reliability.torture", *arguments],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": source},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (path, source)))},
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1800,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="no C compiler")
+@NEEDS_C
 def test_every_call_fails_once() -> None:
     calls = "write ENOSPC,fsync,rename,kill"
     out = tortured("faults", "--commands", "runs fuse", "--faults", calls)
@@ -44,11 +50,10 @@ def test_every_call_fails_once() -> None:
     assert "| fsync EIO |" in out
 
 
-@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="no C compiler")
+@NEEDS_C
 def test_a_failure_is_reported(tmp_path: Path) -> None:
     """A command that writes its file in place is caught."""
-    broken = tmp_path / "sitecustomize.py"
-    broken.write_text(
+    (tmp_path / "sitecustomize.py").write_text(
         "import contextlib, rankscope.files\n"
         "@contextlib.contextmanager\n"
         "def replacing(path):\n"
@@ -56,21 +61,9 @@ def test_a_failure_is_reported(tmp_path: Path) -> None:
         "        yield sink\n"
         "rankscope.files.replacing = replacing\n"
     )
-    source = str(Path(rankscope.__file__).parents[1])
     words = ["faults", "--commands", "runs fuse", "--faults", "write ENOSPC"]
-    done = subprocess.run(
-        [sys.executable, "-m", "reliability.torture", *words],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{source}"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "half a file: out.run" in done.stdout
+    assert "half a file: out.run" in tortured(*words, code=1, path=str(tmp_path))
 
 
 def test_processes_are_killed() -> None:
-    out = tortured("kills", "--count", "6", "--seed", "1")
-    assert " 0 failures" in out
+    assert " 0 failures" in tortured("kills", "--count", "6", "--seed", "1")

@@ -21,8 +21,8 @@ def check_visible(executor: Executor | None, paths: Sequence[PathLike]) -> None:
         return
     absolute = [os.path.abspath(os.fspath(path)) for path in paths]
     client = getattr(executor, "_client", None)
-    if client is not None:  # each worker of a Dask cluster is asked
-        views = client.run(view_of, absolute).items()
+    if client is not None:  # each worker of a Dask cluster is asked; one that just died is not
+        views = client.run(view_of, absolute, on_error="ignore").items()
     else:
         with Workers(executor) as workers:
             views = [("a worker", view) for view in workers.map(view_of, [absolute])]

@@ -27,9 +27,7 @@ NAMES = [
 ]
 
 system = rules.system
-for _name, _rule in vars(rules).items():
-    if _name.startswith("test_") and not _name.startswith("test_every_"):
-        globals()[_name] = _rule
+test_it_keeps_the_rules = rules.test_it_keeps_the_rules
 
 
 @pytest.fixture(scope="module", params=NAMES)

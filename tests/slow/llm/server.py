@@ -174,20 +174,11 @@ def raw(content: bytes) -> Fault:
     return lambda request, _: request.send(200, content)
 
 
-def hangs(seconds: float) -> Fault:
-    def wait(*_: Any) -> bool:
-        time.sleep(seconds)
-        return True
-
-    return wait
-
-
-def late(seconds: float) -> Fault:
-    def wait(*_: Any) -> bool:
-        time.sleep(seconds)
-        return False
-
-    return wait
+def silent(request: Requests, _: dict[str, Any]) -> bool:
+    """Never answer; the client has to hang up."""
+    request.connection.recv(1)
+    request.close_connection = True
+    return True
 
 
 def reset(request: Requests, _: dict[str, Any]) -> bool:
@@ -209,22 +200,6 @@ def cut_short(request: Requests, _: dict[str, Any]) -> bool:
     request.wfile.flush()
     request.close_connection = True
     return True
-
-
-def drips(pause: float, count: int = 1000) -> Fault:
-    """Send an answer, a byte at a time."""
-
-    def drip(request: Requests, _: dict[str, Any]) -> bool:
-        request.send_response(200)
-        request.send_header("Content-Length", str(count))
-        request.end_headers()
-        for _byte in range(count):
-            request.wfile.write(b" ")
-            request.wfile.flush()
-            time.sleep(pause)
-        return True
-
-    return drip
 
 
 @contextmanager

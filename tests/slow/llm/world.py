@@ -33,7 +33,7 @@ RUN: dict[str, Any] = {
 
 
 def options(server: Server, **more: Any) -> dict[str, Any]:
-    return {"url": server.url, "model": "small", "pause": 0.01, "timeout": 5, **more}
+    return {"url": server.url, "model": "small", "pause": 0.01, "timeout": 600, **more}
 
 
 def reranked(server: Server, *, of: Any = RUN, depth: int = 50, **more: Any) -> dict[str, Any]:

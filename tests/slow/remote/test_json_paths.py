@@ -41,58 +41,47 @@ ANSWER: dict[str, Any] = {
         ("empty[*].x.y", []),
         ("missing?[*].id", []),
         ("hits.missing?.x", []),
-        ("none?[*]", [ANSWER["none"]][:0]),
+        ("none[*]?", []),  # null, where a list may be
         ("", [ANSWER]),
     ],
 )
 def test_paths(path: str, values: list[Any]) -> None:
-    if path.startswith("none"):
-        path = "none[*]?"  # null, where a list may be
     assert JsonPath.parse(path).find(ANSWER) == values
     assert JsonPath.parse(path).find_some(ANSWER) == values
     assert str(JsonPath.parse(path)) == path
 
 
 @pytest.mark.parametrize(
-    ("path", "text"),
+    ("path", "word"),
     [
-        (
-            "hits.hits[*].id",
-            "hits.hits[*].id leads nowhere: at hits.hits[*] the answer has _id, _score, _source",
-        ),
-        (
-            "results[*].id",
-            (
-                "results[*].id leads nowhere: the answer has took, hits, ids, @odata.count, "
-                "value, none, empty"
-            ),
-        ),
-        ("took.x", "took.x leads nowhere: at took the answer is a number"),
-        ("hits[*]", "hits[*] leads nowhere: at hits the answer has total, hits"),
-        ("ids[2]", "ids[2] leads nowhere: at ids the answer is a list of 2"),
-        ("none.x", "none.x leads nowhere: at none the answer is null"),
-        ("empty[0]", "empty[0] leads nowhere: at empty the answer is an empty list"),
+        ("hits.hits[*].id", "_score"),
+        ("results[*].id", "took"),
+        ("took.x", "a number"),
+        ("hits[*]", "total"),
+        ("ids[2]", "a list of 2"),
+        ("none.x", "null"),
+        ("empty[0]", "an empty list"),
     ],
 )
-def test_a_path_that_leads_nowhere_names_keys_and_no_values(path: str, text: str) -> None:
+def test_a_path_that_leads_nowhere_names_keys_and_no_values(path: str, word: str) -> None:
     with pytest.raises(NoPathError) as caught:
         JsonPath.parse(path).find(ANSWER)
-    assert str(caught.value) == text
+    assert word in str(caught.value)
+    assert "hush" not in str(caught.value)
     assert JsonPath.parse(path).find_some(ANSWER) == []
 
 
-def test_many_keys_are_not_all_named() -> None:
-    with pytest.raises(NoPathError, match=r"has k0, k1, k2, k3, k4, k5, k6, k7 and 92 more$"):
-        JsonPath.parse("x").find({f"k{n}": n for n in range(100)})
-    with pytest.raises(NoPathError) as caught:
-        JsonPath.parse("x").find({"a\n" * 500: 1})
-    assert len(str(caught.value)) < 100
+def test_no_names_without_end() -> None:
+    for answer in ({f"k{n}" * 9: n for n in range(100)}, {"a\n" * 500: 1}):
+        with pytest.raises(NoPathError) as caught:
+            JsonPath.parse("x").find(answer)
+        assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("path", [".a", "a..b", "a.", "a[", "a[x]", "a[-1]", "a b", '["a]', "[*]a"])
-def test_what_is_no_path(path: str) -> None:
-    with pytest.raises(InputError, match="expected a"):
-        JsonPath.parse(path)
+def test_what_is_no_path() -> None:
+    for path in (".a", "a..b", "a.", "a[", "a[x]", "a[-1]", "a b", '["a]', "[*]a"):
+        with pytest.raises(InputError, match="expected a"):
+            JsonPath.parse(path)
 
 
 @given(

@@ -6,8 +6,6 @@ import datetime
 import json
 import logging
 import math
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,12 +19,8 @@ from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import SYSTEMS, build_system
 from rankscope.runs.origin import EngineFacts
 from remote.engines import (
-    DOCUMENTS,
     Asked,
-    Elasticsearch,
     StandIn,
-    letters,
-    options_of,
     running,
 )
 
@@ -94,31 +88,27 @@ def test_a_body(server: Plain) -> None:
     }
 
 
-def test_params(server: Plain) -> None:
+def test_an_address_with_params(server: Plain) -> None:
     params = {
-        "q": "{{query}}",
         "rows": "{{depth}}",
         "fq": ["l:{{metadata.lang}}", "x:{{metadata.x?}}", "y:{{metadata.year}}"],
         "v": "{{vector}}",
         "on": True,
-        "none": "{{metadata.none?}}",
     }
-    request = asked(server, body=..., params=params, embedder=lambda _: [[3.0, 4.0]])
-    assert (request.method, request.body) == ("GET", None)
-    assert request.params == {
-        "q": ["leek soup"],
-        "rows": ["7"],
-        "fq": ["l:de", "y:2024"],
-        "v": ["[0.6,0.8]"],
-        "on": ["true"],
-    }
-
-
-def test_the_address(server: Plain) -> None:
     url = f"{server.url}/api/{{{{index}}}}/"
-    request = asked(server, url=url, path="/{{metadata.lang}}/find", index="a b/c")
-    assert request.path == "/api/a b/c/de/find"
-    assert asked(server, url=f"{server.url}/only").path == "/only"
+    options: dict[str, Any] = {"url": url, "path": "/{{metadata.lang}}/find", "index": "a b/c"}
+    options["embedder"] = lambda _: [[3.0, 4.0]]  # of which the length becomes 1
+    request = asked(server, body=..., params=params, **options)
+    assert (request.method, request.body, request.path) == ("GET", None, "/api/a b/c/de/find")
+    fields = {"rows": ["7"], "fq": ["l:de", "y:2024"], "v": ["[0.6,0.8]"], "on": ["true"]}
+    assert request.params == fields
+
+
+def test_a_zero_vector_is_not_asked_about(server: Plain) -> None:
+    body = {"v": "{{vector}}", "n": "{{depth}}"}
+    with system_of(server, body=body, embedder=lambda texts: [[0.0] for _ in texts]) as system:
+        assert system.search([QUERY], 3)[0].doc_ids == ()
+    assert server.searches() == []
 
 
 def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:
@@ -134,23 +124,6 @@ def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:
         for body in ("body.json", {"q": "{{query}}", "n": "{{depth}}"})
     )
     assert by_name.parameters == by_content.parameters
-
-
-def test_a_vector_has_length_one_and_short_numbers(server: Plain) -> None:
-    seen: list[str] = []
-
-    def embed(texts: list[str]) -> Any:
-        seen.extend(texts)
-        return [[1.0, 2.0, 2.0] for _ in texts]
-
-    body = {"v": "{{vector}}", "n": "{{depth}}"}
-    request = asked(server, body=body, embedder=embed, query_prefix="query: ")
-    assert request.body["v"] == [0.33333334, 0.6666667, 0.6666667]
-    assert seen == ["query: leek soup"]
-    server.asked.clear()
-    with system_of(server, body=body, embedder=lambda texts: [[0.0] for _ in texts]) as system:
-        assert system.search([QUERY], 3)[0].doc_ids == ()
-        assert server.searches() == []
 
 
 def test_keys_are_sent_where_they_are_wanted_and_kept_nowhere(
@@ -172,18 +145,6 @@ def test_keys_are_sent_where_they_are_wanted_and_kept_nowhere(
     assert "hush" not in seen
     other = system_of(server, **{**options, "keys": {"token": "x"}, "headers": {"X-Key": "y"}})
     assert other.identity() == system.identity()
-
-
-def test_what_is_asked_first(server: Plain) -> None:
-    server.reply = lambda asked: (
-        {"id": "c-7"} if asked.path == "/named/food" else {"hits": [{"id": "d", "score": 1}]}
-    )
-    first = {"collection": {"path": "/named/{{index}}", "at": "id"}}
-    request = asked(server, ask_first=first, path="/by-id/{{asked.collection}}", index="food")
-    assert request.path == "/by-id/c-7"
-    first = {"collection": {"path": "/named/food", "at": "number"}}
-    with pytest.raises(InputError, match="number leads nowhere: the answer has id"):
-        asked(server, ask_first=first, path="/{{asked.collection}}")
 
 
 # --- what is read --------------------------------------------------------------------------------
@@ -209,103 +170,55 @@ def test_ids_and_scores(server: Plain) -> None:
     assert pairs(server, reply, id_after="::") == [("c::d", 1.0), ("e", 0.0)]
 
 
+TWO = {"hits": [{"id": "a"}, {"id": "b", "score": 1}]}
+
+
 @pytest.mark.parametrize(
-    ("reply", "options", "text"),
+    ("reply", "options", "word"),
     [
-        (
-            {"hits": [{"_id": "hush", "score": 1}]},
-            {},
-            "ids: hits[*].id leads nowhere: at hits[*] the answer has _id, score",
-        ),
-        ({"results": 1}, {}, "ids: hits[*].id leads nowhere: the answer has results"),
-        (
-            {"hits": [{"id": "a"}, {"id": "b", "score": 1}]},
-            {},
-            "scores: hits[*].score leads nowhere: at hits[*] the answer has id",
-        ),
-        (
-            {"hits": [{"id": "a"}, {"id": "b", "score": 1}]},
-            {"scores": "hits[*].score?"},
-            "the answer has 2 ids at hits[*].id and 1 scores at hits[*].score?; expected as many",
-        ),
-        (
-            {"hits": [{"id": "a", "score": None}]},
-            {},
-            "scores: expected numbers at hits[*].score, got null",
-        ),
-        (
-            {"hits": [{"id": "a", "score": "hush"}]},
-            {},
-            "scores: expected numbers at hits[*].score, got a text",
-        ),
-        (
-            {"hits": [{"id": ["a"], "score": 1}]},
-            {},
-            "ids: expected texts or whole numbers at hits[*].id, got a list; add [*]",
-        ),
-        (
-            {"hits": [{"id": 1.5, "score": 1}]},
-            {},
-            "ids: expected texts or whole numbers at hits[*].id, got a number with a point",
-        ),
-        (
-            {"hits": [{"id": None, "score": 1}]},
-            {},
-            "ids: expected texts or whole numbers at hits[*].id, got null",
-        ),
-        (
-            {"hits": [{"id": "a", "score": 10**400}]},
-            {},
-            "scores: expected numbers at hits[*].score, got a whole number that is too large",
-        ),
+        ({"hits": [{"_id": "hush", "score": 1}]}, {}, "_id"),
+        ({"results": 1}, {}, "results"),
+        (TWO, {}, "scores"),
+        (TWO, {"scores": "hits[*].score?"}, "2 ids"),
+        ({"hits": [{"id": "a", "score": None}]}, {}, "null"),
+        ({"hits": [{"id": "a", "score": "hush"}]}, {}, "a text"),
+        ({"hits": [{"id": ["a"], "score": 1}]}, {}, "a list"),
+        ({"hits": [{"id": 1.5, "score": 1}]}, {}, "a point"),
+        ({"hits": [{"id": "a", "score": 10**400}]}, {}, "too large"),
     ],
 )
-def test_an_answer_that_cannot_be_read(server: Plain, reply: Any, options: Any, text: str) -> None:
+def test_an_answer_that_cannot_be_read(server: Plain, reply: Any, options: Any, word: str) -> None:
     server.reply = reply
-    with system_of(server, **options) as system, pytest.raises(InputError) as caught:
+    with system_of(server, **options) as system, pytest.raises(InputError, match=word) as caught:
         fetch(system, [QUERY])
-    assert str(caught.value) == text
+    assert "hush" not in str(caught.value)
     good = {"hits": [{"id": "a", "score": 1}]}
     server.reply = lambda asked: good if asked.body["q"] == "good" else reply
     with system_of(server, **options) as system:  # later it is one query's failure
         fetched = fetch(system, [Query("q0", "good"), QUERY], retries=0)
     assert list(fetched.run) == ["q0"]
-    assert fetched.failures == {"q": text}
+    assert fetched.failures == {"q": str(caught.value)}
 
 
-def test_an_id_that_cannot_be_written_is_a_failure(server: Plain, tmp_path: Path) -> None:
-    server.reply = {"hits": [{"id": "a", "score": 2}, {"id": "\ud800b", "score": 1}]}
-    with system_of(server) as system:
-        fetched = fetch(system, [QUERY], retries=0, store=tmp_path)
-    problem = "the system gave the id '\\ud800b', which is no text: it holds half a character"
-    assert fetched.failures == {"q": problem}
-
-
-def test_a_total_that_counts_nothing_is_left_alone(server: Plain) -> None:
-    server.reply = {"hits": [{"id": "a", "score": 1}], "total": "9" * 5000}
-    with system_of(server, total="total") as system:
-        assert fetch(system, [QUERY], retries=0).failures == {}
-        assert not any("match and more were asked for" in note for note in system.notes)
+def test_documents_that_are_none_are_a_failure(server: Plain, tmp_path: Path) -> None:
+    for second, problem in (("\ud800b", "half a character"), ("a", "twice")):
+        server.reply = {"hits": [{"id": "a", "score": 2}, {"id": second, "score": 1}]}
+        with system_of(server) as system:
+            fetched = fetch(system, [QUERY], retries=0, store=tmp_path)
+        assert problem in fetched.failures["q"]
 
 
 def test_odd_facts_can_be_recorded(server: Plain) -> None:
     odd = {"version": "1.\ud800", "n": "9" * 5000, "index": {"a\udc00": math.nan, "b": ["\ud800"]}}
-    server.reply = {"hits": [], **odd}
+    server.reply = {"hits": [], "total": "9" * 5000, **odd}
     asks = {"version": "version", "count": "n", "settings": "index"}
     options = {name: {"path": "/about", "at": at} for name, at in asks.items()}
-    with system_of(server, **options) as system:
-        fetch(system, [QUERY], retries=0)
+    with system_of(server, total="total", **options) as system:
+        assert fetch(system, [QUERY], retries=0).failures == {}
         (facts,) = system.facts()
     assert isinstance(facts, EngineFacts)
     assert (facts.version, facts.documents) == ("1.?", None)
     assert facts.settings["index_settings"] == {"a?": "nan", "b": ["?"]}
-
-
-def test_a_document_that_is_there_twice_is_a_failure(server: Plain) -> None:
-    server.reply = {"hits": [{"id": "a", "score": 1}, {"id": "a", "score": 2}]}
-    with system_of(server) as system:
-        fetched = fetch(system, [QUERY], retries=0)
-    assert fetched.failures == {"q": "the system gave the document 'a' twice"}
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -318,64 +231,47 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("options", "word"),
     [
-        ({"url": ...}, "http: option url is required: where the API is"),
-        ({"ids": ...}, "http: option ids is required: the path to the ids of documents"),
-        ({"url": "localhost"}, "http.url: expected an address such as https://host:9200, got"),
-        ({"url": "http://u:hush@h"}, "http.url: the address holds a user or password"),
-        ({"url": "http://h/?a=1"}, "http.url: the address has a part after ? or #; write it as"),
-        ({"url": "http://{{index}}/"}, "http.url: a placeholder may be in the path"),
-        ({"path": "x"}, "http.path: expected a path such as /{{index}}/_search, got 'x'"),
-        ({"path": "/x?q={{query}}"}, "http.path: the path has a part after ?; write it as params"),
-        ({"ids": "hits..id"}, "http.ids: expected a path such as hits.hits[*]._id, got 'hits..id'"),
-        ({"errors": ["a["]}, "http.errors: expected a path such as"),
-        ({"body": '{"q": {{query}}'}, "http.body: the template is not JSON: expecting ',' delim"),
-        ({"body": 7}, "http.body: expected a table, a list, JSON or a file, got '7'"),
-        ({"body": {"q": "{{query}}", "x": float("nan")}}, "http.body: expected what JSON can hold"),
-        ({"body": {"q": "{{query}"}}, "http.body: expected a placeholder such as {{query}} or"),
-        ({"body": {"q": "{{qury}}"}}, "http.body: unknown placeholder 'qury'; nearest: query"),
-        ({"body": {"q": "fixed"}}, "http: neither path, params nor body holds {{query}}"),
-        ({"body": {"q": "{{query|sql}}"}}, "http.body: expected json or odata or backticks after"),
-        ({"body": {"v": "{{vector}}"}}, "http: {{vector}} needs an embedder, such as embedder: w"),
-        ({"embedder": "wordllama"}, "http.embedder: nothing holds {{vector}}, so no embedder is"),
-        ({"page": 10}, "http.page: pages need {{offset}} or {{page}} in path, params or body"),
-        ({"page": 0}, "http.page: expected a whole number from 1 up, got 0"),
-        ({"path": "/{{index}}"}, "http.path: {{index}} has no value; write index: NAME"),
-        ({"params": {"k": "{{keys.a}}"}}, "http.params: unknown placeholder keys. 'a'"),
-        ({"version": {"path": "/{{query}}"}}, "http.version: {{query}} is known for queries only"),
-        ({"search": "lexical"}, "http.search: a search is one of a recipe; name a recipe, too"),
-        ({"order": "up"}, "http.order: expected one of descending, ascending, got 'up'"),
-        ({"headers": {"K": 7}}, "http.headers.K: expected text"),
-        ({"verfy": True}, "unknown option 'verfy'; nearest: verify"),
-        ({"recipe": "elasticsearch"}, "{{index}} has no value; write index: NAME"),
+        ({"url": ...}, "url is required"),
+        ({"ids": ...}, "ids is required"),
+        ({"url": "localhost"}, "http.url"),
+        ({"url": "http://u:hush@h"}, "password"),
+        ({"url": "http://h/?a=1"}, "params"),
+        ({"url": "http://{{index}}/"}, "http.url"),
+        ({"path": "x"}, "http.path"),
+        ({"path": "/x?q={{query}}"}, "params"),
+        ({"ids": "hits..id"}, "http.ids"),
+        ({"errors": ["a["]}, "http.errors"),
+        ({"body": '{"q": {{query}}'}, "not JSON"),
+        ({"body": 7}, "http.body"),
+        ({"body": {"q": "{{query}}", "x": float("nan")}}, "http.body"),
+        ({"body": {"q": "{{qury}}"}}, "nearest: query"),
+        ({"body": {"q": "fixed"}}, "{{query}}"),
+        ({"body": {"v": "{{vector}}"}}, "embedder"),
+        ({"embedder": "wordllama"}, "{{vector}}"),
+        ({"page": 10}, "{{offset}}"),
+        ({"path": "/{{index}}"}, "index: NAME"),
+        ({"params": {"k": "{{keys.a}}"}}, "keys"),
+        ({"version": {"path": "/{{query}}"}}, "http.version"),
+        ({"search": "lexical"}, "recipe"),
+        ({"verfy": True}, "nearest: verify"),
+        ({"recipe": "elasticsearch"}, "index: NAME"),
+        ({"body": "none.json"}, "none.json"),
+        ({"body": "bad.json"}, "bad.json"),
+        ({"body": "odd.json"}, "not UTF-8"),
+        ({"body": "fixed.json"}, "{{query}}"),
     ],
 )
-def test_options_that_are_refused(options: dict[str, Any], text: str) -> None:
-    table = {key: value for key, value in {**GOOD, **options}.items() if value is not ...}
-    with pytest.raises(RankscopeError) as caught:
-        build_system({"http": table})
-    message = str(caught.value)
-    assert text in message
-    assert "\n" not in message
-    assert "hush" not in message
-
-
-def test_a_file_that_is_no_template(tmp_path: Path) -> None:
+def test_options_that_are_refused(options: dict[str, Any], word: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"q": {{query}},}')
     (tmp_path / "odd.json").write_bytes(b'{"q": "\xff"}')
     (tmp_path / "fixed.json").write_text('{"q": 1}')
-    for name, text in {
-        "none.json": "http.body: expected a table, JSON or a file that holds it, and 'none.json' "
-        "cannot be read: No such file or directory",
-        "bad.json": "http.body: 'bad.json': the template is not JSON: ",
-        "odd.json": "http.body: the file 'odd.json' is not UTF-8",
-        "fixed.json": "neither path, params nor body holds {{query}}",
-        ".": "cannot be read",
-    }.items():
-        with pytest.raises(InputError) as caught:
-            build_system({"http": {**GOOD, "body": name}}, folder=tmp_path)
-        assert text in str(caught.value)
+    table = {key: value for key, value in {**GOOD, **options}.items() if value is not ...}
+    with pytest.raises(RankscopeError) as caught:
+        build_system({"http": table}, folder=tmp_path)
+    assert word in str(caught.value)
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("option", ["body", "params", "variables", "path"])
@@ -391,12 +287,8 @@ def test_a_secret_where_it_would_be_recorded_is_refused(option: str) -> None:
 def test_what_no_query_has_ends_the_fetch_at_once(server: Plain) -> None:
     queries = [Query(f"q{n}", "leek", {"lang": "de"}) for n in range(3)]
     body = {"q": "{{query}}", "n": "{{depth}}", "l": "{{metadata.language}}"}
-    with system_of(server, body=body) as system, pytest.raises(InputError) as caught:
+    with system_of(server, body=body) as system, pytest.raises(InputError, match="'language'"):
         fetch(system, queries)
-    assert str(caught.value) == (
-        "the query has no metadata 'language', which {{metadata.language}} asks for; write "
-        "{{metadata.language?}} to leave that part out (none of the first 3 queries has it)"
-    )
     assert server.asked == []
     queries[1] = Query("q1", "leek", {"language": "de"})
     with system_of(server, body=body) as system:
@@ -426,20 +318,6 @@ def test_a_refused_query_is_that_querys_failure(server: Plain) -> None:
     assert [asked.body["q"] for asked in server.asked].count("test") == 1
 
 
-def test_a_server_that_does_not_speak_json(server: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "written", lambda _: b"<html>log in</html>")
-    with system_of(server) as system, pytest.raises(InputError, match="did not answer with JSON"):
-        fetch(system, [QUERY], retries=0)
-
-
-def test_nobody_there() -> None:
-    with running(Plain()) as server:
-        pass
-    with system_of(server) as system, pytest.raises(InputError) as caught:  # type: ignore[arg-type]
-        fetch(system, [QUERY])
-    assert str(caught.value).startswith(f"nothing answers at {server.url[7:]}: ")
-
-
 # --- how it is asked -----------------------------------------------------------------------------
 
 
@@ -450,7 +328,7 @@ def test_an_engine_that_is_busy(server: Plain, monkeypatch: pytest.MonkeyPatch) 
     with system_of(server, path="/search") as system:
         fetched = fetch(system, [QUERY], pause=0)
         assert (fetched.failures, fetched.timings.retried) == ({}, 1)
-        assert sum(waits) == pytest.approx(30, abs=5)
+        assert 0 < sum(waits) <= 30
         server.busy = [(503, {}), (502, {})]
         fetched = fetch(system, [QUERY], pause=0)
         assert (fetched.failures, fetched.timings.retried) == ({}, 2)
@@ -458,102 +336,6 @@ def test_an_engine_that_is_busy(server: Plain, monkeypatch: pytest.MonkeyPatch) 
         fetched = fetch(system, [QUERY], pause=0)
     assert "answered 429: 'busy'" in fetched.failures["q"]
     assert fetched.timings.retried == 0
-
-
-def test_jobs_and_rate(server: Plain) -> None:
-    at_once: list[int] = []
-    active: set[int] = set()
-
-    def reply(_: Asked) -> Any:
-        active.add(threading.get_ident())
-        at_once.append(len(active))
-        time.sleep(0.05)
-        active.discard(threading.get_ident())
-        return {"hits": []}
-
-    server.reply = reply
-    queries = [Query(f"q{n}", "leek") for n in range(12)]
-    with system_of(server) as system:
-        fetch(system, queries, batch=1, jobs=3)
-        assert max(at_once) in (2, 3)
-        server.reply = {"hits": []}
-        began = time.monotonic()
-        fetch(system, queries[:6], rate=20, jobs=4)
-        assert time.monotonic() - began >= 0.25  # five pauses of 50 ms
-
-
-def test_a_query_takes_no_longer_than_its_time(server: Plain) -> None:
-    def reply(asked: Asked) -> Any:
-        if asked.body["q"] == "slow":
-            time.sleep(1.5)
-        return {"hits": [{"id": "a", "score": 1}]}
-
-    server.reply = reply
-    queries = [Query("q1", "leek"), Query("q2", "slow"), Query("q3", "soup")]
-    began = time.monotonic()
-    with system_of(server) as system:
-        fetched = fetch(system, queries, timeout=0.3, retries=0)
-    assert time.monotonic() - began < 2
-    assert list(fetched.run) == ["q1", "q3"]
-    assert "within 0.3 s" in fetched.failures["q2"]
-
-
-def test_an_engine_that_goes_away_is_asked_for_the_rest(tmp_path: Path) -> None:
-    queries = [Query(f"q{n:02}", f"leek {n}") for n in range(20)]
-    server = Elasticsearch()
-    port = server.server_address[1]
-    with running(server), build_system(options_of(server)) as system:
-        whole = server.answer
-
-        def dying(asked: Asked) -> Any:
-            if len(server.searches()) > 8:
-                server.socket.close()  # nobody is let in any more
-                raise ConnectionResetError
-            return whole(asked)
-
-        server.answer = dying  # type: ignore[method-assign]
-        fetched = fetch(system, queries, store=tmp_path, batch=4, retries=1, pause=0.001)
-    assert list(fetched.run) == [query.query_id for query in queries[:8]]
-    assert len(fetched.failures) == 12
-    assert len({*fetched.failures.values()}) <= 2
-    again = Elasticsearch(port=port)
-    with build_system(options_of(again)) as system:
-        again.server_close()
-        with pytest.raises(InputError, match="nothing answers at"):  # still away: nothing is lost
-            fetch(system, queries, store=tmp_path)
-    again = Elasticsearch(port=port)
-    with running(again), build_system(options_of(again)) as system:
-        fetched = fetch(system, queries, store=tmp_path)
-        assert fetched.failures == {}
-        assert len(fetched.run.query_ids) == 20
-        assert [asked.body["query"] for asked in again.searches()] != []
-        assert len(again.searches()) == 12
-        fetch(system, queries, store=tmp_path)
-        assert len(again.searches()) == 12
-
-
-def test_facts_that_an_engine_does_not_tell(server: Plain) -> None:
-    no_hits: dict[str, Any] = {"hits": []}
-    server.reply = lambda asked: no_hits if asked.method == "POST" else {"count": "many"}
-    options: dict[str, Any] = {
-        "version": {"path": "/v", "at": "version"},
-        "count": {"path": "/c", "at": "count"},
-        "settings": {"path": "/s"},
-    }
-    with system_of(server, **options) as system:
-        fetched = fetch(system, [QUERY])
-    [fact] = fetched.facts
-    assert fact.to_dict() == {
-        "engine": "http",
-        "version": "",
-        "documents": None,
-        "settings": {"index_settings": {"count": "many"}},
-        "snapshot": None,
-        "loaded": 0,
-    }
-    assert fetched.notes[1] == (
-        "the engine did not say its version: version leads nowhere: the answer has count"
-    )
 
 
 def test_long_settings_are_a_hash_and_secrets_are_left_out(server: Plain) -> None:
@@ -585,9 +367,3 @@ def test_identity(server: Plain) -> None:
     changes = [{"total": "total"}, {"version": "/"}, {"headers": {"a": "b"}}]
     for options in changes:
         assert system_of(server, snapshot="monday", **options).identity().key == identity.key
-    assert "has no stated snapshot" in system_of(server).notes[0]
-
-
-def test_the_corpus_of_the_tests_is_small() -> None:
-    assert len(DOCUMENTS) == 6
-    assert len(letters(["a"])[0]) == 16

@@ -10,7 +10,6 @@ import subprocess
 import threading
 import time
 import tracemalloc
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -51,7 +50,7 @@ class Server:
 
     def talk(self, connection: socket.socket) -> None:
         try:
-            connection.settimeout(5)
+            connection.settimeout(600)
             if self.trust is not None:
                 connection = self.trust.wrap_socket(connection, server_side=True)
             data = b""
@@ -123,42 +122,29 @@ def test_an_answer() -> None:
     assert "x-key: k" in request
 
 
-def test_no_content_is_null() -> None:
-    with serving(says("204 No Content", b"")) as server:
-        assert client(server).json("GET") is None
-
-
 # --- slow ----------------------------------------------------------------------------------------
-
-
-def drip(before: bytes) -> Answer:
-    def answer(connection: socket.socket, _: bytes) -> None:
-        connection.sendall(before)
-        for _count in range(400):
-            connection.sendall(b" ")
-            time.sleep(0.02)
-
-    return answer
 
 
 @pytest.mark.parametrize(
     "before",
-    [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 O"],
-    ids=["body", "headers", "status"],
+    [
+        *(b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 O"),
+        *(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    ],
+    ids=["body", "headers", "status", "nothing", "progress"],
 )
-def test_an_answer_that_drips_ends_in_time(before: bytes) -> None:
-    with serving(drip(before)) as server:
-        began = time.monotonic()
+def test_an_answer_that_never_ends_is_not_waited_for(before: bytes) -> None:
+    def drip(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(before)
+        while True:  # until the client hangs up
+            if before:
+                connection.sendall(before if b"102" in before else b" ")
+            time.sleep(0.02)
+
+    with serving(drip) as server:
         error = failure(server, seconds=0.4)
-        assert time.monotonic() - began < 3
-    assert str(error) == f"127.0.0.1:{server.port} did not finish its answer within 0.4 s"
+    assert "within 0.4 s" in str(error)
     assert (error.status, error.may_repeat) == (None, True)
-
-
-def test_silence_ends_in_time() -> None:
-    with serving(lambda *_: time.sleep(3)) as server:
-        error = failure(server, seconds=0.3)
-    assert "within 0.3 s" in str(error)
 
 
 # --- large ---------------------------------------------------------------------------------------
@@ -173,41 +159,36 @@ def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_much() -> None:
     with serving(says("200 OK", b" " * (2**21 + 1))) as server:
         error = failure(server)
-    assert "answered with more than 2 MB; ask for fewer documents" in str(error)
+    assert "more than 2 MB" in str(error)
     assert not error.may_repeat
 
 
 @pytest.mark.usefixtures("_small_limit")
 def test_a_bomb_is_not_unpacked() -> None:
-    bomb = zlib.compressobj(9, wbits=31)
-    zeros = b"0" * 2**20
-    packed = b"".join([*(bomb.compress(zeros) for _ in range(256)), bomb.flush()])
+    packed = gzip.compress(b"0" * 2**26)
     assert len(packed) < 300_000
     with serving(says("200 OK", packed, "Content-Encoding: gzip\r\n")) as server:
         tracemalloc.start()
         error = failure(server)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert "answered with more than 2 MB" in str(error)
+    assert "more than 2 MB" in str(error)
     assert peak < 20 * 2**20
-
-
-def test_what_is_packed_is_unpacked() -> None:
-    text = b'{"a": "' + b"soup " * 10**5 + b'"}'
-    with serving(says("200 OK", gzip.compress(text), "Content-Encoding: gzip\r\n")) as server:
-        assert len(client(server).json("GET")["a"]) == 5 * 10**5
 
 
 @pytest.mark.parametrize(
     ("body", "packing", "text"),
     [
-        (b"{}", "zstd", "packed its answer as 'zstd', which nobody asked for"),
-        (b"{}", "gzip, gzip", "packed its answer as 'gzip, gzip', which nobody asked for"),
-        (b"no gzip", "gzip", "sent an answer that cannot be unpacked"),
-        (gzip.compress(b'{"a": 1}', mtime=0)[:-9], "gzip", "the packed answer is not complete"),
+        (b"{}", "zstd", "'zstd'"),
+        (b"{}", "gzip, gzip", "'gzip, gzip'"),
+        (b"no gzip", "gzip", "cannot be unpacked"),
+        (gzip.compress(b'{"a": 1}', mtime=0)[:-9], "gzip", "not complete"),
     ],
 )
 def test_other_packings(body: bytes, packing: str, text: str) -> None:
+    whole = gzip.compress(b'{"a": 1}')
+    with serving(says("200 OK", whole, "Content-Encoding: gzip\r\n")) as server:
+        assert client(server).json("GET") == {"a": 1}
     with serving(says("200 OK", body, f"Content-Encoding: {packing}\r\n")) as server:
         assert text in str(failure(server))
 
@@ -218,10 +199,7 @@ def test_other_packings(body: bytes, packing: str, text: str) -> None:
 def test_no_redirect_is_followed() -> None:
     with serving(says("302 Found", b"", "Location: http://127.0.0.1:9/else\r\n")) as server:
         error = failure(server)
-    assert str(error) == (
-        f"127.0.0.1:{server.port} answered 302, a redirect to 'http://127.0.0.1:9/else', which is "
-        "not followed; name that url"
-    )
+    assert "http://127.0.0.1:9/else" in str(error)
     assert (error.status, error.may_repeat, len(server.requests)) == (302, False, 1)
 
 
@@ -229,17 +207,16 @@ def reset(connection: socket.socket, _: bytes) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
 
 
-def test_a_connection_that_is_reset() -> None:
-    with serving(reset) as server:
+def half(connection: socket.socket, _: bytes) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}")
+
+
+@pytest.mark.parametrize("answer", [reset, half, lambda *_: None], ids=["reset", "half", "none"])
+def test_a_connection_that_breaks_off(answer: Answer) -> None:
+    with serving(answer) as server:
         error = failure(server)
-    assert str(error).startswith(f"127.0.0.1:{server.port} broke off: ")
+    assert "broke off" in str(error)
     assert error.may_repeat
-
-
-def test_half_an_answer() -> None:
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}"
-    with serving(lambda connection, _: connection.sendall(answer)) as server:
-        assert "broke off" in str(failure(server))
 
 
 def test_nobody_listens() -> None:
@@ -248,14 +225,12 @@ def test_nobody_listens() -> None:
     error = failure(server)
     assert "cannot be reached" in str(error)
     assert error.may_repeat
-    with pytest.raises(InputError, match=r"nothing answers at 127\.0\.0\.1:.*is the url right"):
-        client(server).reach()
-
-
-def test_a_name_that_is_none() -> None:
-    options = read_options(WebOptions, {"url": "http://..:80"})
-    with pytest.raises(InputError, match="nothing answers at"):
-        Web(options, needed_for="a test").reach(1)
+    for web in (
+        client(server),
+        Web(read_options(WebOptions, {"url": "http://..:80"}), needed_for="a test"),
+    ):
+        with pytest.raises(InputError, match="nothing answers"):
+            web.reach()
 
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"a": ', b"\xff\xfe\x00", b"[" * 10**5])
@@ -267,53 +242,30 @@ def test_what_is_not_json(body: bytes) -> None:
     assert len(str(error)) < 200
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        (b'{"error": {"root_cause": [{"reason": "no index"}], "reason": "all"}}', "'no index'"),
-        (b'{"error": "NotFoundError", "message": "no collection"}', "'no collection'"),
-        (b'{"error": {"message": "no model", "code": 3}}', "'no model'"),
-        (b'{"root": {"errors": [{"code": 3, "message": "bad query"}]}}', "'bad query'"),
-        (b'{"detail": [{"loc": ["a"], "msg": "field required"}]}', "'field required'"),
-        (b'{"responseHeader": {}, "error": {"msg": "undefined field", "code": 400}}', None),
-        (b"plain   words\n", "'plain words'"),
-        (b"", ""),
-    ],
-)
-def test_reasons(body: bytes, reason: str | None) -> None:
-    assert reason_of(body) == ("'undefined field'" if reason is None else reason)
+REASONS: dict[bytes, str] = {
+    b'{"error": {"root_cause": [{"reason": "no index"}], "reason": "all"}}': "'no index'",
+    b'{"error": "NotFoundError", "message": "no collection"}': "'no collection'",
+    b'{"error": {"message": "no model", "code": 3}}': "'no model'",
+    b'{"root": {"errors": [{"code": 3, "message": "bad query"}]}}': "'bad query'",
+    b'{"detail": [{"loc": ["a"], "msg": "field required"}]}': "'field required'",
+    b'{"responseHeader": {}, "error": {"msg": "undefined", "code": 400}}': "'undefined'",
+    b"plain   words\n": "'plain words'",
+    b"": "",
+}
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after(status: int) -> None:
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    for header, low, high in (("7", 7, 7), (later, 27, 30), ("soon", None, None)):
-        with serving(says(f"{status} Busy", b"{}", f"Retry-After: {header}\r\n")) as server:
-            error = failure(server)
-        wait: Any = getattr(error, "retry_after", None)
-        assert wait is None if low is None or high is None else low <= wait <= high
-        assert error.may_repeat
+def test_reasons() -> None:
+    assert {body: reason_of(body) for body in REASONS} == REASONS
 
 
 def test_what_retry_after_may_say() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    assert 0 < (seconds_to_wait(later) or 0) <= 3600
     assert [seconds_to_wait(text) for text in ("0", "1.5", "-3", "nan", "inf", "", None)] == [
         *(0.0, 1.5, None, None, None, None, None),
     ]
     assert seconds_to_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     assert seconds_to_wait("Wed, 21 Oct 99999999999999999999 07:28:00 GMT") is None
-
-
-def test_requests_are_repeated_as_often_as_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
-    with serving(says("503 Busy", b"{}", "Retry-After: 5\r\n")) as server:
-        web = client(server, retries=2)
-        with pytest.raises(WebError):
-            web.json("GET")
-        assert (len(server.requests), waits, web.repeated) == (3, [5.0, 5.0], 2)
-    with serving(says("400 Bad", b"{}")) as server:
-        failure(server, retries=2)
-        assert len(server.requests) == 1
 
 
 # --- secrets -------------------------------------------------------------------------------------
@@ -332,33 +284,6 @@ def test_no_header_is_in_any_sentence() -> None:
         assert "hush" not in str(failure(server, headers={"X-Key": "hush/hush"}))
 
 
-@pytest.mark.parametrize("value", ["hush\n", "hush\r\nX: y", "hüsh\u2026", "hush\0"])
-def test_a_header_that_cannot_be_sent(value: str) -> None:
-    with pytest.raises(
-        SpecError, match="the header Authorization begins or ends with a space, or holds"
-    ) as caught:
-        read_options(WebOptions, {"url": "http://h", "headers": {"Authorization": value}})
-    assert "hush" not in str(caught.value)
-    with pytest.raises(SpecError, match="cannot be the name of a header"):
-        read_options(WebOptions, {"url": "http://h", "headers": {"a b": "x"}})
-
-
-@pytest.mark.parametrize(
-    ("url", "text"),
-    [
-        ("ftp://h", "expected an address such as"),
-        ("localhost:9200", "expected an address such as"),
-        ("http://", "expected an address such as"),
-        ("http://h:99999", "is not a web address"),
-        ("http://me:hush@h", "holds a user or password"),
-    ],
-)
-def test_what_is_no_address(url: str, text: str) -> None:
-    with pytest.raises(SpecError, match=text) as caught:
-        read_options(WebOptions, {"url": url})
-    assert "hush" not in str(caught.value)
-
-
 # --- proxies -------------------------------------------------------------------------------------
 
 
@@ -368,6 +293,27 @@ def _proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"url": "ftp://h"}, "an address"),
+        ({"url": "localhost:9200"}, "an address"),
+        ({"url": "http://h:99999"}, "web address"),
+        ({"url": "http://me:hush@h"}, "password"),
+        ({"headers": {"Authorization": "hush\n"}}, "Authorization"),
+        ({"headers": {"Authorization": "hush\r\nX: y"}}, "Authorization"),
+        ({"headers": {"Authorization": " hush"}}, "Authorization"),
+        ({"headers": {"Authorization": "hüsh\u2026"}}, "Authorization"),
+        ({"headers": {"Authorization": "hush\0"}}, "Authorization"),
+        ({"headers": {"a b": "x"}}, "name of a header"),
+    ],
+)
+def test_what_cannot_be_sent(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(SpecError, match=text) as caught:
+        read_options(WebOptions, {"url": "http://h", **options})
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("_proxy")
@@ -434,39 +380,13 @@ def test_a_certificate_of_ones_own(secure: Server, certificate: tuple[Path, Path
 
 
 def test_a_certificate_that_nobody_trusts(secure: Server) -> None:
-    expected = (
-        f"the certificate of 127.0.0.1:{secure.port} is not trusted: self-signed certificate; name "
-        "the file of its authority as verify"
-    )
     error = failure(secure, scheme="https")
-    assert str(error).replace("self signed", "self-signed") == expected
+    assert "is not trusted" in str(error)
     assert not error.may_repeat
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="is not trusted"):
         client(secure, "https").reach()
-    assert str(caught.value).replace("self signed", "self-signed") == expected
     assert secure.requests == []
-
-
-def test_certificates_that_cannot_be_read(secure: Server, tmp_path: Path) -> None:
-    (tmp_path / "empty.pem").write_text("")
-    for name in ("none.pem", "empty.pem"):
-        with pytest.raises(InputError, match=rf"the certificates in .*{name}' cannot be read"):
-            client(secure, "https", verify=str(tmp_path / name)).json("GET")
-
-
-def test_plain_http_at_a_secure_port(secure: Server) -> None:
-    said = str(failure(secure))
-    assert said.startswith(f"127.0.0.1:{secure.port} broke off: ")  # in one of several ways
-    assert said.endswith("; if the server speaks TLS there, write https:// in the url, not http://")
-
-
-def test_a_server_that_hangs_up() -> None:
-    with serving(lambda *_: None) as server:
-        said = str(failure(server))
-    assert said == (
-        f"127.0.0.1:{server.port} broke off: RemoteProtocolError: Server disconnected without "
-        "sending a response; if the server speaks TLS there, write https:// in the url, not http://"
-    )
+    assert "https://" in str(failure(secure))  # plain HTTP at a secure port
 
 
 class Greeting(Server):
@@ -491,27 +411,6 @@ def greeting() -> Iterator[Greeting]:
 
 def test_tls_at_a_plain_port(greeting: Greeting) -> None:
     error = failure(greeting, scheme="https")
-    assert "127.0.0.1" in str(error)
-    assert "cannot be reached: " in str(error)
-    assert str(error).endswith("write http:// in the url, not https://")
-    with pytest.raises(InputError, match=r"cannot be asked: .*write http:// in the url"):
+    assert "http://" in str(error)
+    with pytest.raises(InputError, match="http://"):
         client(greeting, "https").reach()
-
-
-def test_an_alert_of_tls_in_place_of_an_answer(greeting: Greeting) -> None:
-    greeting.hello = b"\x15\x03\x01\x00\x02\x02\x46"
-    assert str(failure(greeting)).endswith("write https:// in the url, not http://")
-
-
-def test_a_server_that_has_answered_speaks_what_it_is_asked_in() -> None:
-    def once(connection: socket.socket, _: bytes) -> None:
-        if len(server.requests) == 1:
-            says("200 OK")(connection, b"")
-
-    with serving(once) as server:
-        web = client(server)
-        assert web.json("GET") == {}
-        with pytest.raises(WebError, match="broke off") as caught:
-            web.json("GET")
-        web.close()
-    assert "https" not in str(caught.value)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import rankscope as rs
-from rankscope.scale import evaluating, score_table
-from rankscope.scale.score_table import ScoreTable
+from conftest import Rankscope
+from rankscope.scale import run_cuts
+from rankscope.scoring import parted
 from scale.runs_on_disk import ordered, qrels, rows, text
 
 
@@ -35,34 +36,47 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rankscope", "evaluate", "qrels", *arguments]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120
-    )
+@pytest.fixture
+def run(folder: Path, rankscope: Rankscope) -> Rankscope:
+    """Evaluate runs by the command, in the folder."""
+    assert folder == Path.cwd()
+    return partial(rankscope, "evaluate", "qrels")
 
 
-def test_workers_print_what_one_process_prints(folder: Path) -> None:
+def test_workers_print_what_one_process_prints(folder: Path, run: Rankscope) -> None:
     files = sorted(str(path.relative_to(folder)) for path in (folder / "runs").iterdir())
-    alone = run(folder, *files, "--format", "json", "--per-query")
-    shared = run(folder, *files, "--format", "json", "--per-query", "--workers", "2")
+    alone = run(*files, "--format", "json", "--per-query")
+    shared = run(*files, "--format", "json", "--per-query", "--workers", "2")
     assert (shared.returncode, shared.stderr) == (0, "")
     assert shared.stdout == alone.stdout
-    table = run(folder, *files[:2])
-    assert run(folder, *files[:2], "--workers", "1").stdout == table.stdout
+    (folder / "broken.run").write_text("q1 Q0 d1 1 0.5 s05\nq1 Q0 d1 2 0.4 s05\n")
+    assert run("broken.run", "--workers", "1") == run("broken.run")
 
 
-def test_a_broken_run_is_left_out(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--workers", "2", "--cluster", "tcp://127.0.0.1:1"), "exclude each other"),
+        (("--cluster", "tcp://127.0.0.1:1"), "no Dask scheduler"),
+    ],
+)
+def test_what_cannot_be_asked_for(run: Rankscope, options: tuple[str, ...], word: str) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    done = run("runs/r01.run", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert word in done.stderr
+
+
+def test_a_broken_run_is_left_out(folder: Path, run: Rankscope) -> None:
     (folder / "runs" / "r05.run").write_text("q1 Q0 d1 1 0.5 s05\nq1 Q0 d1 2 0.4 s05\n")
     (folder / "runs" / "r07.run").write_text("")
     files = [f"runs/r{number:02}.run" for number in range(12)] + ["runs/gone.run"]
-    done = run(folder, *files, "--workers", "1", "--per-query-output", "scores.parquet",
-               "--format", "json")  # fmt: skip
+    options = ("--workers", "1", "--per-query-output", "scores.parquet", "--format", "json")
+    done = run(*files, *options)
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert [line.split()[1] for line in lines] == ["s05", "r07", "gone"]
     assert "runs/r05.run:2" in lines[0]
-    assert "file not found" in lines[2]
     names = list(json.loads(done.stdout)["runs"])
     assert names == [f"s{number:02}" for number in range(12) if number not in (5, 7)]
     table = pl.read_parquet(folder / "scores.parquet")
@@ -73,47 +87,8 @@ def test_a_broken_run_is_left_out(folder: Path) -> None:
     assert table.equals(expected)
 
 
-def test_a_single_broken_run_is_an_error(folder: Path) -> None:
-    (folder / "runs" / "r05.run").write_text("q1 Q0 d1 1 0.5 s05\nq1 Q0 d1 2 0.4 s05\n")
-    alone = run(folder, "runs/r05.run")
-    shared = run(folder, "runs/r05.run", "--workers", "1")
-    assert (shared.returncode, shared.stdout, shared.stderr) == (2, "", alone.stderr)
-
-
-def test_workers_and_cluster_exclude_each_other(folder: Path) -> None:
-    done = run(folder, "runs/r01.run", "--workers", "2", "--cluster", "tcp://127.0.0.1:1")
-    assert done.returncode == 2
-    assert "exclude each other" in done.stderr
-
-
-def test_a_cluster_that_is_not_there(folder: Path) -> None:
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    done = run(folder, "runs/r01.run", "--cluster", "tcp://127.0.0.1:1")
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert "no Dask scheduler can be reached there" in done.stderr
-
-
-def test_the_table_is_written_in_pieces(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(score_table, "PIECE_ROWS", 20)
-    scores = rs.evaluate(qrels(0), [str(path) for path in sorted((folder / "runs").iterdir())])
-    target = tmp_path / "t.parquet"
-    target.write_text("old")
-    with ScoreTable(target) as table:
-        for name in scores.runs:
-            table.add(scores.run(name))
-        assert len(table._pieces) == 12
-        assert target.read_text() == "old"
-        table.finish()
-    assert pl.read_parquet(target).equals(scores.per_query)
-    assert not list(tmp_path.glob(".rankscope*"))
-
-
-def test_what_a_killed_process_leaves_is_no_file(folder: Path) -> None:
+def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -> None:
     script = (
-        "import sys, time\n"
         "import rankscope as rs\n"
         "from rankscope.scale.score_table import ScoreTable\n"
         "scores = rs.evaluate('qrels', 'runs/r01.run')\n"
@@ -121,41 +96,22 @@ def test_what_a_killed_process_leaves_is_no_file(folder: Path) -> None:
         "    table.add(scores.run())\n"
         "    table._write(table._folder)\n"
         "    print('ready', flush=True)\n"
-        "    time.sleep(60)\n"
+        "    input()\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=folder, stdout=subprocess.PIPE
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        os.kill(process.pid, signal.SIGKILL)
-    time.sleep(0.1)
+        process.kill()
     assert not (folder / "t.parquet").exists()
     assert len(list(folder.glob(".rankscope-scores-*"))) == 1
-    done = run(folder, "runs/r01.run", "--per-query-output", "t.parquet")
+    done = run("runs/r01.run", "--per-query-output", "t.parquet")
     assert done.returncode == 0
     assert pl.read_parquet(folder / "t.parquet").height
     assert not list(folder.glob(".rankscope-scores-*"))
 
 
-def test_runs_are_not_kept(folder: Path) -> None:
-    question = evaluating.Question(
-        rs.Judgments(rs.Qrels(qrels(0))), ("RR@10",), {"profile": "rankscope"}
-    )
-    files = evaluating.names_of([str(path) for path in sorted((folder / "runs").iterdir())])
-    steps: list[tuple[int, int]] = []
-    runs = evaluating.score_files(files, question, step=lambda *step: steps.append(step))
-    assert list(runs) == [f"s{number:02}" for number in range(12)]
-    assert all(scored._loaded is None for scored in runs.values())
-    assert steps[-1] == (12, 12)
-
-
 def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gzip
-
-    from rankscope.scale import run_cuts
-    from rankscope.scoring import parted
-
     monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
     monkeypatch.setattr(parted, "LARGE", 200)
     monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
@@ -177,14 +133,14 @@ def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatc
         os.close(read)
 
 
-def test_a_pattern_in_quotes_is_one_run(folder: Path) -> None:
+def test_a_pattern_in_quotes_is_one_run(folder: Path, run: Rankscope) -> None:
     parts = folder / "parts"
     parts.mkdir()
     made = rows(3)
     (parts / "1.run").write_bytes(text(made[:20]))
     (parts / "2.run").write_bytes(text(made[20:]))
     (folder / "whole.run").write_bytes(text(made))
-    expected = run(folder, "x=whole.run").stdout
-    assert run(folder, "x=parts/*.run").stdout == expected
-    assert run(folder, "x=parts").stdout == expected
-    assert run(folder, "x=parts/*.run", "--workers", "1").stdout == expected
+    expected = run("x=whole.run").stdout
+    assert run("x=parts/*.run").stdout == expected
+    assert run("x=parts").stdout == expected
+    assert run("x=parts/*.run", "--workers", "1").stdout == expected

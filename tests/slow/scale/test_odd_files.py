@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from pathlib import Path
 
 import pytest
 
 import rankscope as rs
-from rankscope.scale import run_cuts, spool
+from rankscope.scale import run_cuts
 from rankscope.scale.partials import Tally, merge, merge_all, partial
 from rankscope.scale.run_parts import RunParts
 from rankscope.scoring.inputs import as_judgments
@@ -86,21 +85,6 @@ def test_merging_is_associative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert tally.total().queries.equals(whole.queries)
 
 
-@pytest.mark.parametrize("order", ["best first", "shuffled"])
-def test_what_was_found_elsewhere_is_taken(
-    tmp_path: Path, order: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.run"
-    path.write_bytes(text(ordered(rows(5), order, 5)))
-    monkeypatch.setattr(run_cuts, "PART_BYTES", 200)
-    judgments = rs.Judgments(rs.Qrels(qrels(5)))
-    run = RunParts(path)
-    run.adopt(judgments, reduce(merge, [partial(part, judgments.packed) for part in run.parts()]))
-    monkeypatch.setattr(RunParts, "_scanned", None)
-    scores = rs.evaluate(judgments, run, MEASURES)
-    assert scores.means == rs.evaluate(qrels(5), rs.read_run(path), MEASURES).means
-
-
 ERRORS = {
     "twice in one part": (b"q0 Q0 x 1 0.5 sys\nq0 Q0 x 2 0.4 sys\n", 0),
     "twice, far apart": (b"q0 Q0 d99 1 0.5 sys\n", 1),
@@ -127,40 +111,13 @@ def test_errors_are_those_of_the_reader(
     assert type(in_parts.value) is type(ordinary.value)
 
 
-def test_a_document_in_two_files_of_a_run(tmp_path: Path) -> None:
+def test_several_files_of_a_run_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "1.run").write_bytes(b"q0 Q0 a 1 0.5 sys\nq0 Q0 b 2 0.4 sys\n")
     (tmp_path / "2.run").write_bytes(b"q0 Q0 c 1 0.3 sys\nq0 Q0 a 2 0.2 sys\n")
     with pytest.raises(rs.InvalidDataError, match=r"2\.run:2"):
         rs.evaluate({"q0": {"a": 1}}, RunParts(tmp_path), MEASURES)
-
-
-def test_files_of_two_runs_are_not_one_run(tmp_path: Path) -> None:
-    (tmp_path / "1.run").write_bytes(b"q0 Q0 a 1 0.5 bm25\n")
     (tmp_path / "2.run").write_bytes(b"q1 Q0 c 1 0.3 dense\n")
     with pytest.raises(rs.FormatError, match="one by one"):
         rs.evaluate({"q0": {"a": 1}}, str(tmp_path), MEASURES)
-
-
-def test_no_file_matches(tmp_path: Path) -> None:
     with pytest.raises(rs.InputError, match="no file matches"):
-        rs.evaluate({"q0": {"a": 1}}, str(tmp_path / "*.run"), MEASURES)
-
-
-def test_other_uses_read_the_run_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    path.write_bytes(text(rows(6)))
-    run, table = RunParts(path), rs.read_run(path)
-    assert run["q3"] == table["q3"]
-    for options in ({"order": "given"}, {"duplicates": "first"}, {"profile": "beir"}):
-        ours = rs.evaluate(qrels(6), RunParts(path), MEASURES, **options)  # type: ignore[arg-type]
-        theirs = rs.evaluate(qrels(6), table, MEASURES, **options)  # type: ignore[arg-type]
-        assert ours.means == theirs.means
-    assert rs.bounds(qrels(6), run, MEASURES) == rs.bounds(qrels(6), table, MEASURES)
-
-
-def test_spools_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    with spool.temporary_folder() as folder:
-        assert folder.parent == tmp_path / "temporary"
-    assert not list((tmp_path / "temporary").iterdir())
+        rs.evaluate({"q0": {"a": 1}}, str(tmp_path / "*.trec"), MEASURES)

