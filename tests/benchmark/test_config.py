@@ -104,8 +104,8 @@ def test_which_analyses_look(tmp_path: Path) -> None:
         return list(read(tmp_path, SHORT + more).config.analyses)
 
     assert asked("") == asked("diagnosis: all\n") == list(ANALYSES)
-    assert asked("diagnosis: [risk, failures]\n") == [n for n in ANALYSES if n in "risk failures"]
-    assert asked("diagnosis: risk\n") == ["risk"]
+    assert asked("diagnosis: [ties, failures]\n") == [n for n in ANALYSES if n in "ties failures"]
+    assert asked("diagnosis: ties\n") == ["ties"]
     assert asked("diagnosis: []\n") == []
 
 
@@ -229,7 +229,7 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ),
         ("diagnosis: 3", "c.yaml:5: diagnosis: expected"),
         (
-            "diagnosis: [risk]\nsegments: [a]",
+            "diagnosis: [ties]\nsegments: [a]",
             "c.yaml:6: segments: has no effect, as diagnosis does not name segments; add it there",
         ),
         ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected a whole number from 1 up, got 0"),

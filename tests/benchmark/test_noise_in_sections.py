@@ -9,7 +9,6 @@ import pytest
 from rankscope.benchmark.run import run_benchmark
 from rankscope.diagnosis.baselines import BASELINES
 from rankscope.diagnosis.holes import HOLES
-from rankscope.diagnosis.risks import RISKS
 from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
 
@@ -120,13 +119,3 @@ def test_conclusions_have_the_p_values_of_the_comparison(report: BenchmarkReport
         ]
         assert row.p_corrected == pytest.approx(pair.p_corrected)
     assert holes.conclusions
-
-
-def test_risk_counts_it(report: BenchmarkReport) -> None:
-    risks = RISKS.of(report.analyses)
-    assert risks is not None
-    [row] = [row for row in risks.systems if row.system == "bad"]
-    assert row.p_corrected is not None
-    assert row.p_corrected > 0.05
-    assert row.interval is not None
-    assert row.interval.low <= 0 <= row.interval.high

@@ -152,8 +152,8 @@ def diagnose(
     >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
     >>> runs = {"a": {q: ["d", "x"] for q in qrels}, "b": {q: ["x", "d"] for q in qrels}}
     >>> diagnosis = diagnose(qrels, runs, ["RR"], baseline="a")
-    >>> diagnosis.analyses.risk.systems[1].against.losses
-    12
+    >>> diagnosis.analyses.failures.systems[1].system
+    'b'
     >>> diagnosis.analyses.routing.reason
     'no decisions were given'
     """
