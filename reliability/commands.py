@@ -103,7 +103,7 @@ COMMANDS = (
     ),
     Command(
         "gate with reports",
-        f"gate {BETTER} {WORSE} --qrels {QRELS} --anchor {BETTER} "
+        f"gate {BETTER} {WORSE} --qrels {QRELS} "
         "--junit junit.xml --markdown comment.md --format json -o out.json",
         _gate,
         refused=("junit.xml", "comment.md"),

@@ -499,7 +499,6 @@ _LINES = (
     *("compare qrels.txt a.run b.run --test t --correction bh --interval t --margin 0.1",),
     *("gate a.scores.json b.scores.json --max-drop 0.1 --resamples 100 --format json",),
     *("gate a.run b.run --qrels qrels.txt --min nDCG@10=0.1 --resamples 100 --junit j.xml",),
-    *("gate a.scores.json b.scores.json --anchor a.scores.json",),
     *("diagnose qrels.txt a.run b.run --queries queries.jsonl --resamples 100 --format json",),
     *("power --sd 0.2 --queries 50 --difference 0.05", "power qrels.txt a.run b.run"),
     *("runs validate a.run --qrels qrels.txt --corpus corpus.jsonl --format json",),

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whether the build goes on where the data cannot tell.",
 )
-@click.option("--require-power", is_flag=True, hidden=True)  # the old name of --undecided fail
 @click.option(
     "--min",
     "floors",
@@ -69,8 +68,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="What queries are that BASELINE answers and CANDIDATE does not.",
 )
-@click.option("--max-age", type=float, metavar="DAYS", help="Say so if BASELINE is older.")
-@click.option("--anchor", metavar="FILE", help="A fixed baseline to compare with as well.")
 @click.option(
     "--noise",
     multiple=True,
@@ -120,7 +117,6 @@ def gate(
     run: str | None,
     baseline_run: str | None,
     candidate_run: str | None,
-    require_power: bool,
     floors: tuple[str, ...],
     queries_file: str | None,
     cluster: str | None,
@@ -145,11 +141,7 @@ def gate(
     from rankscope.reports.gating import gate_document, no_answer_document
     from rankscope.statistics.gate import gate as decide
 
-    check_standard_input(
-        baseline, candidate, options["qrels"], options["anchor"], *options["noise"], queries_file
-    )
-    if require_power:
-        options["undecided"] = "fail"
+    check_standard_input(baseline, candidate, options["qrels"], *options["noise"], queries_file)
     fields = query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")

@@ -59,15 +59,12 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
-    if result.anchor is not None:
-        names.add(result.anchor.anchor)
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         (
             Section("", (*_answer(result), *warning_lines(result.findings))),
             Section("", (_checks_table(result, ranked),)),
             *_floors_section(result),
-            *_anchor_section(result),
             Section("Worst losses by query", details=losses),
             Section("", (Notes((*aliases(result.asked), how_tested(result))),)),
         ),
@@ -228,12 +225,6 @@ def _floors_section(result: GateResult) -> Iterator[Section]:
         yield Section("Floors", (Table(columns, rows),))
 
 
-def _anchor_section(result: GateResult) -> Iterator[Section]:
-    if result.anchor is not None:
-        table = _checks_table(result, result.anchor.checks)
-        yield Section(f"Against the anchor {result.anchor.anchor}", (table,))
-
-
 def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
     losses = check.broken or check.worst
     more = check.broken_queries - len(check.broken)
@@ -281,18 +272,14 @@ def _without(blocks: Iterable[Block], text: str) -> tuple[Block, ...]:
 
 def _cases(result: GateResult) -> Iterator[Case]:
     for check in result.checks:
-        yield _case(result, check, check.measure)
+        yield _case(result, check)
     for floor in result.floors:
         message = f"{floor.measure} is {floor.candidate:.4f}, the floor is {floor.floor:.4f}"
         outcome: Literal["passed", "failed"] = "passed" if floor.reached else "failed"
         yield Case(f"{floor.measure} floor", outcome, message, "below-the-floor")
-    if result.anchor is None:
-        return
-    for check in result.anchor.checks:
-        yield _case(result, check, f"{check.measure} against the anchor")
 
 
-def _case(result: GateResult, check: MeasureCheck, name: str) -> Case:
+def _case(result: GateResult, check: MeasureCheck) -> Case:
     pieces = zip(_columns(result), _row(check), strict=True)
     output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in pieces]
     output += [f"note: {check.note}"] * bool(check.note)
@@ -308,7 +295,7 @@ def _case(result: GateResult, check: MeasureCheck, name: str) -> Case:
         False: "skipped" if check.answer == "undecided" else "passed",
     }
     return Case(
-        name,
+        check.measure,
         outcomes[failed],
         f"{check.answer}: {check.measure} {check.explanation}",
         check.reason.replace(" ", "-"),

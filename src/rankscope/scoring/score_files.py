@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -224,8 +223,6 @@ class RecordedScores:
     measures: dict[str, str]
     """The measures by their canonical names, with what they were asked for as."""
     runs: dict[str, RecordedRun]
-    created: datetime | None = None
-    """When it was written, if the record says so."""
 
     def name_of(self, run: str | None = None) -> str:
         """Return the name of a run; it may be left out where there is only one."""
@@ -370,16 +367,7 @@ def read_scores(path: PathLike) -> RecordedScores:
     if isinstance(data, Mapping) and _EvaluationReport.is_kind_of(data):
         report = _EvaluationReport.from_data(data, source=source)
         return _of_report(report, Path(os.fspath(path)).parent, source)
-    scores = RecordedScores.from_data(data, source=source)
-    return replace(scores, created=changed_at(path))
-
-
-def changed_at(path: PathLike) -> datetime | None:
-    """Return when a file was last changed; None where there is none, as on standard input."""
-    try:
-        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-    except (OSError, ValueError):
-        return None
+    return RecordedScores.from_data(data, source=source)
 
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
@@ -406,17 +394,7 @@ def _of_report(report: _EvaluationReport, folder: Path, source: str) -> Recorded
         qrels=report.collection.qrels_sha256,
         measures=measures,
         runs={report.run.system: run},
-        created=_time(report.created),
     )
-
-
-def _time(text: str | None) -> datetime | None:
-    """Return when a record was written; None if it does not say so in a way that is understood."""
-    try:
-        time = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def read_values(

@@ -22,7 +22,6 @@ from rankscope.scoring.evaluate import Scores, evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import (
     RecordedScores,
-    changed_at,
     is_score_file,
     read_scores,
 )
@@ -142,8 +141,7 @@ def _sides(
                 if source in str(error):
                     raise
                 raise InvalidDataError(f"{source}: {error}", error.findings) from None
-            scored = RecordedScores.of(scores, source=source)
-            sides.append(replace(scored, created=changed_at(run)) if is_path(run) else scored)
+            sides.append(RecordedScores.of(scores, source=source))
             continue
         if judgments is not None and side.qrels != judgments.fingerprint:
             raise InputError(

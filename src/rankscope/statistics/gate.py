@@ -9,8 +9,7 @@ measures at once, see `rankscope.statistics.pairwise`):
   the answer.
 
 Beside it there are guards that need no statistics: a floor for a measure, the largest drop of a
-single query, queries that the candidate does not answer. An anchor, a fixed baseline, shows erosion
-in steps that are each too small to be seen.
+single query, queries that the candidate does not answer.
 
 The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
 gives for the same scores, and where differences are skewed its error rate strays less than a
@@ -22,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
@@ -177,23 +175,10 @@ class GateTest(Part):
 
     method: str
     """The paired test, and how its p-values were found."""
-    sides: int = 2
-    """It is two-sided."""
     correction: str
     """How they are corrected over the measures."""
     seed: int
     """Of the resampling."""
-
-
-class AnchorResult(Part):
-    """The candidate against a fixed baseline."""
-
-    anchor: str
-    """The anchor's run."""
-    answer: Answer
-    """Whether it is worse than the anchor."""
-    checks: tuple[MeasureCheck, ...]
-    """The answer of each measure."""
 
 
 class GateResult(Record, Shown):
@@ -247,8 +232,6 @@ class GateResult(Record, Shown):
     """The least means that were named."""
     noise: tuple[RunNoise, ...] = ()
     """By measure: how far repeated runs of one system are apart, where some were given."""
-    anchor: AnchorResult | None = None
-    """The candidate against a fixed baseline; null: none was given."""
     notes: tuple[str, ...] = ()
     """What else should be known."""
 
@@ -265,12 +248,6 @@ class GateResult(Record, Shown):
             for floor in self.floors
             if not floor.reached
         ]
-        if self.anchor is not None:
-            failures += [
-                f"against the anchor {self.anchor.anchor}, {check.measure} {check.explanation}"
-                for check in self.anchor.checks
-                if check.answer == "regression"
-            ]
         return failures
 
     @property
@@ -287,8 +264,7 @@ class GateResult(Record, Shown):
                 f"no regression: a drop of {self.max_drop:g} or more is ruled out{several} "
                 f"over {queries}."
             )
-        sides = [self.checks, self.anchor.checks if self.anchor else ()]
-        unclear = [check for checks in sides for check in checks if check.answer == "undecided"]
+        unclear = [check for check in self.checks if check.answer == "undecided"]
         stop = " (counted as a failure)" if self.undecided == "fail" else ""
         more = f"; {len(unclear) - 1} more undecided" if len(unclear) > 1 else ""
         return f"undecided{stop}: {unclear[0].measure} {unclear[0].explanation}{more}."
@@ -305,9 +281,7 @@ def gate(
     minimum: Mapping[str, float] | None = None,
     max_query_drop: float | None = None,
     missing: Missing = "refuse",
-    anchor: Any = None,
     noise: Sequence[Any] = (),
-    max_age: float | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     alpha: float = 0.05,
@@ -336,9 +310,8 @@ def gate(
 
     Guards: ``minimum`` (a least mean by measure), ``max_query_drop`` (the most a single query may
     lose), ``missing`` (a candidate that lacks queries of the baseline is refused, unless they are
-    to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
-    baseline that is compared with as well. ``noise``: repeated runs of one system, which widen all
-    intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``, ``no_answer``,
+    to count as ``"zero"``). ``noise``: repeated runs of one system, which widen all intervals.
+    ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``, ``no_answer``,
     ``query_key``, … and ``duplicates`` as in `compare`.
 
     `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
@@ -353,8 +326,6 @@ def gate(
     'no regression'
     """
     _check_options(max_drop, max_query_drop, power)
-    if max_age is not None and not max_age >= 0:
-        raise InputError(f"max_age must be a number of days from 0 up, not {max_age}")
     settings = Settings.of(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
@@ -388,17 +359,9 @@ def gate(
         judge = _Judge(settings, max_drop, max_query_drop, power)
         checks, pairs = judge.checks(matrix, noises)
         floor_checks = _check_floors(floors, both)
-        anchored = None
-        if anchor is not None:
-            measured = [str(scale.name) for scale in matrix.scales]
-            fixed = paired_runs(
-                anchor, both.sides[1], measured, runs=(None, candidate_run), **options
-            )
-            anchored = judge.against_anchor(replace(fixed.matrix, sample=sample), noises)
         check_keys()
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
-    answers += [] if anchored is None else [anchored.answer]
     answer = overall(answers)
     return GateResult(
         answer=answer,
@@ -426,8 +389,7 @@ def gate(
         checks=checks,
         floors=floor_checks,
         noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
-        anchor=anchored,
-        notes=tuple(filter(None, (*_notes(both, max_age), sample_note(matrix)))),
+        notes=tuple(filter(None, (_lost_note(both), sample_note(matrix)))),
         findings=both.findings,
     )
 
@@ -462,12 +424,6 @@ class _Judge:
             for row, pair in enumerate(pairs)
         )
         return checks, pairs
-
-    def against_anchor(self, matrix: Matrix, noises: Noises) -> AnchorResult:
-        """Compare with a fixed baseline."""
-        checks, _ = self.checks(matrix, noises)
-        answer = overall([check.answer for check in checks])
-        return AnchorResult(anchor=matrix.systems[0], answer=answer, checks=checks)
 
     def _check(
         self, matrix: Matrix, row: int, pair: Pair, alpha: float, *, noisy: bool
@@ -708,18 +664,5 @@ def _noise(
     return {(row, 0): [(run_noise(table), 2.0)] for row, table in enumerate(values)}
 
 
-def _notes(both: PairedRuns, max_age: float | None) -> Iterable[str]:
-    if both.lost.count:
-        yield f"{both.lost}; they count as 0"
-    side = both.sides[0]
-    if max_age is None:
-        return
-    if side.created is None:
-        yield f"nothing says how old {side.source} is"
-        return
-    days = (datetime.now(UTC) - side.created).total_seconds() / 86_400
-    if days > max_age:
-        yield (
-            f"{side.source} is {days:,.0f} days old, more than {max_age:g}; score the baseline "
-            "again"
-        )
+def _lost_note(both: PairedRuns) -> str:
+    return f"{both.lost}; they count as 0" if both.lost.count else ""
