@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, CaseFile
-from rankscope.benchmark.project import CASE_FILES
 
 SIZES = {"german": 200, "english": 200, "french": 50, "spanish": 50, "dutch": 50}
 

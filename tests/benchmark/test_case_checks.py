@@ -183,12 +183,3 @@ def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert fields["difficulty"]["anyOf"][0]["enum"] == ["easy", "medium", "hard"]
     assert fields["expected_hpo_ids"]["items"]["pattern"] == r"^HP:\d{7}$"
     assert schema["$defs"]["Case"]["required"] == ["text", "expected_hpo_ids"]
-
-
-def test_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "hpo"
-    assert status_of("cases", "copy", folder) == 0
-    assert "benchmark run" in capsys.readouterr().out
-    assert len(rs.read_queries(folder / "cases")) == 550
-    assert status_of("cases", "copy", folder) == 2
-    assert "there already; nothing was written" in capsys.readouterr().err

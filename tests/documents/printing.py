@@ -42,7 +42,6 @@ COMMANDS = {
     "runs-fuse": "runs fuse demo/lexical.run demo/hybrid.run -o fused.run",
     "runs-fetch": "runs fetch demo/bench.yaml --system title -o fetched",
     "cases-validate": "cases validate project/golden.json --corpus project/corpus.jsonl",
-    "cases-copy": "cases copy copied.json",
     "convert": "convert demo/lexical.run lexical.jsonl",
     "judge": "judge pool.jsonl --status",
     "judge-llm": "judge-llm demo/qrels.tsv --queries demo/queries.jsonl "

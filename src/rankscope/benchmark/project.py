@@ -9,7 +9,6 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 
-from rankscope.benchmark.case_schema import case_schema
 from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
@@ -128,31 +127,6 @@ def copy_demo(folder: PathLike) -> tuple[str, ...]:
     for name, place in _DEMO.items():
         with as_file(data.joinpath(*place.split("/"))) as path:
             contents[name] = read_bytes(path)
-    _write_new(Path(os.fspath(folder)), contents)
-    return tuple(contents)
-
-
-CASE_FILES = (
-    "german/standard_v1.json",
-    "english/standard_v1.json",
-    "french/small_v1.json",
-    "spanish/small_v1.json",
-    "dutch/small_v1.json",
-)
-"""The bundled clinical phrases, by language."""
-
-
-def copy_cases(folder: PathLike) -> tuple[str, ...]:
-    """Copy the bundled clinical phrases with their config and schema; return the files' names.
-
-    No existing file is touched: if one of the names is taken, nothing is written.
-    """
-    data = files("rankscope") / "data" / "hpo"
-    contents = {"hpo.yaml": (data / "hpo.yaml").read_bytes()}
-    schema = json.dumps(case_schema(), indent=2, ensure_ascii=False)
-    contents["cases.schema.json"] = f"{schema}\n".encode()
-    for name in CASE_FILES:
-        contents[f"cases/{name}"] = data.joinpath(*name.split("/")).read_bytes()
     _write_new(Path(os.fspath(folder)), contents)
     return tuple(contents)
 

@@ -116,7 +116,6 @@ CASES = LazyGroup(
             "Every problem of a golden set, and what it can show.",
         ),
         "schema": ("cases_schema", "schema", "The JSON schema of phrases with expected terms."),
-        "copy": ("cases_copy", "copy", "The bundled clinical phrases in five languages."),
     },
 )
 

@@ -49,7 +49,6 @@ EXAMPLES = {
         "rankscope cases validate my-cases/golden.json --corpus my-cases/corpus.jsonl"
     ),
     "cases schema": "rankscope cases schema",
-    "cases copy": "rankscope cases copy hpo",
 }
 
 
