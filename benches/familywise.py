@@ -9,8 +9,7 @@ Each repetition draws n topics and tests all pairs of up to eight systems. Four 
   stay as they are in the runs. As many systems as there are such weights for, next to each other in
   the order of their means.
 - *half equal*: likewise, and as many more systems are moved up by 0.3, 0.35, …. Only pairs of the
-  former can be false alarms. Beside it, what randomised Tukey does there: it takes all systems to
-  be exchangeable, which they are not.
+  former can be false alarms.
 
 A false alarm is a pair of equal systems that share no letter.
 - *as they are*: the runs' own differences are the truth; how often all intervals hold at once, and
@@ -37,7 +36,6 @@ from populations import (
 from rankscope.statistics.choices import Test
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.groups import letters
-from rankscope.statistics.many import range_tests
 from rankscope.statistics.max_t import MaxT, max_t
 from rankscope.statistics.paired import paired_tests
 
@@ -49,23 +47,15 @@ def tested(drawn: Floats) -> list[MaxT]:
     return [max_t(values, resamples=RESAMPLES, seed=seed) for seed, values in enumerate(drawn)]
 
 
-def exchanged(
-    population: Population, random: np.random.Generator, count: int, n: int
-) -> tuple[float, float]:
+def exchanged(population: Population, random: np.random.Generator, count: int, n: int) -> float:
     drawn = np.moveaxis(population.draw(random, count, n), 1, 2)
     drawn = np.moveaxis(random.permuted(drawn, axis=2), 2, 1)
     return alarms(drawn, len(population.scores))
 
 
-def alarms(samples: Floats, equal: int) -> tuple[float, float]:
-    """Return the false alarms of max-T and Tukey among the first systems, on the same samples."""
-    inside = np.triu_indices(equal, 1)
-    tukey = [
-        bool((range_tests(values, resamples=499, seed=seed)[inside] <= 0.05).any())
-        for seed, values in enumerate(samples)
-    ]
-    by_letters = [alarm(result, equal) for result in tested(samples)]
-    return float(np.mean(by_letters)), float(np.mean(tukey))
+def alarms(samples: Floats, equal: int) -> float:
+    """Return the false alarms among the first systems."""
+    return float(np.mean([alarm(result, equal) for result in tested(samples)]))
 
 
 def closest(scores: Floats) -> tuple[Floats, Floats] | None:
@@ -82,8 +72,8 @@ def closest(scores: Floats) -> tuple[Floats, Floats] | None:
 
 def tilted(
     population: Population, random: np.random.Generator, count: int, n: int, *, moved: bool
-) -> tuple[int, float, float] | None:
-    """Return how many systems are equal, and the false alarms of max-T and of Tukey."""
+) -> tuple[int, float] | None:
+    """Return how many systems are equal, and the false alarms."""
     found = closest(population.scores)
     if found is None:
         return None
@@ -92,7 +82,7 @@ def tilted(
     scores = np.vstack([chosen, chosen + 0.3 + 0.05 * np.arange(equal)[:, np.newaxis]])
     world = Population(population.name, scores if moved else chosen)
     samples = world.draw(random, count, n, weights)
-    return equal, *alarms(samples, equal)
+    return equal, alarms(samples, equal)
 
 
 def alarm(result: MaxT, equal: int) -> bool:
@@ -122,10 +112,9 @@ def errors(worlds: list[Population], count: int) -> str:
                 rates = tilted(population, random, count, n, moved=is_moved)
                 if rates is not None:
                     more = f", {rates[0]} moved" if is_moved else ""
-                    truths[f"{rates[0]} equal means{more}"] = rates[1:]
-            for name, (by_letters, tukey) in truths.items():
-                cells.setdefault(name, []).append(marked(by_letters, 0, 0.06, count))
-                cells.setdefault(f"{name}, Tukey", []).append(marked(tukey, 0, 0.06, count))
+                    truths[f"{rates[0]} equal means{more}"] = rates[1]
+            for name, share in truths.items():
+                cells.setdefault(name, []).append(marked(share, 0, 0.06, count))
         rows += [[f"{population.name}, {name}", *texts] for name, texts in cells.items()]
     return table(["population, truth", *(f"n = {n}" for n in SIZES)], rows)
 

@@ -35,7 +35,6 @@ RANKINGS = 400
 
 TESTS: dict[str, dict[str, Any]] = {
     "max-T": {"test": "max-t"},
-    "Tukey, randomised": {"test": "tukey"},
     "permutation, not corrected": {"test": "permutation", "correction": "none"},
     "permutation, Benjamini-Hochberg": {"test": "permutation", "correction": "bh"},
     "permutation, Holm": {"test": "permutation", "correction": "holm"},

@@ -32,7 +32,6 @@ from rankscope.records import EvaluationReport
 from rankscope.scoring.score_files import ScoreRecord
 from rankscope.statistics.effects import paired_effects
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.many import anova
 from rankscope.statistics.power import plan_power
 
 
@@ -112,7 +111,6 @@ def results() -> Iterator[Part]:
     yield rs.evaluate(QRELS, {"one": ONE, "two": TWO}, ["RR", "AP"]).record()
     yield from mean_intervals(np.array([[1.0] * 12, range(12)]))
     yield from paired_effects(np.array([[0.1] * 12, [-0.1] * 12, [0.0] * 12, range(-3, 9)]))
-    yield anova([[0.1] * 3, [0.2] * 3, [0.3] * 3])
 
 
 @pytest.mark.parametrize("result", list(results()), ids=lambda result: type(result).__name__)

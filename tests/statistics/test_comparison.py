@@ -52,8 +52,6 @@ def test_baseline_and_all_pairs(three: Comparison) -> None:
         ("middle", "strong"),
     ]
     assert result.pair("weak").verdict == "worse"
-    assert set(three.anova) == {"nDCG@5", "RR"}
-    assert three.anova["RR"].p < 0.01
 
 
 def shuffled(data: dict[str, Any], seed: int) -> dict[str, Any]:

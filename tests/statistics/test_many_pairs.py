@@ -26,7 +26,6 @@ from rankscope.statistics.settings import Settings
 
 TESTS: list[dict[str, Any]] = [
     {},
-    {"test": "tukey"},
     {"test": "permutation"},
     {"test": "permutation", "correction": "bh"},
     {"test": "bootstrap", "correction": "none"},

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from importlib import import_module
-from itertools import combinations, permutations, product
-from random import Random
+from itertools import combinations
 from typing import Any
 
 import numpy as np

@@ -42,12 +42,12 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.option(
     "--test",
     type=Names("test", PAIR_TESTS),
-    help="max-t and tukey test all pairs at once. [default: max-t]",
+    help="max-t tests all pairs at once. [default: max-t]",
 )
 @click.option(
     "--correction",
     type=Names("correction", CORRECTIONS),
-    help="For tests of single pairs. [default: holm; none is needed with max-t and tukey]",
+    help="For tests of single pairs. [default: holm; none is needed with max-t]",
 )
 @click.option(
     "--family",

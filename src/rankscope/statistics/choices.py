@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
-PairTest = Literal["max-t", "permutation", "bootstrap", "t", "wilcoxon", "sign", "tukey"]
+PairTest = Literal["max-t", "permutation", "bootstrap", "t", "wilcoxon", "sign"]
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 Method = Literal["bca", "percentile", "t", "wilson"]
 Family = Literal["measure", "all"]
@@ -20,13 +20,9 @@ PAIR_TESTS: dict[PairTest, str] = {
     "t": "Student's paired t test",
     "wilcoxon": "Wilcoxon signed-rank test",
     "sign": "sign test",
-    "tukey": "randomised Tukey HSD",
 }
 TESTS: tuple[Test, ...] = get_args(Test)
 """The tests of one pair by itself."""
-
-JOINT: frozenset[PairTest] = frozenset({"max-t", "tukey"})
-"""The tests of all pairs at once: their p-values hold for the whole family as they are."""
 
 CORRECTIONS: dict[Correction, str] = {
     "none": "not corrected",

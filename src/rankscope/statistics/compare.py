@@ -37,7 +37,6 @@ from rankscope.statistics.clusters import Sample
 from rankscope.statistics.compared import compare_pairs, system_groups
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.many import Anova, anova
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.noise import RunNoise, run_noise
 from rankscope.statistics.pair import Pair, Pairs
@@ -122,8 +121,6 @@ class Comparison(Record, Shown):
     """By system and measure."""
     pairs: Pairs
     """By pair and measure."""
-    anova: dict[str, Anova]
-    """With three systems or more, by measure: whether any differs."""
     strata: tuple[StratifiedPair, ...]
     """By measure and pair: the comparison within groups of queries, if any were named."""
     accounting: dict[str, Accounting]
@@ -236,8 +233,8 @@ def compare(
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
-    Runs are compared with ``baseline``, or all with each other. ``test``: max-t (the default) and
-    tukey test all pairs at once; permutation, bootstrap, t, wilcoxon and sign each by itself, with
+    Runs are compared with ``baseline``, or all with each other. ``test``: max-t (the default)
+    tests all pairs at once; permutation, bootstrap, t, wilcoxon and sign each by itself, with
     a ``correction`` (holm, or none, bonferroni, bh) over the pairs of one measure
     (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown to be
     equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
@@ -392,11 +389,6 @@ def compare_scores(
         weighted=weights is not None,
         means=tuple(_means(matrix, settings, noises, near)),
         pairs=compared,
-        anova={
-            scale.name: anova(table)
-            for scale, table in zip(matrix.scales, matrix.values, strict=True)
-            if len(systems) > 2 and matrix.sample is None
-        },
         strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
         accounting=accounting,
         findings=scores.findings,

@@ -1,6 +1,6 @@
 """A family of tests: the p-values of pairs of systems, each valid for all that are read together.
 
-One place decides what is tested how: all pairs at once (max-T, Tukey), or each by itself with a
+One place decides what is tested how: all pairs at once (max-T), or each by itself with a
 correction. `rankscope.statistics.pairwise` makes verdicts of it.
 """
 
@@ -17,7 +17,6 @@ from rankscope.errors import counted
 from rankscope.statistics.arrays import row_blocks
 from rankscope.statistics.choices import CORRECTIONS
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.many import range_tests
 from rankscope.statistics.max_t import max_t
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.reach import must_differ, smallest_p
@@ -62,7 +61,7 @@ class FamilyTests:
         if not unable.any():
             return ""
         count, total = int(np.count_nonzero(unable)), int(np.count_nonzero(~self.identical))
-        if self.size > 1 and settings.test not in ("max-t", "tukey"):
+        if self.size > 1 and settings.test != "max-t":
             resamples = settings.resamples_for(self.size)
             least = must_differ(
                 alpha=settings.alpha,
@@ -92,20 +91,9 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
     size = len(pairs) * (len(matrix.scales) if settings.family == "all" else 1)
     if settings.test == "max-t":
         return _max_t(matrix, pairs, settings, size)
-    if settings.test == "tukey":
-        units = matrix.units(matrix.values)
-        bases, systems = np.array(pairs, dtype=np.int64).T
-        p_values = np.stack(
-            [range_tests(table, **settings.resampling)[bases, systems] for table in units]
-        )
-        methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * p_values.size
-        floor = np.full(p_values.shape, 1 / (settings.resamples + 1))
-    else:
-        p_values, methods, differing = _one_by_one(matrix, pairs, settings, size)
-        floor = _floors(differing, settings, size)
-    adjusted = p_values
-    if not settings.is_simultaneous:
-        adjusted = over_family(p_values, settings)
+    p_values, methods, differing = _one_by_one(matrix, pairs, settings, size)
+    floor = _floors(differing, settings, size)
+    adjusted = over_family(p_values, settings)
     share = 1 if settings.correction in ("none", "bh") else size
     step = np.full(len(matrix.scales), settings.alpha / share)
     same = _identical(matrix, pairs)
@@ -147,8 +135,7 @@ def family_words(pairs: int, measures: int, settings: Settings) -> str:
     if pairs == 1 and (settings.family == "measure" or measures == 1):
         return f"family: {each}"
     if settings.is_simultaneous:
-        how = "by the range of all means (Tukey)" if settings.test == "tukey" else "tested at once"
-        return f"family: {each}, {how}"
+        return f"family: {each}, tested at once"
     return f"family: {each}; {CORRECTIONS[settings.added]}"
 
 

@@ -14,7 +14,6 @@ from rankscope.statistics.arrays import check_alpha, check_level, check_name, ch
 from rankscope.statistics.choices import (
     CORRECTIONS,
     FAMILIES,
-    JOINT,
     METHODS,
     PAIR_TESTS,
     Correction,
@@ -37,7 +36,7 @@ class Settings(Part):
     """How systems are compared; docs/explanation/statistics.md says why these are the defaults."""
 
     test: PairTest = "max-t"
-    """The paired test; max-t and tukey test all pairs at once."""
+    """The paired test; max-t tests all pairs at once."""
     correction: Correction | None = None
     """How p-values are corrected for how many there are; null: the test does it itself."""
     family: Family = "measure"
@@ -100,14 +99,12 @@ class Settings(Part):
     @property
     def single_test(self) -> Test:
         """The test of a single pair: permutation where all pairs are tested at once."""
-        if self.test == "max-t" or self.test == "tukey":  # noqa: PLR1714 - narrows the type
-            return "permutation"
-        return self.test
+        return "permutation" if self.test == "max-t" else self.test
 
     @property
     def is_simultaneous(self) -> bool:
         """Whether the test itself holds for the whole family, so that no correction is added."""
-        return self.test == "max-t" or (self.test == "tukey" and self.family == "measure")
+        return self.test == "max-t"
 
     @property
     def added(self) -> Correction:
@@ -120,11 +117,11 @@ def _test_and_correction(options: dict[str, Any]) -> dict[str, Any]:
     test, correction = options.get("test"), options.get("correction")
     if test is None:
         return {"test": "max-t" if correction is None else "permutation", "correction": correction}
-    if test not in JOINT:
+    if test != "max-t":
         return {"correction": "holm" if correction is None else correction}
-    if correction is not None and not (test == "tukey" and options.get("family") == "all"):
+    if correction is not None:
         raise InputError(
-            f"{test} tests all pairs at once, and no correction is to be added; leave out "
+            "max-t tests all pairs at once, and no correction is to be added; leave out "
             f"{correction}, or choose a test of single pairs, such as permutation"
         )
     return {}

@@ -71,7 +71,7 @@ class StatisticsConfig(Section):
     interval: Method = _DEFAULTS.interval
     """How intervals of means are computed: bca, percentile, t or wilson."""
     test: PairTest | None = None
-    """How differences are tested: max-t (the default) and tukey test all pairs at once;
+    """How differences are tested: max-t (the default) tests all pairs at once;
     permutation, bootstrap, t, wilcoxon and sign each by itself."""
     correction: Correction | None = None
     """How p-values of tests of single pairs are corrected: holm, or none, bonferroni, bh."""
