@@ -1,14 +1,12 @@
-"""Improvements: how far means are above those of baselines, in points and in per cent."""
+"""Improvements: how far means are above those of baselines."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.language import Measure
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
 from rankscope.statistics.correction import corrected
@@ -16,13 +14,11 @@ from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pair import Verdict
 from rankscope.statistics.pairwise import (
-    agreeing,
     decided,
     difference_intervals,
     differences_alone,
     repeat_noises,
 )
-from rankscope.statistics.relative import relative_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,18 +48,18 @@ class AboveBaseline(Part):
     """Mean minus baseline: times 100, percentage points."""
     interval: Interval
     """Of the difference; for all comparisons with this baseline at once, where they are tested."""
-    relative: float | None
-    """The difference as a part of the baseline's mean: times 100, per cent; null where the mean is
-    0."""
-    relative_interval: Interval | None
-    """Of the relative difference (Fieller); null where the baseline's mean could be 0."""
     p_corrected: float | None
     """Of the paired test, corrected over the systems; null where none was made: baselines among
-    each other, measures behind the first, and differences to a random ranking."""
+    each other, and differences to a random ranking."""
     verdict: Verdict | None
     """What the test shows; null where none was made."""
     is_same: bool
     """Whether both have the same value for every query: then an interval says nothing."""
+
+    @property
+    def relative(self) -> float | None:
+        """The difference as a part of the baseline's mean; None where that is 0."""
+        return self.difference / self.base_mean if self.base_mean > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +109,10 @@ def _described(
         return []
     noises = repeat_noises(matrix, pairs)
     intervals = difference_intervals(matrix, pairs, settings.level, noises)
-    improvements = []
-    for (base, system), interval in zip(pairs, intervals, strict=True):
-        relative, around = _relative(matrix, rows[base], rows[system], interval)
-        improvements.append(
-            _improvement(matrix, rows[base], rows[system], interval, relative, around)
-        )
-    return improvements
+    return [
+        _improvement(matrix, rows[base], rows[system], interval)
+        for (base, system), interval in zip(pairs, intervals, strict=True)
+    ]
 
 
 def _tested(
@@ -135,46 +128,18 @@ def _tested(
     improvements = []
     for (base, system), change, p in zip(pairs, changes, p_values, strict=True):
         interval = change.in_family(p, settings.alpha).interval
-        relative, around = _relative(matrix, rows[base], rows[system], change.interval)
-        if relative is not None and around is not None:
-            around = agreeing(around, relative, p, settings.alpha)
         verdict = decided(change.mean, p, scale, settings.alpha)
         improvements.append(
-            _improvement(
-                matrix, rows[base], rows[system], interval, relative, around, p=p, verdict=verdict
-            )
+            _improvement(matrix, rows[base], rows[system], interval, p=p, verdict=verdict)
         )
     return improvements
 
 
-def _relative(
-    matrix: Matrix, base: Row, system: Row, interval: Interval
-) -> tuple[float | None, Interval | None]:
-    """Return the change as a part of the baseline's mean; no interval where an end is open.
-
-    ``interval`` is that of the difference; if it counts noise, so does this, which is as wide.
-    """
-    bounds = Measure.parse(matrix.scales[0].name).definition.range
-    change = relative_change(base.values, system.values, level=interval.level, bounds=bounds)
-    percent, around = change.percent, change.interval
-    if percent is None or around is None:
-        return None, None
-    if not (math.isfinite(around.low) and math.isfinite(around.high)):
-        return percent / 100, None
-    ends = {"low": around.low / 100, "high": around.high / 100}
-    if system.again is not None and base.mean > 0:
-        ends["low"] = min(ends["low"], interval.low / base.mean)
-        ends["high"] = max(ends["high"], interval.high / base.mean)
-    return percent / 100, around.model_copy(update=ends)
-
-
-def _improvement(  # noqa: PLR0917
+def _improvement(
     matrix: Matrix,
     base: Row,
     system: Row,
     interval: Interval,
-    relative: float | None,
-    around: Interval | None,
     *,
     p: float | None = None,
     verdict: Verdict | None = None,
@@ -187,8 +152,6 @@ def _improvement(  # noqa: PLR0917
         base_mean=base.mean,
         difference=system.mean - base.mean,
         interval=interval,
-        relative=relative,
-        relative_interval=around,
         p_corrected=p,
         verdict=verdict,
         is_same=bool(np.allclose(base.values, system.values, rtol=0, atol=SAME)),

@@ -15,7 +15,7 @@ from rankscope.document.blocks import (
     Sentences,
     Table,
     Tone,
-    ends,
+    cells,
     good_if,
 )
 from rankscope.document.text import number, percent
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from rankscope.diagnosis.above_baselines import AboveBaseline
     from rankscope.diagnosis.baselines import Baselines, MeasureBaselines
-    from rankscope.statistics.intervals import Interval
 
 TITLE = "Baselines"
 
@@ -45,10 +44,8 @@ def baselines_section(result: Baselines) -> Section:
     if lines:
         blocks.append(Sentences(tuple(lines)))
     details: list[Block] = [_means(result)]
-    main = [row for row in result.improvements if row.measure == result.measure]
-    if main:
-        details.append(_improvements(result, main))
-    details += _other_improvements(result)
+    if result.improvements:
+        details.append(_improvements(result))
     reasons = _reasons(result)
     if reasons:
         details.append(Notes(tuple(reasons)))
@@ -60,7 +57,7 @@ def baselines_section(result: Baselines) -> Section:
 
 def _sentences(result: Baselines) -> list[Sentence]:
     """Say what baselines and systems reach: "title-only 48 %, full text 73 % (+25 pp)"."""
-    rows = [row for row in result.improvements if row.measure == result.measure]
+    rows = result.improvements
     if not rows:
         return []
     systems = [row for row in rows if row.system in result.means[0].systems]
@@ -164,30 +161,30 @@ def _means(result: Baselines) -> Table:
 
 
 def _mean_cells(row: MeasureBaselines, columns: Sequence[str], names: Sequence[str]) -> list[Cell]:
-    cells = []
+    shown = []
     for name in columns:
         if name == "random":
             mean = row.random
             marker = DRAWN if mean is not None and mean.draws else ""
             value = None if mean is None else mean.mean
-            cells.append(Cell(value, marker=marker, tone="quiet"))
+            shown.append(Cell(value, marker=marker, tone="quiet"))
         else:
-            cells.append(Cell(row.title_only if name == "title-only" else row.full_text))
-    cells += [Cell(row.systems[name]) for name in names]
-    return [*cells, Cell(row.ideal, tone="quiet")]
+            shown.append(Cell(row.title_only if name == "title-only" else row.full_text))
+    shown += [Cell(row.systems[name]) for name in names]
+    return [*shown, Cell(row.ideal, tone="quiet")]
 
 
-def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
-    """Show differences by the main measure in points and per cent with their intervals."""
+def _improvements(result: Baselines) -> Table:
+    """Show differences by the main measure with their intervals, and in per cent."""
+    rows = result.improvements
     scale, digits, unit = (100.0, 1, "pp") if result.in_points else (1.0, 4, "")
     lines: list[tuple[Cell, ...]] = []
     for row in rows:
         relative = None if row.relative is None else 100 * row.relative
-        percents = Cell(relative, None if row.is_same else _scaled(row.relative_interval, 100.0))
         if row.against == "random":  # thousands of per cent of next to nothing
-            percents = Cell()
+            relative = None
         lines.append(
-            (Cell(row.system), Cell(row.mean), Cell(row.against), _change(row, scale), percents)
+            (*cells(row.system, row.mean, row.against), _change(row, scale), Cell(relative))
         )
     columns = [
         Column("system", "text"),
@@ -197,8 +194,8 @@ def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
         Column("relative", digits=1, signed=True, note="%"),
     ]
     in_points = "in percentage points (pp) " if unit else ""
-    how = f"each with its {percent(result.level)} interval (Student's t; Fieller)"
-    notes = [f"difference {in_points}and relative to the mean it is compared with, {how}"]
+    how = f"with its {percent(result.level)} interval (Student's t)"
+    notes = [f"difference {in_points}{how}, and relative to the mean it is compared with"]
     same = [row.system for row in rows if row.is_same]
     if len(same) == len(rows):
         notes = [f"difference {in_points}and relative to the mean it is compared with"]
@@ -227,63 +224,12 @@ def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
 def _change(row: AboveBaseline, scale: float) -> Cell:
     if row.is_same:
         return Cell(0.0)
-    cell = Cell(scale * row.difference, _scaled(row.interval, scale))
+    both = (scale * row.interval.low, scale * row.interval.high)
+    cell = Cell(scale * row.difference, both)
     if row.verdict not in ("better", "worse"):
         return cell
     is_good = row.verdict == "better"
     return replace(cell, marker="↑" if is_good else "↓", tone=good_if(is_good))
-
-
-def _other_improvements(result: Baselines) -> list[Table]:
-    """Show differences by the measures behind the first: those with a scale in points."""
-    if all(row.against == "random" for row in result.improvements):
-        return []  # next to nothing: the differences are the means
-    rows = [row for row in result.improvements if row.measure != result.measure]
-    in_points = [row for row in rows if _is_share(row.measure)]
-    plain = [row for row in rows if not _is_share(row.measure)]
-    return [
-        _differences(part, unit, result.level)
-        for part, unit in ((in_points, "pp"), (plain, ""))
-        if part
-    ]
-
-
-def _differences(rows: Sequence[AboveBaseline], unit: str, level: float) -> Table:
-    """Show differences with their intervals, a measure a row."""
-    scale, digits = (100.0, 1) if unit else (1.0, 4)
-    known = {(row.measure, row.system): _change(row, scale) for row in rows}
-    systems = list(dict.fromkeys(row.system for row in rows))
-    by_base: dict[str, dict[str, None]] = {}
-    for row in rows:
-        by_base.setdefault(row.against, {})[row.system] = None
-    where = "in percentage points (pp), " if unit else ""
-    return Table(
-        (
-            Column("measure", "text"),
-            *(Column(name, digits=digits, signed=True, note=unit) for name in systems),
-        ),
-        tuple(
-            (Cell(measure), *(known.get((measure, system), Cell()) for system in systems))
-            for measure in dict.fromkeys(row.measure for row in rows)
-        ),
-        title="Improvement in other measures",
-        notes=(
-            f"difference {where}with its {percent(level)} interval; not tested"
-            + ("; no interval: the same for every query" if any(r.is_same for r in rows) else ""),
-            "; ".join(f"{', '.join(names)} against {base}" for base, names in by_base.items()),
-        ),
-        columns_are="system",
-    )
-
-
-def _is_share(measure: str) -> bool:
-    """Tell whether a measure lies between 0 and 1."""
-    return Measure.parse(measure).definition.range == (0.0, 1.0)
-
-
-def _scaled(interval: Interval | None, scale: float) -> tuple[float, float] | None:
-    both = ends(interval)
-    return None if both is None else (scale * both[0], scale * both[1])
 
 
 def _against_random(result: Baselines) -> str:

@@ -1,8 +1,7 @@
 """Baselines: is a number good? Beside it: chance, plain search, and the best there is.
 
 A random ranking, title-only and full-text BM25 where there is a corpus, and the ideal ranking of
-what is judged; and what each system gains over the best of these that was made, in percentage
-points and in per cent.
+what is judged; and what each system gains over the best of these that was made.
 """
 
 from __future__ import annotations
@@ -153,7 +152,7 @@ class Baselines(Analysed):
     means: tuple[MeasureBaselines, ...]
     """By measure."""
     improvements: tuple[AboveBaseline, ...]
-    """Each baseline against the one before it, and each system against the last; by measure."""
+    """By the main measure: each baseline against the one before it, systems against the last."""
     against_random: tuple[AgainstRandom, ...]
     """By system; none where no random ranking could be made."""
     alpha: float
@@ -212,7 +211,8 @@ class _Look:
         self.searched = self._searched()
 
     def result(self) -> Baselines:
-        means, gained = [], []
+        means: list[MeasureBaselines] = []
+        gained: list[AboveBaseline] = []
         against: list[AgainstRandom] = []
         for place, measure in enumerate(self.measures):
             chance, random = self._chance(measure)
@@ -240,14 +240,16 @@ class _Look:
                     ideal=None if ideal is None else aggregate(measure, ideal[self.at]),
                 )
             )
+            if place:
+                continue
             if chance is not None and random is not None:
                 searches.insert(0, Row(RANDOM, chance, random.mean))
-                if not place:
-                    against = self._against_random(measure, random, systems)
-            scale = self.matrix.scales[place]
-            tested = not place and bool(by_name)
-            rows = improvements(scale, searches, systems, self.inputs.settings, tested=tested)
-            gained += rows if place else self._agreeing(rows, against)
+                against = self._against_random(measure, random, systems)
+            scale = self.matrix.scales[0]
+            rows = improvements(
+                scale, searches, systems, self.inputs.settings, tested=bool(by_name)
+            )
+            gained = self._agreeing(rows, against)
         main = self.matrix.scales[0]
         result = Baselines(
             measure=main.name,
@@ -453,9 +455,7 @@ def _remarks(
         findings.append(code.finding(sentence, evidence=evidence, system=test.system))
         if test.system == inputs.focus and main.ideal is not None and is_asked:
             advice.append(Advice(text=f"Baseline: {sentence}", gain=abs(main.ideal - test.mean)))
-    tested = [
-        row for row in result.improvements if row.measure == scale.name and row.verdict is not None
-    ]
+    tested = [row for row in result.improvements if row.verdict is not None]
     all_worse = len(tested) > 1 and all(row.verdict == "worse" for row in tested)
     for row in tested:
         if row.system != inputs.focus or row.verdict == "better" or row.is_same:
