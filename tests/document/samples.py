@@ -16,16 +16,12 @@ from rankscope.document.blocks import (
     Entries,
     Entry,
     Findings,
-    Heatmap,
-    HeatRow,
     Notes,
     Plot,
     Section,
     Sentence,
     Sentences,
-    Step,
     Table,
-    Waterfall,
     sentences,
 )
 from rankscope.errors import Place
@@ -112,8 +108,6 @@ def document(text: str) -> Document:
                             Curve(text, ((0.5, 0.1), (float("nan"), 1.0)), (text, text), False),
                         ),
                     ),
-                    Heatmap(text, (text, "b"), (HeatRow(text, (0.5, None)),), text, note=text),
-                    Waterfall(text, (Step(text, 0.5, 0.4, 0.9, text),), note=text),
                 ),
                 (
                     Findings((finding(text),)),

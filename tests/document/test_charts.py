@@ -19,8 +19,6 @@ from rankscope.document.blocks import (
     Chart,
     Curve,
     Document,
-    Heatmap,
-    HeatRow,
     Picture,
     Plot,
     Step,
@@ -50,22 +48,7 @@ CURVES = Plot(
 MARKS = Plot(
     "nDCG against ms", "ms", "nDCG", (Curve("", ((1, 0.5), (9, 0.9)), ("x", "y"), joined=False),)
 )
-HEAT = Heatmap(
-    "differences",
-    ("lexical", "vector"),
-    (HeatRow("short", (0.1, -0.2)), HeatRow("long", (None, 0.0))),
-    "change in nDCG",
-    signed=True,
-)
-STEPS = Waterfall(
-    "stages",
-    (
-        Step("lexical", 0.5),
-        Step("hybrid", 0.8, 0.5, 1.0, "from lexical"),
-        Step("cut", 0.6, 0.8),
-    ),
-)
-ALL: tuple[Picture, ...] = (BARS, CURVES, MARKS, HEAT, STEPS)
+ALL: tuple[Picture, ...] = (BARS, CURVES, MARKS)
 
 
 def pictures_of(made: Document) -> list[Picture]:
@@ -116,7 +99,7 @@ def test_a_file_is_complete_and_harmless(block: Picture) -> None:
 @given(any_text)
 def test_any_text_makes_sound_files(text: str) -> None:
     blocks = pictures_of(document(text))
-    assert len(blocks) == 4
+    assert len(blocks) == 2
     for block in blocks:
         root = ET.fromstring(standalone(block))
         tags = {each.tag.removeprefix(SVG) for each in root.iter()}

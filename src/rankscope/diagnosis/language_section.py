@@ -12,9 +12,6 @@ from rankscope.document.blocks import (
     Cell,
     Chart,
     Column,
-    Heatmap,
-    HeatRow,
-    Picture,
     Section,
     Table,
     ends,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     )
 
 MOST_DRAWN = 30
-"""So many languages, the first of the table, are in the pictures."""
+"""So many languages, the first of the table, are in the picture."""
 
 MOST_COLUMNS = 8
 """Of more languages than this a table has a row for each, and systems are its columns."""
@@ -94,8 +91,8 @@ def _sentence(row: SystemLanguages, pair: LanguagePair) -> str:
 # --- in pictures ---------------------------------------------------------------------------------
 
 
-def _charts(result: Languages, rows: Sequence[SystemLanguages]) -> list[Picture]:
-    """Draw the best system by language and, where there are several systems, all of them."""
+def _charts(result: Languages, rows: Sequence[SystemLanguages]) -> list[Chart]:
+    """Draw the best system by language."""
     if len(result.languages) < 2 or not rows:
         return []
     is_higher_better = Scale.of(result.measure).higher_is_better
@@ -108,22 +105,7 @@ def _charts(result: Languages, rows: Sequence[SystemLanguages]) -> list[Picture]
         for mean in map(best.of, shown)
         if mean is not None
     )
-    pictures: list[Picture] = [
-        Chart(f"{result.measure} of {best.system} by language", tuple(bars), note=note)
-    ]
-    if len(rows) > 1:
-        systems = rows[:MOST_COLUMNS]
-        cells = [
-            HeatRow(
-                name_of(language),
-                tuple(None if (mean := row.of(language)) is None else mean.mean for row in systems),
-            )
-            for language in shown
-        ]
-        names = tuple(row.system for row in systems)
-        title = f"{result.measure} by language and system"
-        pictures.append(Heatmap(title, names, tuple(cells), what=result.measure, note=note))
-    return pictures
+    return [Chart(f"{result.measure} of {best.system} by language", tuple(bars), note=note)]
 
 
 # --- in tables -----------------------------------------------------------------------------------

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Block,
     Cell,
     Column,
-    Heatmap,
-    HeatRow,
     Section,
     Table,
     ends,
@@ -29,12 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 8
 """So many groups are shown: who reads more acts on none."""
-
-MOST_DRAWN = 30
-"""So many groups, the largest, are in the picture."""
-
-MOST_COLUMNS = 12
-"""So many systems are."""
 
 _TITLES = {
     "words": "number of words",
@@ -64,41 +55,10 @@ def segment_section(title: str, result: Segments) -> Section:
             if table.rows:
                 details.append(table)
     shown = [segment for segment in result.segments if any(group.means for group in segment.groups)]
-    details += _heatmap(shown)
     details += [_table(result, segment) for segment in shown]
     if costs:
         details.append(_slices(result))
     return Section(title, tuple(blocks), tuple(details))
-
-
-def _heatmap(segments: Sequence[Segment]) -> list[Heatmap]:
-    """Draw the systems in the largest groups."""
-    groups = [(segment.field, group) for segment in segments for group in segment.groups]
-    systems = list(dict.fromkeys(mean.system for _, group in groups for mean in group.means))
-    if len(groups) < 2:
-        return []
-    main = next(mean.measure for _, group in groups for mean in group.means)
-    by_size = sorted(range(len(groups)), key=lambda place: -groups[place][1].n)
-    largest = sorted(by_size[:MOST_DRAWN])
-    rows = []
-    for field, group in (groups[place] for place in largest):
-        means = {mean.system: mean.mean for mean in group.means if mean.measure == main}
-        label = f"{field}: {group.label}"
-        rows.append(HeatRow(label, tuple(map(means.get, systems[:MOST_COLUMNS]))))
-    notes = []
-    if len(groups) > len(largest):
-        notes.append(f"the {len(largest)} largest of {len(groups):,} groups")
-    if len(systems) > MOST_COLUMNS:
-        notes.append(f"{MOST_COLUMNS} of {len(systems):,} systems")
-    return [
-        Heatmap(
-            f"{main} by group of queries",
-            tuple(systems[:MOST_COLUMNS]),
-            tuple(rows),
-            what=main,
-            note="; ".join(notes),
-        )
-    ]
 
 
 def _cost_table(result: Segments) -> Table:

@@ -10,10 +10,8 @@ from rankscope.document.blocks import (
     Cell,
     Column,
     Section,
-    Step,
     Table,
     Value,
-    Waterfall,
     cells,
     ends,
     marked,
@@ -31,17 +29,13 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.stages import StageChange, StageRow, Stages
 
 
-MOST_STEPS = 20
-"""So many stages are drawn."""
-
-
 def stages_section(result: Stages) -> Section:
     """Show what each stage changed, and how far a reranker is from what it could reach."""
     stages = result.stages
     if not any(stage.of for stage in stages):
         return Section("Stages")
     changes = _changes_table(stages, result.alpha)
-    details: list[Block] = [_waterfall(stages), _means_table(stages)]
+    details: list[Block] = [_means_table(stages)]
     details += _other_changes(stages)
     details += _improvements_table(stages)
     details += _limits_table(stages)
@@ -112,34 +106,6 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
         notes=tuple(notes),
         name_columns=2,
     )
-
-
-def _waterfall(stages: Sequence[StageRow]) -> Waterfall:
-    """Draw where each stage starts, which is the best of what it builds on, and where it ends."""
-    main = _main(stages)
-    means = {stage.system: stage.measures[main] for stage in stages if main in stage.measures}
-    is_higher_better = Scale.of(main).higher_is_better
-    steps = []
-    for stage in stages[:MOST_STEPS]:
-        if stage.system not in means:
-            continue
-        below = [name for name in stage.of if name in means]
-        start = (max if is_higher_better else min)(below, key=means.__getitem__, default=None)
-        steps.append(
-            Step(
-                stage.system,
-                means[stage.system],
-                None if start is None else means[start],
-                stage.ceiling.get(main),
-                "" if start is None else f"from {start}",
-            )
-        )
-    notes = ["in parentheses: against the best of the systems that a stage builds on"]
-    if any(step.ceiling is not None for step in steps):
-        notes.append("upright mark: what the best order of its input would reach")
-    if len(stages) > MOST_STEPS:
-        notes.append(f"the first {MOST_STEPS} of {len(stages):,} stages")
-    return Waterfall(f"{main} stage by stage", tuple(steps), note="; ".join(notes))
 
 
 def _means_table(stages: Sequence[StageRow]) -> Table:

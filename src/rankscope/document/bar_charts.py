@@ -1,4 +1,4 @@
-"""Bars and waterfalls as SVG: a row for each value, on one scale that begins at 0."""
+"""Bars as SVG: a row for each value, on one scale that begins at 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankscope.document.canvas import (
 from rankscope.document.text import interval, number, readable
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Bar, Chart, Step, Waterfall
+    from rankscope.document.blocks import Bar, Chart
 
 _BESIDE = 112
 """Labels up to this width are beside their bars; longer ones above them."""
@@ -97,56 +97,3 @@ def _bar(bar: Bar, scale: Scale, y: float) -> Iterator[str]:
         yield line(low, y, high, y, "interval")
     if bar.interval is not None or bar.band is not None:
         yield dot(end, y, "dot")
-
-
-# --- waterfalls ----------------------------------------------------------------------------------
-
-
-def waterfall(block: Waterfall) -> Drawing | None:
-    """Draw a row for each step: where it starts, where it ends, and how far it could have got."""
-    if not block.steps:
-        return None
-    rows = [_reach(step) for step in block.steps]
-    scale = _scale(rows, None, 0, WIDTH - 2)
-    height = 50
-    pieces: list[str] = []
-    for place, step in enumerate(block.steps):
-        pieces += _step(step, scale, place * height, block.digits)
-    return Drawing(WIDTH, len(rows) * height, tuple(pieces))
-
-
-def _reach(step: Step) -> tuple[float, ...]:
-    return tuple(end for end in (step.value, step.start, step.ceiling) if end is not None)
-
-
-def _step(step: Step, scale: Scale, top: float, digits: int) -> Iterator[str]:
-    y, value = top + 32, number(float(step.value), digits=digits)
-    parts = [f'<tspan class="value">{escape(value)}</tspan>']
-    change = ""
-    if step.start is not None:
-        change = f"({number(float(step.value - step.start), digits=digits, signed=True)})"
-        parts.append(f'<tspan class="range">{escape(change)}</tspan>')
-    ceiling = ""
-    if step.ceiling is not None:
-        ceiling = f"of {number(float(step.ceiling), digits=digits)}"
-        parts.append(f'<tspan class="range">{escape(ceiling)}</tspan>')
-    yield text_at(" ".join(parts), WIDTH, top + 11, "name", anchor="end")
-    room = WIDTH - width_of(f"{value} {change} {ceiling}") - _GAP
-    yield label(step.label, 0, top + 11, "name", room=room)
-    used = width_of(readable(step.label)[:60]) + 6
-    if step.note and used < room:
-        yield label(step.note, used, top + 11, "quiet", room=room - used)
-    yield line(scale.at(0), y - 12, scale.at(0), y + 12, "zero")
-    if math.isnan(step.value):
-        return
-    start, end = scale.at(step.start or 0.0), scale.at(step.value)
-    if step.start is None:
-        yield box(min(start, end), y - 7, abs(end - start), 14, "bar-fill", more=' rx="2"')
-    else:
-        kind = "fall" if step.value < step.start else "rise"
-        yield line(scale.at(0), y, start, y, "guide", dashes="2 4")
-        yield box(min(start, end), y - 7, max(abs(end - start), 1.5), 14, kind)
-    if step.ceiling is not None:
-        limit = scale.at(step.ceiling)
-        yield line(end, y, limit, y, "guide", dashes="2 4")
-        yield line(limit, y - 9, limit, y + 9, "limit")

@@ -191,63 +191,6 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
-class HeatRow:
-    """One row of a heatmap."""
-
-    label: str
-    values: tuple[float | None, ...]
-    """One for each column; None: there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heatmap:
-    """Values by row and column, each as a figure on a colour; left out where there are no pictures.
-
-    What it shows must also be in a table: it is there to be seen at a glance.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[HeatRow, ...]
-    what: str
-    """What the values are, such as "nDCG@10"."""
-    signed: bool = False
-    """Whether values are differences: they have signs, and colours diverge around 0."""
-    digits: int = 3
-    note: str = ""
-    """What is left out, and the like: small print below the picture."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a waterfall."""
-
-    label: str
-    value: float
-    """Where it ends."""
-    start: float | None = None
-    """Where it starts, so that it shows a change; None: at 0."""
-    ceiling: float | None = None
-    """The most it could have reached."""
-    note: str = ""
-    """A few words behind the label, such as what it starts from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    """Steps below each other on one scale from 0: how each change leads to the next value.
-
-    What it shows must also be in a table: it is there to be seen at a glance.
-    """
-
-    title: str
-    steps: tuple[Step, ...]
-    digits: int = 3
-    note: str = ""
-    """What the marks are, and the like: small print below the picture."""
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """Findings, worst first, with what to do about each."""
 
@@ -297,10 +240,10 @@ class Entries:
     """What they are, such as "measure"."""
 
 
-Picture: TypeAlias = Chart | Plot | Heatmap | Waterfall
+Picture: TypeAlias = Chart | Plot
 Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code | Entries
 
-PICTURES = Chart, Plot, Heatmap, Waterfall
+PICTURES = Chart, Plot
 """What forms without pictures leave out."""
 
 

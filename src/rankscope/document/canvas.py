@@ -97,24 +97,18 @@ def label(
     *,
     anchor: str = "start",
     room: float = math.inf,
-    turned: float = 0,
 ) -> str:
     """Draw text whose middle is at a height; where it has to be cut, hovering shows all of it."""
     whole = readable(text)
     shown = whole if math.isinf(room) else cut(whole, room)
     more = "" if shown == whole else f"<title>{escape(whole)}</title>"
-    return text_at(f"{escape(shown)}{more}", x, y, kind, anchor=anchor, turned=turned)
+    return text_at(f"{escape(shown)}{more}", x, y, kind, anchor=anchor)
 
 
-def text_at(
-    markup: str, x: float, y: float, kind: str, *, anchor: str = "start", turned: float = 0
-) -> str:
+def text_at(markup: str, x: float, y: float, kind: str, *, anchor: str = "start") -> str:
     """Draw text that is escaped already."""
     side = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    turn = f' transform="rotate({place(turned)} {place(x)} {place(y)})"' if turned else ""
-    return (
-        f'<text x="{place(x)}" y="{place(y)}" dy=".35em" class="{kind}"{side}{turn}>{markup}</text>'
-    )
+    return f'<text x="{place(x)}" y="{place(y)}" dy=".35em" class="{kind}"{side}>{markup}</text>'
 
 
 def wrapped(text: str, room: float) -> list[str]:

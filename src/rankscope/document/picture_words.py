@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Heatmap, Plot
+from rankscope.document.blocks import Chart
 from rankscope.document.text import number, readable
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.document.blocks import Curve, Picture, Waterfall
+    from rankscope.document.blocks import Curve, Picture, Plot
 
-_MOST_STEPS = 8
 _LONGEST, _LONGEST_TITLE = 60, 120
 
 
@@ -28,12 +27,8 @@ def described(block: Picture) -> str:
     if isinstance(block, Chart):
         values = [(bar.label, bar.value) for bar in block.bars]
         text = _extremes(values, block.digits)
-    elif isinstance(block, Plot):
-        text = _plot(block)
-    elif isinstance(block, Heatmap):
-        text = _heatmap(block)
     else:
-        text = _waterfall(block)
+        text = _plot(block)
     return f"{_name(block.title, _LONGEST_TITLE)}: {text}."
 
 
@@ -42,12 +37,12 @@ def _name(text: str, most: int = _LONGEST) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _extremes(values: Sequence[tuple[str, float]], digits: int, *, signed: bool = False) -> str:
+def _extremes(values: Sequence[tuple[str, float]], digits: int) -> str:
     """Say which value is highest and which lowest."""
     known = [(name, value) for name, value in values if math.isfinite(value)]
 
     def figure(value: float) -> str:
-        return number(float(value), digits=digits, signed=signed)
+        return number(float(value), digits=digits)
 
     if not known:
         return "no value"
@@ -88,27 +83,3 @@ def _plot(block: Plot) -> str:
 def _last(curve: Curve) -> tuple[float, float] | None:
     finite = [point for point in curve.points if all(map(math.isfinite, point))]
     return finite[-1] if finite else None
-
-
-def _heatmap(block: Heatmap) -> str:
-    values = [
-        (f"{_name(row.label)} of {_name(column)}", value)
-        for row in block.rows
-        for column, value in zip(block.columns, row.values, strict=True)
-        if value is not None
-    ]
-    return f"{_name(block.what)}, {_extremes(values, block.digits, signed=block.signed)}"
-
-
-def _waterfall(block: Waterfall) -> str:
-    parts = []
-    for step in block.steps[:_MOST_STEPS]:
-        value = number(float(step.value), digits=block.digits)
-        if step.start is not None:
-            change = number(float(step.value - step.start), digits=block.digits, signed=True)
-            value = f"{change} to {value}"
-        if step.ceiling is not None:
-            value += f" of at most {number(float(step.ceiling), digits=block.digits)}"
-        parts.append(f"{_name(step.label)} {value}")
-    more = len(block.steps) - _MOST_STEPS
-    return ", ".join(parts) + (f" and {more:,} more" if more > 0 else "")

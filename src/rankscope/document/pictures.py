@@ -13,10 +13,9 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rankscope.document.bar_charts import bars, waterfall
-from rankscope.document.blocks import Chart, Heatmap, Plot
-from rankscope.document.canvas import LINE, WIDTH, Drawing, label, place, safe, with_note, wrapped
-from rankscope.document.heatmaps import heatmap
+from rankscope.document.bar_charts import bars
+from rankscope.document.blocks import Chart
+from rankscope.document.canvas import LINE, Drawing, label, place, safe, with_note, wrapped
 from rankscope.document.palette import palette
 from rankscope.document.picture_words import described
 from rankscope.document.plots import plot
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 SCALE = 1.3
 """How much larger than its units a picture is where there is room."""
-
-_FITS = 1.25
-"""Pictures that are wider than usual by more than this scroll on a narrow screen."""
 
 _MOST_LINES = 4
 """A title in a file has at most so many lines."""
@@ -42,14 +38,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 
 
 def drawn(block: Picture) -> Drawing | None:
     """Draw a picture without its frame; None where there is nothing to draw."""
-    if isinstance(block, Chart):
-        drawing = bars(block)
-    elif isinstance(block, Plot):
-        drawing = plot(block)
-    elif isinstance(block, Heatmap):
-        drawing = heatmap(block)
-    else:
-        drawing = waterfall(block)
+    drawing = bars(block) if isinstance(block, Chart) else plot(block)
     return None if drawing is None else with_note(drawing, block.note)
 
 
@@ -61,13 +50,10 @@ def figure(block: Picture, heading: str, key: str) -> str:
     drawing = drawn(block)
     if drawing is None:
         return ""
-    wide = drawing.width > _FITS * WIDTH
     size = f'width="{place(SCALE * drawing.width)}" height="{place(SCALE * drawing.height)}"'
-    kind = "picture wide" if wide else "picture"
-    focus = f' tabindex="0" role="group" aria-label="{safe(block.title)}"' if wide else ""
     return (
-        f'<figure>\n{heading}\n<div class="frame"{focus}>'
-        f'<svg class="{kind}" {size} {_inside(block, drawing, key)}</svg></div>\n</figure>'
+        f'<figure>\n{heading}\n<div class="frame">'
+        f'<svg class="picture" {size} {_inside(block, drawing, key)}</svg></div>\n</figure>'
     )
 
 
