@@ -1,4 +1,4 @@
-"""Many differences at once: the step-down max-T permutation test and its simultaneous intervals.
+"""Many differences at once: the step-down max-T permutation test.
 
 ``values[s, n]`` holds a row for each system and a column for each query; ``values[m, s, n]`` joins
 the pairs of ``m`` measures into one family. It takes the place of a test for each pair that is
@@ -28,13 +28,12 @@ from rankscope.statistics.arrays import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rankscope.statistics.arrays import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-Bounds = tuple[float, float]
 
 ENUMERATED = 15
 """Up to so many queries on which any system differs, all sign flips (2^14 pairs) are tried."""
@@ -61,22 +60,12 @@ class MaxT:
     """Which measure; 0 unless several are joined."""
     differences: FloatArray
     """The mean difference."""
-    t: FloatArray
-    """Student's paired t of the pair; infinite where all differences are equal and not 0."""
     p: FloatArray
     """The p-value, valid for the whole family: no correction is to be added."""
     floor: FloatArray
     """The smallest p-value the pair could have had, from how many of its queries differ."""
-    low: FloatArray
-    """Lower ends of the simultaneous intervals."""
-    high: FloatArray
-    """Upper ends."""
-    trimmed: BoolArray
-    """Whether the interval ends at 0 (0 excluded) because the test, not it, separates the pair."""
     critical: float
     """The |t| that separates a pair in the first step; infinite if alpha cannot be reached."""
-    width: float
-    """How many standard errors an interval reaches to each side."""
     alpha: float
     flips: int
     """How many sign flips were tried; of two opposite ones, one if all are."""
@@ -97,26 +86,6 @@ class MaxT:
             return self.alpha / len(self.p)
         return float(2 * special().stdtr(self.queries - 1, -self.critical))
 
-    @property
-    def out_of_reach(self) -> int:
-        """How many pairs could not have been separated, whatever their differences' signs."""
-        return int(np.count_nonzero(self.floor > self.alpha))
-
-    @property
-    def note(self) -> str:
-        """Say what the queries could not show; empty if they could show every difference."""
-        if not self.out_of_reach:
-            return ""
-        if self.out_of_reach == len(self.p):
-            return (
-                f"too few queries differ: the smallest possible p-value is {self.floor.min():.3g}, "
-                f"above {self.alpha:g}, and no pair can be separated"
-            )
-        return (
-            f"{self.out_of_reach:,} of {len(self.p):,} pairs differ on too few queries to be "
-            f"separated at {self.alpha:g}, whatever the outcome"
-        )
-
     def table(self, measure: int = 0) -> BoolArray:
         """Return ``[s, s]``: which systems are separated from which, for letters and groups."""
         different = np.zeros((self.systems, self.systems), dtype=bool)
@@ -132,8 +101,6 @@ def max_t(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    step_down: bool = True,
-    bounds: Bounds | Sequence[Bounds] | None = None,
 ) -> MaxT:
     """Test all pairs of systems, or all against ``baseline``, as one family.
 
@@ -144,24 +111,14 @@ def max_t(
 
     p of the pair with the largest t = share of flips whose largest t of all pairs reaches it,
     (count + 1) / (B + 1); then that pair is set aside and the next is compared with the largest of
-    those left, and so on; no p-value is smaller than that of a pair before it (``step_down``;
-    without it every pair is compared with the largest of all). This bounds the chance of *any*
-    false alarm by alpha, whichever pairs are really different: exactly if the differences of the
-    pairs that are equal are symmetric together, and for many queries if only their means are 0.
-
-    Intervals: difference ± c·s/√n, all of them at once with confidence 1 − alpha. c is the |t| that
-    makes p = alpha in the first step, or Student's t at alpha over the number of pairs if that is
-    more: flips are symmetric, and where systems really differ the differences are skewed, so the
-    former alone is too short (`benches/familywise.py`). An interval never contains 0 if the pair is
-    separated, and always if it is not: one that would contain 0 although the test separates the
-    pair is cut at 0, which is then excluded (``trimmed``), and says no more than the test. A pair
-    without spread has the interval of what may not have been seen (see
-    `rankscope.statistics.intervals.mean_intervals`) at level 1 − alpha/pairs. ``bounds`` are the
-    lowest and highest difference possible, for all measures or for each.
+    those left, and so on; no p-value is smaller than that of a pair before it. This bounds the
+    chance of *any* false alarm by alpha, whichever pairs are really different: exactly if the
+    differences of the pairs that are equal are symmetric together, and for many queries if only
+    their means are 0.
 
     The number of flips does not depend on the number of pairs: 10,000, or 100/alpha if that is
     more; all of them if at most 15 queries differ. p ≥ 2^(1−m) for a pair that differs on m
-    queries: where that is above alpha no outcome could separate it (``floor``, ``out_of_reach``).
+    queries: where that is above alpha no outcome could separate it (``floor``).
 
     Edges: a pair that is equal on every query has p = 1; systems with NaN are refused. No order of
     queries changes a p-value by a bit; no order of systems either, unless two systems have the
@@ -173,22 +130,18 @@ def max_t(
     >>> result = max_t([[0.1] * 6, [0.2, 0.3, 0.2, 0.4, 0.3, 0.2], [0.2, 0.0, 0.1, 0.1, 0.1, 0.1]])
     >>> result.p.tolist(), result.exact
     ([0.03125, 1.0, 0.0625], True)
-    >>> result.note
-    '2 of 3 pairs differ on too few queries to be separated at 0.05, whatever the outcome'
     """
     check_alpha(alpha)
     resamples = max(10_000, math.ceil(100 / alpha)) if resamples is None else resamples
     check_resamples(resamples)
     cube = _cube(values)
-    measures, systems, queries = cube.shape
+    _, systems, queries = cube.shape
     pairs = _pairs(cube, baseline)
     rows = (cube - cube.mean(axis=1, keepdims=True)).reshape(-1, queries)
     rows = _canonical(rows, baseline)
     exact = rows.shape[1] <= ENUMERATED
     flips = 2 ** max(rows.shape[1] - 1, 0) if exact else resamples
     counts, largest = _exceedances(rows, pairs, flips, seed, exact=exact)
-    if not step_down:
-        counts = len(largest) - np.searchsorted(np.sort(largest), pairs.thresholds, side="left")
     spare = 0 if exact else 1  # sampled flips count the data as one more
     floors = np.maximum(2.0 ** (1.0 - np.maximum(pairs.differing, 1)), 1 / (flips + spare))
     p_values = np.maximum((counts + spare) / (flips + spare), floors)  # no luck of the draw below
@@ -197,23 +150,14 @@ def max_t(
     p_values[ranked] = np.maximum.accumulate(p_values[ranked])
     allowed = math.floor(alpha * (flips + spare) + SAME) - spare
     critical = _critical(largest, allowed, queries) if allowed >= exact else math.inf
-    width = max(critical, _bonferroni(alpha / len(p_values), queries))
-    low, high, trimmed = _intervals(
-        pairs, p_values <= alpha, width, alpha, _ends(bounds, measures)[pairs.measure]
-    )
     return MaxT(
         first=pairs.first,
         second=pairs.second,
         measure=pairs.measure,
         differences=pairs.differences,
-        t=np.copysign(_as_t(pairs.ratios, queries), pairs.differences),
         p=p_values,
         floor=floors,
-        low=low,
-        high=high,
-        trimmed=trimmed,
         critical=critical,
-        width=width,
         alpha=alpha,
         flips=flips,
         exact=exact,
@@ -394,39 +338,3 @@ def _critical(largest: FloatArray, allowed: int, queries: int) -> float:
     """Return the t that the largest of at most ``allowed`` flips exceeds."""
     ranked = np.sort(largest)[::-1]
     return float(_as_t(np.minimum(ranked[allowed : allowed + 1], 1.0), queries)[0])
-
-
-def _bonferroni(alpha: float, queries: int) -> float:
-    """Return the two-sided critical value of Student's t; infinite for one query."""
-    return float(special().stdtrit(queries - 1, 1 - alpha / 2)) if queries > 1 else math.inf
-
-
-def _ends(bounds: Bounds | Sequence[Bounds] | None, measures: int) -> FloatArray:
-    """Return the lowest and highest difference of each measure, ``[measures, 2]``."""
-    ends = np.asarray((-math.inf, math.inf) if bounds is None else bounds, dtype=np.float64)
-    if ends.shape not in ((2,), (measures, 2)) or not (ends[..., 0] <= ends[..., 1]).all():
-        raise InputError(f"bounds must be the lowest and the highest difference, got {bounds}")
-    return np.broadcast_to(ends, (measures, 2))
-
-
-def _intervals(
-    pairs: _Pairs, separated: BoolArray, width: float, alpha: float, ends: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return both ends of each interval, and which were cut at 0 to agree with the test."""
-    centres = pairs.differences
-    error = pairs.spread / math.sqrt(pairs.queries)
-    reach = np.full(len(error), math.inf)
-    np.multiply(width, error, out=reach, where=error > 0)
-    lows, highs = centres - reach, centres + reach
-    # no spread: a share of the queries may differ unseen and reach as far as the bounds
-    share = 1 - (alpha / len(centres) / 2) ** (1 / pairs.queries)
-    still = (error == 0) & np.isfinite(ends).all(axis=1)
-    lows[still] = (centres - share * (centres - ends[:, 0]))[still]
-    highs[still] = (centres + share * (ends[:, 1] - centres))[still]
-    lows, highs = np.maximum(lows, ends[:, 0]), np.minimum(highs, ends[:, 1])
-    trimmed = separated & (lows <= 0) & (highs >= 0)
-    lows[trimmed & (centres > 0)] = 0.0
-    highs[trimmed & (centres < 0)] = 0.0
-    lows[~separated] = np.minimum(lows[~separated], 0.0)
-    highs[~separated] = np.maximum(highs[~separated], 0.0)
-    return lows, highs, trimmed
