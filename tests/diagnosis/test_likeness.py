@@ -14,7 +14,6 @@ from rankscope.diagnosis.document_texts import (
     Words,
     normal_form,
     occurrences,
-    word_form,
     word_forms,
 )
 from rankscope.diagnosis.likeness import near_copies
@@ -35,12 +34,11 @@ from rankscope.diagnosis.likeness import near_copies
 )
 def test_forms(text: str, form: str, words: str) -> None:
     assert normal_form(text) == form
-    assert word_form(text) == words
     assert word_forms([text, text]) == [words, words]
 
 
 def shingle_set(text: str, width: int) -> set[tuple[str, ...]]:
-    words = word_form(text).split()
+    words = word_forms([text])[0].split()
     count = max(len(words) - width + 1, 1) if words else 0
     return {tuple(words[at : at + width]) for at in range(count)}
 

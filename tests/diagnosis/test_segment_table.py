@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis.labels import MOST, OTHER, Labels, query_labels
+from rankscope.diagnosis.labels import MOST, OTHER, Labels, check_field, labels_of
 from rankscope.diagnosis.segment_means import Segment, segment_table
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import Finding
@@ -30,7 +30,7 @@ def labels(values: list[Any], *, bins: int = 4) -> Labels:
     queries = [
         (str(n), "", {} if value is ... else {"field": value}) for n, value in enumerate(values)
     ]
-    return query_labels(queries, "field", bins=bins)
+    return labels_of(queries, "field", bins=bins)
 
 
 def sizes(found: Labels) -> dict[str, int]:
@@ -43,9 +43,9 @@ def sizes(found: Labels) -> dict[str, int]:
 
 def test_words_and_characters_are_always_there() -> None:
     queries: list[Any] = [("a", "one", {}), ("b", " two  words ", {}), ("c", "", {"words": "many"})]
-    assert query_labels(queries[:2], "words").of == {"a": ("1",), "b": ("2",)}
-    assert query_labels(queries[:2], "characters").groups == ("3", "12")
-    own = query_labels(queries, "words")  # metadata of that name wins
+    assert labels_of(queries[:2], "words", bins=4).of == {"a": ("1",), "b": ("2",)}
+    assert labels_of(queries[:2], "characters", bins=4).groups == ("3", "12")
+    own = labels_of(queries, "words", bins=4)  # metadata of that name wins
     assert (own.of, own.unlabelled) == ({"c": ("many",)}, 2)
 
 

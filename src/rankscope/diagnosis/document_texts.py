@@ -56,15 +56,6 @@ def normal_form(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def word_form(text: str) -> str:
-    """Return the words of a text in normal form, without punctuation.
-
-    >>> word_form("Who's there?")
-    'who s there'
-    """
-    return str(_taken_apart([normal_form(text)]).list.join(" ")[0])
-
-
 def word_forms(texts: Sequence[str]) -> list[str]:
     """Return the `word_form` of each text."""
     forms: list[str] = _taken_apart([normal_form(text) for text in texts]).list.join(" ").to_list()

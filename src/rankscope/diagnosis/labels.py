@@ -61,7 +61,7 @@ class Labels:
     """How many labels were put together as `OTHER`."""
 
 
-def query_labels(queries: Sequence[Query], field: str, *, bins: int = 4) -> Labels:
+def labels_of(queries: Sequence[Query], field: str, *, bins: int) -> Labels:
     """Group queries by a field of their metadata, or by ``words`` or ``characters``.
 
     - Numbers, also written as text, fall into at most ``bins`` ranges of about equal size (equal
@@ -73,18 +73,10 @@ def query_labels(queries: Sequence[Query], field: str, *, bins: int = 4) -> Labe
     - A list puts the query in the group of each of its entries; lists in it are passed over.
     - Nothing, blank text, an empty list, an object and what is no finite number give no label.
 
-    A field that no query has is an `InputError`.
-
-    >>> labels = query_labels([("q1", "cat", {}), ("q2", "white cat", {})], "words")
+    >>> labels = labels_of([("q1", "cat", {}), ("q2", "white cat", {})], "words", bins=4)
     >>> labels.groups, labels.of["q2"]
     (('1', '2'), ('2',))
     """
-    check_field(queries, field)
-    return labels_of(queries, field, bins=bins)
-
-
-def labels_of(queries: Sequence[Query], field: str, *, bins: int) -> Labels:
-    """Group queries as `query_labels` does, by a field that perhaps none of them has."""
     if bins < 1:
         raise InputError(f"bins must be a whole number from 1 up, not {bins}")
     values = field_values(queries, field)

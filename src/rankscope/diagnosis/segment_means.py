@@ -97,7 +97,7 @@ def segment_table(
 ) -> tuple[list[Segment], list[Finding]]:
     """Compare the systems within groups of queries, field by field.
 
-    ``queries`` are (id, text, metadata); which groups there are says `query_labels`. Only queries
+    ``queries`` are (id, text, metadata); which groups there are says `labels_of`. Only queries
     that all runs are scored on count. One that is scored and not among ``queries`` is unlabelled.
     Some derived fields (`query_traits`) need ``qrels`` and ``corpus``.
 

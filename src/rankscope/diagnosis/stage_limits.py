@@ -45,7 +45,6 @@ def limits(pipeline: Pipeline, row: StageRow, ordered: Collection[str]) -> dict[
     }
     update: dict[str, Any] = {
         "ceiling": ceiling,
-        "headroom": {name: value - row.measures[name] for name, value in ceiling.items()},
         "input_recall": aggregate(recall, compute(recall, given)),
         "output_recall": aggregate(recall, compute(recall, returned)),
     }

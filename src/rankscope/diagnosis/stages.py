@@ -111,8 +111,6 @@ class StageRow(Part):
     ceiling: dict[str, float] = Field(default_factory=dict)
     """The means that the best order of its input would have; of a reranker, of what it looks at.
     Empty for a stage that has documents from elsewhere."""
-    headroom: dict[str, float] | None = left_out()
-    """How far its means are below the ceiling; left out where there is none."""
     input_recall: float | None = None
     """Recall of its input, the most its own can be; of a reranker at its depth."""
     output_recall: float | None = None

@@ -28,7 +28,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -71,8 +71,6 @@ LONGEST_WAIT = 600.0
 ENOUGH, FEW, PATIENCE = 20, 5, 120.0
 """A remote system that has answered none of so many queries is not asked on; nor is it after a few
 that are all there are, or took more than this many seconds together."""
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

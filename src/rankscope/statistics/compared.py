@@ -247,9 +247,7 @@ def _corrected_equivalence(work: _Work) -> FloatArray | None:
         return None
     p_values = np.empty(work.count)
     for block, rows in work.blocks():
-        p_values[block] = [
-            1.0 if test.p is None else test.p for test in _equivalence(rows, work.settings)
-        ]
+        p_values[block] = [test.p for test in _equivalence(rows, work.settings)]
     by_measure = p_values.reshape(len(work.matrix.scales), -1)
     return over_family(by_measure, work.settings).ravel()
 

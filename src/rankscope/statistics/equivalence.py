@@ -8,7 +8,7 @@ difference as large as a margin that somebody who knows the use named beforehand
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import (
     as_rows,
     check_alpha,
-    check_name,
     constant_rows,
     row_deviations,
     row_means,
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.noise import RunNoise
 
-Method = Literal["t", "bca", "percentile"]
-
 
 class Equivalence(Part):
     """Whether a difference as large as a margin is ruled out."""
@@ -44,8 +41,8 @@ class Equivalence(Part):
     """The margin."""
     equivalent: bool
     """Whether it is ruled out."""
-    p: float | None
-    """The larger of two one-sided p-values; null where only the interval answers."""
+    p: float
+    """The larger of two one-sided p-values."""
     interval: Interval
     """Of level 1 − 2α; it must be within the margin."""
     method: str
@@ -63,16 +60,12 @@ def equivalence_tests(
     *,
     margin: float,
     alpha: float = 0.05,
-    method: Method = "t",
-    resamples: int = 10_000,
-    seed: int = 0,
     bounds: Bounds | Sequence[Bounds] | None = None,
 ) -> list[Equivalence]:
     """Test each row of ``differences[k, n]``: is the mean difference within ±margin?
 
-    ``t``: two one-sided t tests; p = max(P(T ≥ (x̄+m)/se), P(T ≤ (x̄−m)/se)), equivalent if p ≤ α.
-    That is the same as the 1 − 2α Student interval lying within the margin. ``bca`` and
-    ``percentile`` ask that of the bootstrap interval and give no p-value.
+    Two one-sided t tests: p = max(P(T ≥ (x̄+m)/se), P(T ≤ (x̄−m)/se)), equivalent if p ≤ α. That is
+    the same as the 1 − 2α Student interval lying within the margin.
 
     Edges: without spread (identical runs, one query) t has no answer; the interval for unseen
     queries decides (`rankscope.statistics.intervals.mean_intervals` with these ``bounds``), and p
@@ -86,34 +79,27 @@ def equivalence_tests(
     (True, 0.0029)
     """
     check_alpha(alpha)
-    check_name("equivalence method", method, get_args(Method))
     check_margin(margin)
     if alpha >= 0.5:
         raise InputError(f"alpha must be below 0.5 for two one-sided tests, not {alpha}")
     rows = as_rows(differences, "differences")
-    intervals = mean_intervals(
-        rows, method=method, level=1 - 2 * alpha, resamples=resamples, seed=seed, bounds=bounds
-    )
+    intervals = mean_intervals(rows, method="t", level=1 - 2 * alpha, bounds=bounds)
     constant = constant_rows(rows)
-    p_values: list[float | None] = [None] * len(rows)
+    p_values = np.empty(len(rows))
     row_bounds = bounds_of(bounds, len(rows))
     for row in np.flatnonzero(constant):
         p_values[row] = _unseen_p(float(rows[row, 0]), rows.shape[1], margin, row_bounds[row])
-    varying = np.flatnonzero(~constant)
-    if method == "t" and len(varying):
-        for row, p in zip(varying, _two_one_sided(rows[varying], margin), strict=True):
-            p_values[row] = float(p)
+    if not constant.all():
+        p_values[~constant] = _two_one_sided(rows[~constant], margin)
     return [
         Equivalence(
             margin=margin,
-            equivalent=p <= alpha
-            if p is not None
-            else -margin < interval.low and interval.high < margin,
+            equivalent=p <= alpha,
             p=p,
             interval=interval,
             method="two one-sided t tests" if interval.method == "t" else interval.method,
         )
-        for p, interval in zip(p_values, intervals, strict=True)
+        for p, interval in zip(p_values.tolist(), intervals, strict=True)
     ]
 
 
@@ -132,7 +118,7 @@ def noisy_equivalence(
     """
     wider = noisy_difference(differences, noises, level=1 - 2 * alpha, bounds=bounds)
     shifts = (result.margin + differences, result.margin - differences)
-    p = max(result.p or 0.0, *(_above_zero(shift, noises) for shift in shifts))
+    p = max(result.p, *(_above_zero(shift, noises) for shift in shifts))
     interval = Interval(
         low=min(wider.low, result.interval.low),
         high=max(wider.high, result.interval.high),

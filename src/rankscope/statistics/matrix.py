@@ -151,11 +151,6 @@ class Matrix:
         """Return the scale of each row of ``values.reshape(m * s, n)``."""
         return [scale for scale in self.scales for _ in self.systems]
 
-    def oriented(self, measure: int) -> FloatArray:
-        """Return one measure's values ``[s, n]``, turned such that higher is better."""
-        values = self.values[measure]
-        return np.asarray(values if self.scales[measure].higher_is_better else -values)
-
     def only_queries(self, columns: Sequence[int]) -> Matrix:
         """Return the part of some queries; one may be named twice."""
         return replace(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.part import Part
 from rankscope.statistics.arrays import (
     as_rows,
     check_alpha,
@@ -34,27 +33,6 @@ if TYPE_CHECKING:
 
 MOST_QUERIES = 10_000_000
 """No answer names more queries than this."""
-
-
-class Reach(Part):
-    """What n queries, of which some differ, can show about two systems."""
-
-    queries: int
-    """How many queries there are."""
-    differing: int
-    """How many of them differ."""
-    smallest_p: float
-    """The smallest two-sided p-value any outcome could have had, after the correction."""
-    decidable: bool
-    """Whether that is at most alpha: if not, no outcome could have been significant."""
-    detectable: float | None
-    """About the smallest true difference shown with this power; None if none within the range."""
-    alpha: float
-    """The error rate asked for."""
-    power: float
-    """The power asked for."""
-    note: str = ""
-    """Why nothing, or no difference, is within reach."""
 
 
 def smallest_p(
@@ -100,70 +78,6 @@ def must_differ(
     return None
 
 
-def reach(
-    differences: npt.ArrayLike,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    largest: float = 1.0,
-    test: Test = "permutation",
-    resamples: int = 10_000,
-    family: int = 1,
-) -> Reach:
-    """Return what queries like these can show: one row of per-query ``differences[n]``.
-
-    The detectable difference keeps the ties: a share u of the queries differs, as observed, by
-    δ/u on average with the observed spread s_u around it, and the rest does not. The variance is
-    then u·s_u² + δ²·(1/u − 1), which grows with δ, and the paired t test at alpha/family shows δ in
-    a share ``power`` of cases where its noncentral t says so. Where few queries differ, no δ does:
-    None. So it is where δ/u would be more than ``largest``, the most a query can differ by.
-
-    The number is for planning, and "about": two digits of it are worth saying. It says
-    nothing on whether the observed difference is real; that is the test's business.
-
-    Edges: fewer than two queries that differ leave the spread unknown: None.
-
-    Reference: Cohen, Statistical Power Analysis, 1988 (noncentral t); Lachenbruch, Comparisons of
-    two-part models with competitors, Stat. Med. 2001 (a share of zeros).
-
-    >>> answer = reach([0.0] * 40 + [0.3, -0.2, 0.1, 0.25, -0.3, 0.2, 0.1, -0.15, 0.3, -0.1])
-    >>> answer.differing, answer.decidable, round(answer.detectable, 3)
-    (10, True, 0.068)
-    >>> reach([0.0] * 46 + [0.3, 0.2, 0.1, 0.25]).note
-    '4 of 50 queries differ; at least 6 must for any outcome to be significant at 0.05'
-    """
-    check_alpha(alpha)
-    check_alpha(power, "power")
-    row = as_rows(differences, "differences")[0]
-    differing = int(np.count_nonzero(row))
-    floor = smallest_p(differing, test=test, resamples=resamples, family=family)
-    least = must_differ(alpha=alpha, test=test, resamples=resamples, family=family)
-    detectable = None
-    note = ""
-    if floor > alpha:
-        if least is None or differing >= least:
-            note = f"{resamples:,} resamples cannot reach {alpha:g} over {family:,} tests"
-        else:
-            note = (
-                f"{differing:,} of {len(row):,} queries differ; at least {least} must for any "
-                f"outcome to be significant at {alpha:g}"
-            )
-    else:
-        detectable = _detectable(row, alpha / family, power, largest)
-        if detectable is None:
-            note = f"so few queries differ that no difference is shown with power {power:g}"
-    return Reach(
-        queries=len(row),
-        differing=differing,
-        smallest_p=floor,
-        decidable=floor <= alpha,
-        detectable=detectable,
-        alpha=alpha,
-        power=power,
-        note=note,
-    )
-
-
 def queries_like_these(
     differences: npt.ArrayLike,
     difference: float,
@@ -171,7 +85,7 @@ def queries_like_these(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int | None:
-    """Return about how many queries like these show a true difference, ties kept as in `reach`.
+    """Return about how many queries like these show a true difference, ties kept as in `detectable_rows`.
 
     None if fewer than two differ, if the difference is 0, or if more than ten million are needed.
 
@@ -221,11 +135,17 @@ def _power(ratio: float, count: int, alpha: float) -> float:
 def detectable_rows(
     rows: FloatArray, *, alpha: float, power: float, largest: npt.ArrayLike
 ) -> FloatArray:
-    """Return the detectable difference of each row of ``rows[k, n]``, ties kept as in `reach`.
+    """Return about the smallest true difference that queries like each of ``rows[k, n]`` show.
 
-    ``largest`` is the most a query can differ by, for all rows or for each. Infinite where no
-    difference within it is shown with this power. With e the ratio of difference and deviation
-    that the t test shows, δ = e·√(u·s_u²) / √(1 − e²·(1/u − 1)).
+    It keeps the ties: a share u of the queries differs, as observed, by δ/u on average with the
+    observed spread s_u around it, and the rest does not. The variance is then
+    u·s_u² + δ²·(1/u − 1), which grows with δ; with e the ratio of difference and deviation that the
+    paired t test at alpha shows with this power (by its noncentral t),
+    δ = e·√(u·s_u²) / √(1 − e²·(1/u − 1)). Infinite where no δ does, or where δ/u would be more than
+    ``largest``, the most a query can differ by.
+
+    Reference: Cohen, Statistical Power Analysis, 1988 (noncentral t); Lachenbruch, Comparisons of
+    two-part models with competitors, Stat. Med. 2001 (a share of zeros).
     """
     count = rows.shape[1]
     ratio = detectable_difference(n=count, sd=1.0, alpha=alpha, power=power) if count > 1 else 0.0
@@ -240,10 +160,3 @@ def detectable_rows(
     np.divide(ratio * np.sqrt(share * variance), np.sqrt(np.abs(left)), out=answers, where=within)
     by_query = np.divide(answers, share, out=np.full(len(rows), math.inf), where=share > 0)
     return np.where(by_query > np.asarray(largest), math.inf, answers)
-
-
-def _detectable(row: FloatArray, alpha: float, power: float, largest: float) -> float | None:
-    """Return the smallest difference shown with the given power, or None."""
-    rows = row[np.newaxis]
-    answer = float(detectable_rows(rows, alpha=alpha, power=power, largest=largest)[0])
-    return answer if math.isfinite(answer) else None
