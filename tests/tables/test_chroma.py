@@ -13,7 +13,6 @@ import rankscope as rs
 from rankscope.errors import InputError
 from rankscope.runs.validation import validate_run
 from rankscope.scoring.bounds import bounds
-from rankscope.scoring.difference_bounds import difference_bounds
 
 CASES: list[dict[str, Any]] = [
     {"text": "nothing", "expected_hpo_ids": [], "no_answer": True},

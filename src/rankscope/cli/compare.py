@@ -75,16 +75,6 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.option(
     "--margin", type=float, help="Differences within it do not matter; shows equivalence."
 )
-@click.option(
-    "--bounds", is_flag=True, help="How far unjudged documents could move each difference."
-)
-@click.option(
-    "--hole-grade",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="The grade of an unjudged document that is relevant, for --bounds.",
-)
 @PROFILE
 @ORDER
 @click.option("--intersect", is_flag=True, help="Only queries that all runs have.")

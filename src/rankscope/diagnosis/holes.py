@@ -8,8 +8,6 @@ each measure and to each comparison, and names those that are worth judging firs
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -42,7 +40,6 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.difference_bounds import difference_bounds
 from rankscope.scoring.judging_ways import (
     changes_of_one,
 )
@@ -55,14 +52,9 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
     from rankscope.document.blocks import Section
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.scoring.bounds import DifferenceBounds
 
 DEPTHS = (1, 5, 10)
 """Unjudged documents are counted in the first so many, beside k and the whole answer."""
-
-MOST_SLOW = 20_000
-"""Documents on top of answers of which differences are bounded query by query, where a measure
-needs it."""
 
 MOST_FLIPPED = 1_000
 """With more queries than this Student's t tests differences: it says the same as sign flips."""
@@ -314,7 +306,6 @@ def _judging(
                 holes,
                 keep,
                 context.grade,
-                slowly=_slow_bounds(context, measure),
             )
             for base, other in context.pairs
         )
@@ -353,30 +344,6 @@ def _tested(
         )
         for row in conclusions
     )
-
-
-def _slow_bounds(
-    context: HoleContext, measure: Measure
-) -> Callable[[str, str], DifferenceBounds | None]:
-    """Return what bounds the difference of two systems query by query, where that is quick."""
-
-    def bounds(base: str, run: str) -> DifferenceBounds | None:
-        assert context.inputs.runs is not None
-        assert context.inputs.scores is not None
-        looked = (measure.cutoff or math.inf) * len(context.rankings.query_ids)
-        if looked > MOST_SLOW:
-            return None
-        [bound] = difference_bounds(
-            context.judgments,
-            context.inputs.runs[base],
-            context.inputs.runs[run],
-            [measure],
-            hole_grade=context.grade,
-            profile=context.inputs.scores.profile,
-        )
-        return bound
-
-    return bounds
 
 
 def _change(

@@ -3,8 +3,7 @@
 For each query the unjudged documents of both systems are ordered by what they would do for the
 system that is behind, and the first x of them are judged relevant, for every x. With a given number
 of relevant documents the divisors of P, R, F, nDCG, DCG and RBP are fixed, so no other choice of x
-does more, and of RR and Success one document decides: for these the worst case is exact, the same
-as in `rankscope.scoring.difference_bounds`, for all queries at once.
+does more, and of RR and Success one document decides: for these the worst case is exact.
 """
 
 from __future__ import annotations
@@ -18,17 +17,16 @@ import numpy as np
 from rankscope.measures.judged import place_in
 from rankscope.measures.registry import compute
 from rankscope.part import Part
-from rankscope.scoring.difference_bounds import EXACT
 from rankscope.scoring.judging_ways import MOST_ROWS, Ways, as_seen, is_by_number
 from rankscope.statistics.arrays import SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankscope.diagnosis.judge_next import Unjudged
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
-    from rankscope.scoring.bounds import DifferenceBounds
+
+EXACT = frozenset(("P", "R", "R_cap", "F", "DCG", "nDCG", "RBP", "RR", "Success"))
+"""Measures whose worst case is exact, however many documents are unjudged."""
 
 DRAWS = 400
 """So many times all unjudged documents are judged at random."""
@@ -96,14 +94,10 @@ def conclude(
     holes: Unjudged,
     keep: BoolArray,
     grade: float,
-    *,
-    slowly: Callable[[str, str], DifferenceBounds | None],
-    most_rows: int = MOST_ROWS // 2,
 ) -> Conclusion:
     """Tell what unjudged documents could make of the difference between two systems.
 
-    ``keep`` says by query whether it counts. ``slowly`` bounds the difference of two systems by
-    name, query by query, for measures of which no more is known; None: that would take too long.
+    ``keep`` says by query whether it counts.
     """
     queries = int(np.count_nonzero(keep))
     change = sum_of(sides[0].values[keep] - sides[1].values[keep]) / queries
@@ -126,7 +120,7 @@ def conclude(
         )
     gain = (worse.change - better.change)[mine] / queries  # what each does for the one behind
     mine = mine[np.lexsort((-gain, holes.query[mine]))]
-    shifts, complete = _shifts(measure, better, worse, holes.query[mine], mine, grade, most_rows)
+    shifts, complete = _shifts(measure, better, worse, holes.query[mine], mine, grade)
     shifts /= queries
     complete &= holes.is_complete
     reach = difference - sum_of(shifts.max(axis=1, initial=0.0))
@@ -138,11 +132,6 @@ def conclude(
         verdict = "open"
     elif exact:
         verdict = "certain"
-    elif complete:
-        bounds = slowly(worse.name, better.name)
-        if bounds is not None and bounds.is_certain:
-            verdict = "certain"
-            lowest = _nearest(bounds) if bounds.exact else None
     return Conclusion(
         better=better.name,
         worse=worse.name,
@@ -157,11 +146,6 @@ def conclude(
     )
 
 
-def _nearest(bounds: DifferenceBounds) -> float:
-    """Return the smallest difference that is possible, of bounds that do not hold 0."""
-    return min(abs(bounds.lowest or 0.0), abs(bounds.highest or 0.0))
-
-
 def sum_of(values: FloatArray) -> float:
     """Add values without rounding in between."""
     return math.fsum(values.tolist())
@@ -174,7 +158,6 @@ def _shifts(  # noqa: PLR0917
     query: IntArray,
     rows: IntArray,
     grade: float,
-    most_rows: int,
 ) -> tuple[FloatArray, bool]:
     """Return what the first x documents of each query do for the system that is behind.
 
@@ -190,7 +173,7 @@ def _shifts(  # noqa: PLR0917
         (
             x
             for x in range(most, 1, -1)
-            if _rows_of(bases, query[place <= x], place, x) <= most_rows
+            if _rows_of(bases, query[place <= x], place, x) <= MOST_ROWS // 2
         ),
         1,
     )

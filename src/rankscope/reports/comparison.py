@@ -31,7 +31,7 @@ from rankscope.errors import counted
 from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.measure_definitions import definitions_section
-from rankscope.reports.pair_tables import comparison_data, holes_section, pairs_table
+from rankscope.reports.pair_tables import comparison_data, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 from rankscope.statistics.compare import LETTERED
@@ -86,7 +86,6 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
             ),
             *_groups_section(comparison, shown),
             Section("Pairs", details=(pairs_table(pairs), *_pairs_left(comparison, pairs))),
-            *holes_section(pairs),
             *([strata] if strata.blocks else []),
         ),
         names=frozenset([*shown, *comparison.measures]),

@@ -9,7 +9,6 @@ from rankscope.document.blocks import (
     Cell,
     Column,
     Lines,
-    Section,
     Table,
     Value,
     cells,
@@ -59,36 +58,6 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
             ),
         ),
         name_columns=3,
-    )
-
-
-def holes_section(pairs: Sequence[Pair]) -> Iterator[Section]:
-    """Show what unjudged documents could make of each difference."""
-    known = [(pair, pair.holes) for pair in pairs if pair.holes is not None]
-    if not known:
-        return
-    rows = []
-    for pair, holes in known:
-        if holes.lowest is None or holes.highest is None:
-            answer, interval = holes.note, None
-        else:
-            interval = (holes.lowest, holes.highest)
-            answer = "no" if holes.is_certain else "yes"
-        difference = Cell(holes.difference, interval)
-        names = cells(pair.measure, pair.system, pair.base)
-        rows.append((*names, difference, *cells(holes.unjudged, answer)))
-    columns = (
-        *text_columns("measure", "system", "base"),
-        Column("difference", signed=True, note="lowest, highest"),
-        Column("unjudged"),
-        Column("may turn", "text"),
-    )
-    note = (
-        "in brackets: over all ways to judge the unjudged documents of either run that the measure "
-        "looks at, the same in both runs; this is not about chance"
-    )
-    yield Section(
-        "Unjudged documents", (Table(columns, tuple(rows), notes=(note,), name_columns=3),)
     )
 
 

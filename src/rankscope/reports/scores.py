@@ -34,7 +34,7 @@ from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
-    from rankscope.scoring.bounds import Bounds, BoundsTable, DifferenceBounds
+    from rankscope.scoring.bounds import Bounds, BoundsTable
     from rankscope.scoring.evaluate import RunScores, Scores
 
 FEW = 2_000
@@ -303,39 +303,6 @@ def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
     if holes:
         titles = ("nonrelevant", f"relevant ({grade:g})")
         yield _bounds_table("If all unjudged documents were", holes, *titles)
-    if differences := [(name, bound.against) for name, bound in named if bound.against]:
-        yield _differences_table(differences)
-
-
-def _differences_table(differences: Sequence[tuple[str, DifferenceBounds]]) -> Table:
-    """Show how far unjudged documents could move differences."""
-    rows: list[list[Value]] = []
-    for name, bound in differences:
-        low, high = ("not known" if end is None else end for end in (bound.lowest, bound.highest))
-        sure = "yes" if bound.is_certain else "no"
-        rows.append([name, bound.measure, bound.difference, low, high, bound.unjudged, sure])
-    notes = [
-        (
-            "over all ways to judge the unjudged documents of both runs; a document has one grade, "
-            "whichever run finds it; certain: the sign is the same in all of them"
-        )
-    ]
-    wide = [bound.measure for _, bound in differences if not bound.exact and not bound.note]
-    if wide:
-        notes.append(f"safe and not exact: {', '.join(dict.fromkeys(wide))}")
-    notes += dict.fromkeys(bound.note for _, bound in differences if bound.note)
-    return Table(
-        (
-            *text_columns("run", "measure"),
-            *(Column(title, signed=True) for title in ("difference", "lowest", "highest")),
-            Column("unjudged"),
-            Column("certain", "text"),
-        ),
-        plain_rows(rows),
-        title="Unjudged documents could move these differences",
-        notes=tuple(notes),
-        name_columns=2,
-    )
 
 
 def _bounds_table(title: str, rows: list[list[Value]], low: str, high: str) -> Table:

@@ -19,7 +19,7 @@ from rankscope.errors import InputError
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
-from rankscope.part import Part, left_out
+from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
@@ -58,35 +58,6 @@ class HoleBounds(Part):
     """With this grade."""
 
 
-class DifferenceBounds(Part):
-    """How far unjudged documents could move the difference between two runs on one measure."""
-
-    measure: str
-    """The measure."""
-    difference: float
-    """Mean of the run minus that of the run it is compared with, as things are judged."""
-    lowest: float | None
-    """The lowest it could be if every unjudged document that the measure looks at in either run
-    were judged, each nonrelevant or relevant; null where no bound is known (``note``)."""
-    highest: float | None
-    """The highest."""
-    exact: bool
-    """Whether both are reached by some way to judge; otherwise they are safe, and may be wide."""
-    unjudged: int
-    """How many such documents there are, over all queries."""
-    grade: float
-    """The grade of a relevant one."""
-    note: str = ""
-    """Why no bound is known."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the difference has the same sign, however the documents are judged."""
-        if self.lowest is None or self.highest is None:
-            return False
-        return self.lowest > 0 or self.highest < 0
-
-
 class Bounds(Part):
     """How far one measure's mean could move."""
 
@@ -99,8 +70,6 @@ class Bounds(Part):
     holes: HoleBounds | None
     """What unjudged documents could make of it; null for measures by subtopic, and where holes
     were not asked for."""
-    against: DifferenceBounds | None = left_out()
-    """What they could make of the difference to another run; left out if none was given."""
 
 
 class BoundsTable(tuple[Bounds, ...], Shown):
@@ -114,7 +83,6 @@ def bounds(
     *,
     holes: bool = True,
     hole_grade: float = 1.0,
-    against: Any = None,
     profile: str | Profile = "rankscope",
     ties: Ties | None = None,
     precision: Precision | None = None,
@@ -122,9 +90,6 @@ def bounds(
     order: Order = "score",
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
-
-    With another run to compare it ``against``, also how far holes could move their difference
-    (`rankscope.scoring.difference_bounds`): a document has one grade, whichever run finds it.
 
     >>> [bound] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
     >>> bound.ties
@@ -134,17 +99,9 @@ def bounds(
     judgments = as_judgments(qrels)
     refuse_mixed(judgments)
     _, given = as_one_run(run, judgments, order=order)
-    measures = measures if isinstance(measures, str | Measure) else list(measures)
-    asked = rules_of(measures, profile, ties, precision, queries)
-    differences: dict[str, DifferenceBounds] = {}
-    if against is not None:
-        differences = _against(
-            judgments, against, given, measures, hole_grade=hole_grade,
-            profile=profile, ties=ties, precision=precision, queries=queries,
-        )  # fmt: skip
     worlds: dict[Profile, World] = {}
     table = []
-    for measure, rules in asked:
+    for measure, rules in rules_of(measures, profile, ties, precision, queries):
         if rules not in worlds:
             worlds[rules] = World(judgments, given, rules)
         world = worlds[rules]
@@ -155,7 +112,6 @@ def bounds(
                 value=world.mean(measure, world.judged),
                 ties=_tie_bounds(measure, world),
                 holes=hole_bounds(measure, world, hole_grade) if fillable else None,
-                against=differences.get(str(measure)),
             )
         )
     return BoundsTable(table)
@@ -174,13 +130,6 @@ def rules_of(
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     meant = dict.fromkeys(rules.meaning(asked.measure) for asked in parse_measures(measures))
     return [(measure, replace(rules.rules_for(measure), **changes)) for measure in meant]
-
-
-def _against(*sides: Any, **options: Any) -> dict[str, DifferenceBounds]:
-    """Return the bounds of the differences by measure."""
-    from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
-
-    return {bound.measure: bound for bound in difference_bounds(*sides, **options)}
 
 
 def check_hole_grade(grade: float) -> None:

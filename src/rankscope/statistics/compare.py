@@ -67,7 +67,7 @@ LETTERED = 15
 """Up to so many systems letters are read beside means; of more, who may be the best is marked."""
 
 STRATIFIED = 20_000
-"""So many pairs can be compared by stratum, or have bounds: each is a record of its own."""
+"""So many pairs can be compared by stratum: each is a record of its own."""
 
 
 class SystemMean(Part):
@@ -227,8 +227,6 @@ def compare(
     ontology: Any = None,
     language: str | None = None,
     languages: Languages | None = None,
-    bounds: bool = False,
-    hole_grade: float = 1.0,
     **tables: Unpack[TableOptions],
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
@@ -240,9 +238,7 @@ def compare(
     equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
     runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
-    all means and tests. ``bounds`` adds how far unjudged documents could move each difference, if
-    they were nonrelevant or of ``hole_grade``. What each method is and how it errs:
-    docs/explanation/statistics.md.
+    all means and tests. What each method is and how it errs: docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
@@ -285,7 +281,7 @@ def compare(
     asked = strict_and_soft(parse_measures(measures), of_terms=ontology is not None)
     wanted = [parsed.asked for parsed in asked]
     scores = evaluate(judgments, named, wanted, profile=profile, queries=queries)
-    comparison = compare_scores(
+    return compare_scores(
         scores,
         baseline=baseline,
         settings=settings,
@@ -294,30 +290,6 @@ def compare(
         clusters=clusters,
         weights=weights,
     )
-    if not bounds:
-        return comparison
-    if seeds or weights is not None:
-        raise InputError("bounds are of single runs and plain means; leave out seeds and weights")
-    options: Any = {"profile": profile, "queries": queries, "hole_grade": hole_grade}
-    return _with_holes(comparison, judgments, named, options)
-
-
-def _with_holes(comparison: Comparison, judgments: Any, runs: Any, options: Any) -> Comparison:
-    """Add to each pair how far unjudged documents could move its difference."""
-    from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
-
-    _check_few(len(comparison.pairs), "bounds")
-    known = {}
-    for base, system in dict.fromkeys((pair.base, pair.system) for pair in comparison.pairs):
-        table = difference_bounds(
-            judgments, runs[base], runs[system], list(comparison.measures), **options
-        )
-        known.update({(base, system, bound.measure): bound for bound in table})
-    pairs = tuple(
-        pair.model_copy(update={"holes": known[pair.base, pair.system, pair.measure]})
-        for pair in comparison.pairs
-    )
-    return comparison.model_copy(update={"pairs": Pairs.of(pairs)})
 
 
 def _check_few(pairs: int, what: str) -> None:

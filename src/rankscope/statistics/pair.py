@@ -15,8 +15,7 @@ import numpy.typing as npt
 from pydantic import GetCoreSchemaHandler, SerializationInfo, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from rankscope.part import Part, Unbounded, left_out
-from rankscope.scoring.bounds import DifferenceBounds
+from rankscope.part import Part, Unbounded
 from rankscope.statistics import sentences
 from rankscope.statistics.effects import Effect
 from rankscope.statistics.equivalence import Equivalence
@@ -89,8 +88,6 @@ class Pair(Part):
     hardest step of the correction; null if there is none within the measure's range."""
     equivalence: Equivalence | None = None
     """Whether they are the same within the margin; null where none was given."""
-    holes: DifferenceBounds | None = left_out()
-    """How far unjudged documents could move the difference; left out unless that is asked for."""
 
     @model_validator(mode="before")
     @classmethod

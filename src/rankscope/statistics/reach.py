@@ -85,7 +85,7 @@ def queries_like_these(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int | None:
-    """Return about how many queries like these show a true difference, ties kept as in `detectable_rows`.
+    """Return about how many queries like these show a true difference, ties kept as they are.
 
     None if fewer than two differ, if the difference is 0, or if more than ten million are needed.
 
