@@ -216,32 +216,8 @@ class Code:
     language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What there is to say about one thing that has a name and a formula."""
-
-    name: str
-    text: str
-    """What it means, in one sentence."""
-    formula: str = ""
-    """As plain text."""
-    note: str = ""
-    """A few words behind the name."""
-    facts: tuple[tuple[str, str], ...] = ()
-    """Titles and texts, such as its range."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Things explained one after the other; forms other than pages show a table of them."""
-
-    entries: tuple[Entry, ...]
-    title: str = ""
-    """What they are, such as "measure"."""
-
-
 Picture: TypeAlias = Chart | Plot
-Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code | Entries
+Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code
 
 PICTURES = Chart, Plot
 """What forms without pictures leave out."""

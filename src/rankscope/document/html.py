@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     PICTURES,
-    Entries,
     Findings,
     Notes,
     Sentences,
@@ -35,7 +34,7 @@ from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document, Entry, Section, Tone
+    from rankscope.document.blocks import Block, Cell, Column, Document, Section, Tone
     from rankscope.findings import Finding
 
 STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
@@ -143,25 +142,7 @@ def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
         return findings or "<p>No findings.</p>"
     if isinstance(block, Notes):
         return _notes(block.texts)
-    if isinstance(block, Entries):
-        return _join(_entry(entry, level) for entry in block.entries)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
-
-
-def _entry(entry: Entry, level: int) -> str:
-    """Return what is said of one thing; in a fragment it is closed until it is asked for."""
-    is_open = " open" if level <= _PAGE_LEVEL else ""
-    note = f' <span class="note">({_safe(entry.note)})</span>' if entry.note else ""
-    lines = [
-        f'<details class="entry"{is_open}>',
-        f"<summary><b>{_safe(entry.name)}</b>{note}: {_safe(entry.text)}</summary>",
-    ]
-    if entry.formula:
-        lines.append(f'<p class="formula"><code>{_safe(entry.formula)}</code></p>')
-    if entry.facts:
-        facts = (f"<dt>{_safe(title)}</dt><dd>{_safe(text)}</dd>" for title, text in entry.facts)
-        lines += ["<dl>", *facts, "</dl>"]
-    return _join([*lines, "</details>"])
 
 
 def _notes(texts: Sequence[str]) -> str:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from rankscope.document.blocks import (
     PICTURES,
     Code,
-    Entries,
     Findings,
     Notes,
     Table,
 )
 from rankscope.document.text import (
     behind,
-    entries_table,
     findings_table,
     interval_of,
     readable,
@@ -90,8 +88,6 @@ def _block(block: Block) -> Iterator[str]:
         yield _table(findings_table(block)) if block.findings else "No findings."
     elif isinstance(block, Notes):
         yield _small(block.texts)
-    elif isinstance(block, Entries):
-        yield _table(entries_table(block))
     elif isinstance(block, Code):
         lines = r"\\".join(escaped(line) for line in block.text.split("\n"))
         yield rf"\noindent\texttt{{{lines}}}"

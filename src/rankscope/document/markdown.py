@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from rankscope.document.blocks import (
     PICTURES,
     Code,
-    Entries,
     Findings,
     Notes,
     Table,
@@ -22,7 +21,6 @@ from rankscope.document.blocks import (
 from rankscope.document.picture_words import described
 from rankscope.document.text import (
     behind,
-    entries_table,
     findings_table,
     interval_of,
     readable,
@@ -145,8 +143,6 @@ class _Writer:
             yield self.listed(block.texts)
         elif isinstance(block, Code):
             yield _fenced(block)
-        elif isinstance(block, Entries):
-            yield from self.table(entries_table(block))
         elif block.listed:
             yield self.listed(sentence.text for sentence in block.sentences)
         else:

@@ -20,7 +20,6 @@ from rankscope.document.blocks import (
     Cell,
     Code,
     Column,
-    Entries,
     Findings,
     Notes,
     Sentence,
@@ -31,7 +30,6 @@ from rankscope.document.text import (
     NOTHING,
     SIGNS,
     behind,
-    entries_table,
     interval_of,
     readable,
     table_notes,
@@ -107,8 +105,6 @@ def _draw_block(block: Block, console: Console) -> None:
         _draw_findings(block, console)
     elif isinstance(block, Notes):
         _draw_notes(block.texts, console)
-    elif isinstance(block, Entries):
-        _draw_table(entries_table(block), console)
     elif isinstance(block, Code):
         for line in block.text.split("\n"):
             console.print(Text(visible(line)), soft_wrap=True)
@@ -130,12 +126,12 @@ def _line(console: Console, text: Text) -> None:
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _hanging(console: Console, text: Text, lead: str, style: str = "") -> None:
+def _hanging(console: Console, text: Text, lead: str) -> None:
     """Print text behind a lead; further lines are indented as far."""
     lines = text.wrap(console, max(console.width - len(lead), 1), overflow="fold")
     for place, line in enumerate(lines):
         line.rstrip()
-        start = Text(" " * len(lead)) if place else Text(lead, style)
+        start = Text(" " * len(lead)) if place else Text(lead)
         _line(console, start + line)
 
 

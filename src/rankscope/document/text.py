@@ -15,7 +15,7 @@ from rankscope.errors import counted
 from rankscope.printing import visible
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Entries, Findings
+    from rankscope.document.blocks import Findings
 
 NOTHING = "–"
 """How a value that does not exist is written."""
@@ -118,15 +118,6 @@ def table_notes(table: Table, best_sign: str) -> list[str]:
     """Return the notes of a table; what marks the best values comes first."""
     has_best = table.best and any(cell.best for row in table.rows for cell in row)
     return [*([f"{best_sign} {table.best}"] if has_best else []), *table.notes]
-
-
-def entries_table(block: Entries) -> Table:
-    """Return what is said of each thing in short, as a table."""
-    rows = [
-        (Cell(entry.name, note=entry.note), Cell(entry.text), Cell(entry.formula or None))
-        for entry in block.entries
-    ]
-    return Table(text_columns(block.title, "what it means", "formula"), tuple(rows))
 
 
 def findings_table(block: Findings) -> Table:

@@ -39,11 +39,11 @@ from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.asked_engines import asked_section
 from rankscope.reports.comparison import how_tested, shows_letters
+from rankscope.reports.definitions import definitions_section
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
 from rankscope.reports.mean_coverage import coverage_of
-from rankscope.reports.measure_definitions import definitions_section
 from rankscope.reports.pair_tables import pairs_table
-from rankscope.reports.reproduction import numbers_section, reproduction_section
+from rankscope.reports.reproduction import reproduction_section
 from rankscope.reports.shown_systems import best_shown, not_shown
 from rankscope.statistics.choices import METHODS
 from rankscope.statistics.groups import each_letter
@@ -100,7 +100,6 @@ def benchmark_document(
             [info.measure for info in report.measures],
             asked={info.measure: info.asked for info in report.measures},
             profile=report.profile,
-            rules=report.rules,
         ),
         reproduction_section(report, manifest=manifest),
     )
@@ -115,7 +114,6 @@ def benchmark_document(
             ]
         ),
         data=lambda: _data(report),
-        appendix=(numbers_section(report),),
     )
 
 

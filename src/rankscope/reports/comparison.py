@@ -29,8 +29,8 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.reports.asked import aliases, interval_methods
+from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
-from rankscope.reports.measure_definitions import definitions_section
 from rankscope.reports.pair_tables import comparison_data, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, PAIR_TESTS

@@ -1,18 +1,33 @@
-"""Measures as documents: the list of all, and everything about one."""
+"""Measures as documents: the list of all, everything about one, and what those of a report mean."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Document, Section, Table, plain_rows, sentences, text_columns
+from rankscope.document.blocks import (
+    Cell,
+    Document,
+    Section,
+    Table,
+    cells,
+    plain_rows,
+    sentences,
+    text_columns,
+)
 from rankscope.document.views import view
+from rankscope.errors import RankscopeError
 from rankscope.measures.definition import NEARNESS, written
+from rankscope.measures.language import Measure
 from rankscope.ontology.nearness import all_similarities
+from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
+
+
+_UNKNOWN = "a measure of another package, which is not installed here"
 
 
 def measures_document(definitions: Sequence[Definition]) -> Document:
@@ -23,6 +38,33 @@ def measures_document(definitions: Sequence[Definition]) -> Document:
     ]
     columns = text_columns("measure", "family", "example", "what it means")
     return Document("Measures", (Section("", (Table(columns, plain_rows(rows)),)),))
+
+
+def definitions_section(
+    measures: Sequence[str], *, asked: Mapping[str, str], profile: str
+) -> Section:
+    """Say what measures mean, given by their canonical names; ``asked`` are the names they had.
+
+    ``profile`` names the rules that counted.
+    """
+    rules = PROFILES.get(profile)
+    rows, notes = [], []
+    for name in measures:
+        note = "" if asked.get(name, name) == name else f"asked for as {asked[name]}"
+        try:
+            measure = Measure.parse(name)
+        except RankscopeError:
+            rows.append((Cell(name, note=note), *cells(_UNKNOWN, None)))
+            continue
+        definition = measure.definition
+        rows.append((Cell(name, note=note), *cells(definition.summary, definition.formula or None)))
+        if doubt := "" if rules is None else rules.doubt(measure):
+            notes.append(f"{name} may differ from that of {profile}: {doubt}")
+    notes.append(f"rules of {profile}" + ("" if rules is None else f": {rules.summary}"))
+    notes.append("rankscope measures NAME shows parameters, edges and references")
+    columns = text_columns("measure", "what it means", "formula")
+    table = Table(columns, tuple(rows), notes=tuple(notes))
+    return Section("Definitions", details=(table,) if rows else (), part="method")
 
 
 @view

@@ -12,8 +12,8 @@ from rankscope.document.blocks import Block, Document, Findings, Section, senten
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
+from rankscope.reports.definitions import definitions_section
 from rankscope.reports.figure_targets import figure_table
-from rankscope.reports.measure_definitions import definitions_section
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis

@@ -1,4 +1,4 @@
-"""How to repeat a benchmark: commands for all of it and for every number, config, hashes, versions.
+"""How to repeat a benchmark: commands for all of it and for every system, config, hashes, versions.
 
 The page of a benchmark is drawn before its manifest is written: what only the manifest holds is
 named then, and shown where it is there.
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Block,
-    Cell,
     Code,
-    Column,
     Section,
     Table,
     plain_rows,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from rankscope.records import BenchmarkReport, ExperimentManifest, SystemRecord
 
 TITLE = "How to repeat it"
-NUMBERS = "Every number by itself"
 
 _MANIFEST = "ExperimentManifest.json"
 _TAKE_CONFIG = (
@@ -57,27 +54,6 @@ def reproduction_section(
         ),
         part="method",
     )
-
-
-def numbers_section(report: BenchmarkReport) -> Section:
-    """Give every number of a benchmark with the command that computes it again."""
-    rows = [
-        (
-            Cell(system.name),
-            Cell(value.measure),
-            Cell(value.value),
-            Cell(command_of(report, system, [value.measure])),
-        )
-        for system in report.systems
-        for value in system.measures
-    ]
-    columns = (
-        *text_columns("system", "measure"),
-        Column("value", digits=6),
-        Column("command", "text"),
-    )
-    table = Table(columns, tuple(rows), name_columns=2)
-    return Section(NUMBERS, details=(table,) if rows else ())
 
 
 def command_of(report: BenchmarkReport, system: SystemRecord, measures: Sequence[str]) -> str:

@@ -27,8 +27,8 @@ from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
 from rankscope.reports.asked import aliases, interval_methods
+from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
-from rankscope.reports.measure_definitions import definitions_section
 from rankscope.reports.shown_systems import MOST_SYSTEMS, best_shown, not_shown
 from rankscope.scoring.inputs import documents_of
 
@@ -99,7 +99,6 @@ def scores_document(
                 scores.measures,
                 asked=scores.asked,
                 profile=scores.profile.name,
-                rules=scores.rules,
             ),
         ),
     )
