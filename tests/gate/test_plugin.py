@@ -13,7 +13,6 @@ import rankscope as rs
 from gate.worlds import record
 from rankscope.integrations.asserting import DataWarning, UndecidedWarning, listeners
 from rankscope.integrations.pytest_plugin import Gatekeeper
-from rankscope.records.assertions import AssertionReport
 
 Inner = Callable[..., tuple[int, list[str]]]
 

@@ -121,7 +121,6 @@ def _record(path: Path) -> tuple[Record, Path | None]:
     from rankscope.errors import FormatError
     from rankscope.files import check_regular, decoded, read_bytes
     from rankscope.records import BenchmarkReport
-    from rankscope.records.assertions import AssertionReport
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.statistics.compare import Comparison
@@ -134,7 +133,7 @@ def _record(path: Path) -> tuple[Record, Path | None]:
     data = parse_json(decoded(read_bytes(path), source=source), source=source, only_finite=True)
     kinds: tuple[type[Record], ...] = (
         *(BenchmarkReport, LanguageReport, Diagnosis, Comparison),
-        *(GateResult, PowerReport, AssertionReport, ScoreRecord),
+        *(GateResult, PowerReport, ScoreRecord),
     )
     for kind in kinds:
         if isinstance(data, dict) and kind.is_kind_of(data):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError, counted
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding
     from rankscope.measures.language import Measure
-    from rankscope.records.assertions import Assertion, LimitCheck
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.limits import Limit
     from rankscope.statistics.gate import GateResult
 
 __all__ = ["QualityError", "assert_at_least"]
-
-listeners: list[Callable[[Assertion], None]] = []
-"""Who wants to know of every assertion, such as a report of the whole test session."""
 
 
 class QualityError(AssertionError):
@@ -94,18 +90,12 @@ def assert_at_least(
             for run, limit in asked
             if not limit.is_reached(scores.run(run).means[limit.measure])
         ]
-        if missed or listeners or texts is not None:
+        if missed or texts is not None:
             known = _texts(texts, candidate, qrels)
     except RankscopeError as error:
         raise _without_trace(error) from None
-    if listeners:
-        checks = [_checked(scores, run, limit, worst) for run, limit in asked]
-        failures = [check.verdict for check in checks if not check.reached]
-        passes = [check.verdict for check in checks if check.reached]
-        _tell("failed" if missed else "passed", "; ".join(failures or passes), known, limits=checks)
     if missed:
-        failed = [_checked(scores, run, limit, worst) for run, limit in missed]
-        raise QualityError(_message(failed, known))
+        raise QualityError(_message(scores, missed, worst, known))
     warn_of(scores.findings, stacklevel=2)
     return scores
 
@@ -134,13 +124,10 @@ def assert_no_regression(
     known: dict[str, str] = {}
     try:
         result = gate(_known_scores(baseline), _known_scores(candidate), measures, **options)
-        if listeners or not result.passed or texts is not None:
+        if not result.passed or texts is not None:
             known = _texts(texts, candidate, options.get("qrels"))
     except RankscopeError as error:
         raise _without_trace(error) from None
-    if listeners:
-        passed: Any = "undecided" if result.answer == "undecided" else "passed"
-        _tell(passed if result.passed else "failed", result.sentence, known, gate=result)
     if not result.passed:
         from rankscope.reports.gating import failure_text  # noqa: PLC0415
 
@@ -154,12 +141,10 @@ def assert_no_regression(
 
 
 def _without_trace(error: RankscopeError) -> RankscopeError:
-    """Report what could not be answered; return it without the calls that led to it.
+    """Return an error without the calls that led to it.
 
     The sentence says what to do; where in rankscope it was noticed helps nobody.
     """
-    if listeners:
-        _tell("no answer", str(error), {})
     return error if os.environ.get("RANKSCOPE_DEBUG") else error.with_traceback(None)
 
 
@@ -198,68 +183,32 @@ def _texts(texts: Any, candidate: Any, qrels: Any) -> dict[str, str]:
     return dict((texts if isinstance(texts, Queries) else Queries(texts)).items())
 
 
-def _checked(scores: Scores, run: str, limit: Limit, worst: int) -> LimitCheck:
-    """Put a run's mean beside its limit."""
-    from rankscope.records.assertions import LimitCheck, WorstQuery  # noqa: PLC0415
-
-    mean = scores.run(run).means[limit.measure]
-    interval = scores.intervals_of(run).get(limit.measure)
-    verdict = limit.sentence(mean)
-    if interval is not None:
-        verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
-    reached = limit.is_reached(mean)
-    lists = worst and not reached
-    values = scores.worst(worst, measure=limit.measure, run=run) if lists else {}
-    return LimitCheck(
-        run=run,
-        measure=limit.measure,
-        mean=mean,
-        interval=interval,
-        limit=limit.value,
-        reached=reached,
-        verdict=f"{run}: {verdict}" if len(scores.runs) > 1 else verdict,
-        worst=tuple(
-            WorstQuery(query_id=query_id, value=value) for query_id, value in values.items()
-        ),
-    )
-
-
-def _message(missed: list[LimitCheck], texts: Mapping[str, str]) -> str:
+def _message(
+    scores: Scores, missed: list[tuple[str, Limit]], worst: int, texts: Mapping[str, str]
+) -> str:
     """Return what was missed, in the first line, and behind it the worst queries of each limit."""
     from rankscope.document.blocks import shortened  # noqa: PLC0415
 
-    first, *others = [check.verdict for check in missed]
-    more = f"; {counted(len(others), 'more limit')} missed" if others else ""
-    lines = [first + more]
-    for check in missed:
-        if check is not missed[0]:
-            lines += ["", check.verdict]
-        if check.worst:
-            lines.append(f"{counted(len(check.worst), 'query')} with the worst {check.measure}:")
-        for query in check.worst:
-            text = texts.get(query.query_id, query.query_id)
-            label = query.query_id if text == query.query_id else f"{text} ({query.query_id})"
-            lines.append(f"  {query.value:.4f}  {shortened(label)}")
+    lines: list[str] = []
+    for run, limit in missed:
+        lines += [""] if lines else []
+        lines.append(_verdict(scores, run, limit))
+        values = scores.worst(worst, measure=limit.measure, run=run) if worst else {}
+        if values:
+            lines.append(f"{counted(len(values), 'query')} with the worst {limit.measure}:")
+        for query_id, value in values.items():
+            text = texts.get(query_id, query_id)
+            label = query_id if text == query_id else f"{text} ({query_id})"
+            lines.append(f"  {value:.4f}  {shortened(label)}")
+    if len(missed) > 1:
+        lines[0] += f"; {counted(len(missed) - 1, 'more limit')} missed"
     return "\n".join(lines)
 
 
-def _tell(outcome: Any, verdict: str, texts: Mapping[str, str], **details: Any) -> None:
-    """Tell listeners of an assertion; of the texts only those of queries that are listed."""
-    from rankscope.records.assertions import Assertion  # noqa: PLC0415
-
-    limits, result = details.get("limits", ()), details.get("gate")
-    listed = {query.query_id for limit in limits for query in limit.worst}
-    if result is not None:
-        listed |= {
-            loss.query_id for check in result.checks for loss in (*check.worst, *check.broken)
-        }
-    assertion = Assertion(
-        test=os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0],
-        outcome=outcome,
-        verdict=verdict,
-        limits=tuple(limits),
-        gate=result,
-        texts={query_id: texts[query_id] for query_id in listed if query_id in texts},
-    )
-    for listener in listeners:
-        listener(assertion)
+def _verdict(scores: Scores, run: str, limit: Limit) -> str:
+    """Put a run's mean beside its limit."""
+    verdict = limit.sentence(scores.run(run).means[limit.measure])
+    interval = scores.intervals_of(run).get(limit.measure)
+    if interval is not None:
+        verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
+    return f"{run}: {verdict}" if len(scores.runs) > 1 else verdict
