@@ -35,7 +35,7 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
             Cell(pair.wins, link=_pair_link(pair, show="improved")),
             Cell(pair.ties),
             Cell(pair.losses, link=_pair_link(pair, show="worsened")),
-            *cells(pair.effect.d, pair.p_corrected, pair.verdict),
+            *cells(pair.d, pair.p_corrected, pair.verdict),
         )
         for pair in pairs
     )
@@ -80,8 +80,6 @@ _DATA = (
     "ties",
     "losses",
     "d",
-    "d_low",
-    "d_high",
     "p",
     "p_corrected",
     "method",
@@ -104,7 +102,6 @@ def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
         row |= {"stratum": "", "correction": correction}
         row |= {"low": pair.shown.low, "high": pair.shown.high, "level": pair.shown.level}
         row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
-        row |= {"d": pair.effect.d, "d_low": pair.effect.low, "d_high": pair.effect.high}
         yield [row[name] for name in _DATA]
     for part in comparison.strata:
         for stratum in part.strata:

@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankscope.errors import InputError
-from rankscope.statistics.arrays import row_blocks, row_means
+from rankscope.statistics.arrays import constant_rows, row_blocks, row_deviations, row_means
 from rankscope.statistics.clusters import cluster_tests
 from rankscope.statistics.detectable import POWER
-from rankscope.statistics.effects import paired_effects
 from rankscope.statistics.equivalence import Equivalence, equivalence_tests, noisy_equivalence
 from rankscope.statistics.family import FamilyTests, family_tests, over_family
 from rankscope.statistics.groups import as_good_as_best, letters
@@ -268,6 +267,19 @@ def _equivalence(rows: _Rows, settings: Settings) -> list[Equivalence]:
 # --- one pair ------------------------------------------------------------------------------------
 
 
+def paired_d(rows: FloatArray) -> list[float]:
+    """Return the mean of each row of differences in its standard deviations.
+
+    Without spread it is 0 if the differences are 0, and else infinite.
+    """
+    constant, means = constant_rows(rows), row_means(rows)
+    effects = np.where(means == 0, 0.0, np.copysign(math.inf, means))
+    if not constant.all():
+        varying = rows[~constant]
+        effects[~constant] = row_means(varying) / row_deviations(varying)
+    return [float(effect) for effect in effects]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Maker:
     """Makes the pairs of any rows from what was decided of all of them."""
@@ -290,7 +302,7 @@ class _Maker:
         means = matrix.means()  # [m, s]
         changes = row_means(rows.units).tolist()
         alone, at_once = self._intervals(rows, changes)
-        effects = paired_effects(rows.units, level=settings.level)
+        effects = paired_d(rows.units)
         detectable = self._detectable(rows)
         equivalence = self._equivalence(rows)
         compared = []
@@ -315,7 +327,7 @@ class _Maker:
                     wins=wins,
                     ties=len(gains) - wins - losses,
                     losses=losses,
-                    effect=effects[at],
+                    d=effects[at],
                     p=float(self.p[row]),
                     p_corrected=float(self.corrected[row]),
                     family=1 if settings.correction == "none" else self.tests.size,

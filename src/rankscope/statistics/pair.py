@@ -17,7 +17,6 @@ from pydantic_core import CoreSchema, core_schema
 
 from rankscope.part import Part, Unbounded
 from rankscope.statistics import sentences
-from rankscope.statistics.effects import Effect
 from rankscope.statistics.equivalence import Equivalence
 from rankscope.statistics.intervals import Interval
 
@@ -65,8 +64,9 @@ class Pair(Part):
     """Queries on which both are the same."""
     losses: int
     """Queries on which the base is better."""
-    effect: Effect
-    """How large the difference is; docs/explanation/statistics.md says what the numbers mean."""
+    d: Unbounded
+    """The difference in standard deviations of the per-query differences; null if infinite, as they
+    do not vary."""
     p: float
     """Of the test, before correction; a test of all pairs at once needs none."""
     p_corrected: float
@@ -93,10 +93,8 @@ class Pair(Part):
     @classmethod
     def _infinite_effects_have_a_sign(cls, data: Any) -> Any:
         """Read an infinite effect, which is null in JSON, with the sign of the difference."""
-        effect = data.get("effect") if isinstance(data, dict) else None
-        if isinstance(effect, dict) and effect.get("d", 0.0) is None:
-            infinite = float("-inf") if data["difference"] < 0 else float("inf")
-            return {**data, "effect": {**effect, "d": infinite, "hedges": infinite}}
+        if isinstance(data, dict) and data.get("d", 0.0) is None:
+            return {**data, "d": float("-inf") if data["difference"] < 0 else float("inf")}
         return data
 
     @property
