@@ -213,7 +213,7 @@ def rankscope(*arguments: object, **options: Any) -> subprocess.CompletedProcess
 # ----------------------------------------------------------------------------- comparing folders
 
 TIMES = {"created", "started", "finished", "seconds", "timing"}
-CLOCKED = re.compile(r".*\.(json|md|html)|charts/time-.*\.svg")
+CLOCKED = re.compile(r".*\.(json|md|html)")
 """Files that hold times."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from typing import Any
 
 from rankscope.benchmark.drawn_pages import chart_files, pages_of
@@ -14,7 +13,6 @@ from rankscope.document.blocks import (
     Heatmap,
     Section,
 )
-from rankscope.document.pictures import drawn
 from rankscope.reports.benchmark import benchmark_document
 from reports.sample import sample
 

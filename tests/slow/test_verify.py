@@ -80,7 +80,6 @@ def test_an_untouched_experiment_holds(original: Path) -> None:
         "results/both.parquet, its content",
         "BenchmarkReport.json: comparison",
         "BenchmarkReport.html, its content",
-        "charts/results-ndcg-5.svg, its content",
     }
     world = original.parent.parent
     code, out, _ = cli("benchmark", "verify", original, "--corpus", world / "corpus.jsonl")
@@ -98,7 +97,6 @@ def test_an_untouched_experiment_holds(original: Path) -> None:
         "qrels.parquet",
         "EvaluationReport.words.json",
         "BenchmarkComparison.md",
-        "charts/results-ndcg-5.svg",
     ],
 )
 def test_one_byte(folder: Path, name: str) -> None:
@@ -114,23 +112,6 @@ def test_one_byte(folder: Path, name: str) -> None:
     assert problems(folder)[name] == "is missing"
     path.mkdir()
     assert problems(folder)[name].startswith("cannot be read")
-
-
-def test_a_chart_that_shows_something_else(folder: Path) -> None:
-    name = "charts/results-ndcg-5.svg"
-    path = folder / name
-    path.write_text(path.read_text("utf-8").replace("0.", "1.", 1), "utf-8")
-    hashed(folder, name)
-    [(what, problem)] = problems(folder).items()
-    assert what == f"{name}, its content"
-    assert "does not show" in problem
-
-
-def test_charts_are_shown_in_the_markdown(folder: Path) -> None:
-    text = (folder / "BenchmarkComparison.md").read_text("utf-8")
-    names = re.findall(r"^!\[[^\n]+\]\((charts/[a-z0-9-]+\.svg)\)$", text, re.MULTILINE)
-    assert sorted(names) == sorted(f"charts/{path.name}" for path in (folder / "charts").iterdir())
-    assert len(names) > 4
 
 
 def test_one_byte_of_the_report(folder: Path) -> None:

@@ -43,8 +43,6 @@ _MOST_BESIDE = 3
 """With more columns of intervals than this, intervals are drawn below their values."""
 _LONGEST_LINE = 40
 """Text longer than this may be broken in a cell."""
-_PAGE_LEVEL = 4
-"""Headings up to this level are those of a page; a fragment has lower ones."""
 
 _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -18,7 +18,6 @@ from rankscope.document.blocks import (
     Notes,
     Table,
 )
-from rankscope.document.picture_words import described
 from rankscope.document.text import (
     behind,
     findings_table,
@@ -31,7 +30,7 @@ from rankscope.document.text import (
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document, Picture
+    from rankscope.document.blocks import Block, Cell, Column, Document
 
 _LONGEST_NAME = 100
 """Longer names are cut in code spans: one could fill a whole comment."""
@@ -76,13 +75,9 @@ def as_markdown(
     *,
     level: int = 1,
     names_as_code: bool = False,
-    pictures: Mapping[Picture, str] | None = None,
 ) -> str:
-    """Return a document as Markdown; its title is a heading of ``level``.
-
-    ``pictures`` are the files in which its pictures are; those that are in none are left out.
-    """
-    return _Writer(document, level, names_as_code=names_as_code, pictures=pictures or {}).text()
+    """Return a document as Markdown without its pictures; its title is a heading of ``level``."""
+    return _Writer(document, level, names_as_code=names_as_code).text()
 
 
 class _Writer:
@@ -94,12 +89,10 @@ class _Writer:
         level: int,
         *,
         names_as_code: bool,
-        pictures: Mapping[Picture, str],
     ) -> None:
         self.document = document
         self.level = level
         self.names_as_code = names_as_code
-        self.pictures = pictures
         names = sorted(filter(None, document.names), key=len, reverse=True)
         self.names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names))
 
@@ -131,9 +124,8 @@ class _Writer:
 
     def block(self, block: Block, below: int) -> Iterable[list[str]]:
         if isinstance(block, PICTURES):
-            if file := self.pictures.get(block):
-                yield [f"![{escaped(described(block))}]({file})"]
-        elif isinstance(block, Table):
+            return
+        if isinstance(block, Table):
             if block.title:
                 yield [self.heading(below, block.title)]
             yield from self.table(block)
