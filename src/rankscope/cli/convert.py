@@ -40,9 +40,9 @@ def convert(source: str, target: str, **options: Any) -> None:
     """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.
 
     Formats are found from content and names. Qrels and runs: trec, msmarco (runs), csv, tsv, json,
-    jsonl, parquet. Queries: jsonl, trec, trec-xml, tsv, csv, json, parquet. Corpora: jsonl, tsv,
-    csv, json, parquet. Only read: runs and queries of traces (OpenTelemetry, OpenInference), TREC
-    documents. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
+    jsonl, parquet. Queries and corpora: jsonl, tsv, csv, json, parquet. Only read: runs and queries
+    of traces (OpenTelemetry, OpenInference), TREC topics and documents. Endings .gz .bz2 .xz .zst
+    compress; - is standard input or output.
     """
     from rankscope.collection.qrels import parse_labels
     from rankscope.integrations.convert import convert as run_conversion

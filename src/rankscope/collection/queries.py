@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rankscope.collection.topics import read_topics, write_sgml, write_xml
+from rankscope.collection.topics import read_topics
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
 from rankscope.tables.record_rows import Row
@@ -15,8 +15,8 @@ __all__ = ["Queries", "read_queries"]
 
 QUERIES = RecordLayout(
     kind="queries",
-    formats=("jsonl", "json", "tsv", "csv", "parquet", "trec", "trec-xml"),
-    suffixes={".trec": "trec", ".topics": "trec", ".sgml": "trec", ".xml": "trec-xml"},
+    formats=("jsonl", "json", "tsv", "csv", "parquet"),
+    suffixes={".trec": "trec", ".topics": "trec", ".sgml": "trec", ".xml": "trec"},
     headerless={2: ("_id", "text")},
     noun="query",
     id_column="query_id",
@@ -30,11 +30,8 @@ QUERIES = RecordLayout(
     ),
     columns=("text",),
     needs_text=True,
-    markup={
-        "trec": TextFormat("<", read_topics, write_sgml),
-        "trec-xml": TextFormat("<", read_topics, write_xml),
-    },
-    read_only=("traces",),
+    markup={"trec": TextFormat("<", read_topics)},
+    read_only=("trec", "traces"),
 )
 
 
@@ -88,9 +85,9 @@ def _flat(extras: str | None) -> Row:
 def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
     """Read queries from a file, or from standard input (``-``).
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML
-    (``trec``) or XML (``trec-xml``), and the questions of ``traces``, found from content and name
-    unless ``format`` names one; compressed or not. Of a folder that is a collection, its queries
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML or XML
+    (``trec``), and the questions of ``traces``, found from content and name unless ``format`` names
+    one; compressed or not. Of a folder that is a collection, its queries
     are read, and of one that holds case files, all of their cases.
     """
     return Queries._read(path, format)

@@ -1,4 +1,4 @@
-"""TREC topics, read and written: the SGML of the early tracks and the XML of the later ones.
+"""TREC topics: the SGML of the early tracks and the XML of the later ones.
 
 The scanner knows tags, comments and CDATA, nothing else: no DTD, no entities beyond the five of XML
 and numbered characters, so that a hostile file can do no harm. SGML topics may
@@ -8,22 +8,17 @@ A topic becomes a row: its number is the id, its title or ``<query>`` the text, 
 element a field (``desc`` is called ``description``, ``narr`` ``narrative``, an element that repeats
 is a list, ``<subtopic>`` elements are the list ``subtopics``). Attributes of a topic are fields
 too. Tags inside an element's text are dropped, their text is kept.
-
-Writing carries text: numbers and truth values are written as their JSON text. What would come back
-differently (an object, a list of one, text that looks like a tag in SGML) is an `InputError`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from rankscope.errors import InputError, shown
 from rankscope.files import decoded
 from rankscope.tables.detection import BOM
-from rankscope.tables.jsontext import dump_json
 from rankscope.tables.record_rows import Origin, Row
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
@@ -34,13 +29,10 @@ _ATTRIBUTE = re.compile(
 )
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _NUMBERS = ("num", "number", "identifier", "id", "qid")
 _TEXTS = ("title", "query", "question", "summary", "description")
 _LONG = {"desc": "description", "narr": "narrative"}
-_SHORT = {"description": "desc", "narrative": "narr"}
 _LABELS = {
     "num": "Number",
     "title": "Topic",
@@ -52,8 +44,18 @@ _LABELS = {
     "fac": "Factor(s)",
     "def": "Definition(s)",
 }
-_RESERVED = {"top", "topic", "title", "query", "subtopic", "subtopics", *_NUMBERS, *_LONG}
-_KNOWN = {*_RESERVED, *_LABELS, *_TEXTS, "narrative"}  # recognised in upper case as well
+_KNOWN = {
+    "top",
+    "topic",
+    "subtopic",
+    "subtopics",
+    *_NUMBERS,
+    *_LONG,
+    *_LABELS,
+    *_TEXTS,
+    "narrative",
+}
+"""Recognised in upper case as well."""
 _DEEPEST = 50
 
 
@@ -222,124 +224,3 @@ def _row(topic: _Topic, *, xml: bool, origin: Origin) -> Row:
         if values:
             row[name] = values[0] if len(values) == 1 and name != "subtopics" else values
     return row
-
-
-# --- writing
-
-
-def write_sgml(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield topics as SGML: ``<num> Number: 301`` and so on, tags left open as in TREC's files."""
-    for row in rows:
-        yield "<top>\n\n"
-        for name, value, attributes in _elements(row, "trec"):
-            if attributes:
-                raise _cannot(row, name, "has attributes", "trec")
-            tag = {"_id": "num", "text": "title", **_SHORT}.get(name, name)
-            yield f"<{tag}> {_labelled(tag, _sgml_text(row, name, value))}\n\n"
-        yield "</top>\n\n"
-
-
-def _labelled(tag: str, text: str) -> str:
-    label = _LABELS.get(tag)
-    starts = label and text.lower().startswith(f"{label}:".lower())
-    return f"{label}: {text}" if label and (tag != "title" or starts) else text
-
-
-def _sgml_text(row: Row, name: str, text: str) -> str:
-    tag_like = any(
-        not tag[3] or tag[3][0] in " \t\n\r/" for tag in _TAG.finditer(text)
-    ) or re.search(r"<[!?]", text)
-    if tag_like:
-        raise _cannot(row, name, "holds what looks like a tag", "trec")
-    if text != text.strip(" \t\n\r") or "\r" in text:
-        raise _cannot(row, name, "has white space at an end, or a carriage return", "trec")
-    if name == "_id" and not text.strip():
-        raise _cannot(row, name, "is blank", "trec")
-    return text
-
-
-def write_xml(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield topics as XML: ``<topic number="1"><query>...</query>...</topic>``."""
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
-    for row in rows:
-        for name, value, attributes in _elements(row, "trec-xml"):
-            text = _escaped(row, name, value)
-            if name == "_id":
-                yield f'<topic number="{_in_attribute(text)}">\n'
-                continue
-            tag = "query" if name == "text" else name
-            extra = "".join(
-                f' {key}="{_in_attribute(_escaped(row, name, held))}"'
-                for key, held in attributes.items()
-            )
-            yield f"<{tag}{extra}>{text}</{tag}>\n"
-        yield "</topic>\n"
-    yield "</topics>\n"
-
-
-def _escaped(row: Row, name: str, text: str) -> str:
-    if _NOT_XML.search(text):
-        raise _cannot(row, name, "holds a character that XML does not allow", "trec-xml")
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(character, entity)
-    text = text.replace("\r", "&#13;")
-    core = text.strip(" \t\n")
-    if core == text:
-        return text
-    before = text[: len(text) - len(text.lstrip(" \t\n"))]
-    after = text[len(before) + len(core) :]
-    return "".join(f"&#{ord(c)};" for c in before) + core + "".join(f"&#{ord(c)};" for c in after)
-
-
-def _in_attribute(escaped: str) -> str:
-    return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
-
-
-def _elements(row: Row, format: str) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield (name, text, attributes) of every element; raise if a field cannot be one."""
-    for name, value in row.items():
-        if value is None:
-            continue
-        if name in ("_id", "text"):
-            yield name, str(value), {}
-        elif name == "subtopics" and _are_subtopics(value):
-            for item in value:  # type: ignore[attr-defined]
-                rest = {k: v for k, v in item.items() if k != "text"}
-                yield "subtopic", item["text"], rest
-        elif not _can_be_element(name):
-            raise _cannot(row, name, "has a name that topics use for something else", format)
-        elif isinstance(value, list):
-            if len(value) < 2 or not all(isinstance(item, str) for item in value):
-                raise _cannot(row, name, "is not a list of two texts or more", format)
-            yield from ((name, item, {}) for item in value)
-        elif isinstance(value, dict):
-            raise _cannot(row, name, "is an object", format)
-        else:
-            yield name, value if isinstance(value, str) else dump_json(value), {}
-
-
-def _can_be_element(name: str) -> bool:
-    lower = name.lower()
-    changed = lower in _KNOWN and name != lower
-    return bool(_ELEMENT_NAME.fullmatch(name)) and lower not in _RESERVED and not changed
-
-
-def _are_subtopics(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(
-            isinstance(item, dict)
-            and "text" in item
-            and all(isinstance(v, str) and _ELEMENT_NAME.fullmatch(k) for k, v in item.items())
-            for item in value
-        )
-    )
-
-
-def _cannot(row: Row, name: str, problem: str, format: str) -> InputError:
-    what = {"_id": "its id", "text": "its text"}.get(name, f"its field {shown(name)}")
-    return InputError(
-        f"query {shown(row['_id'])}: {what} {problem}, which {format} topics cannot carry; "
-        "write jsonl instead"
-    )

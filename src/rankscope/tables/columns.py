@@ -414,13 +414,11 @@ def _listed(names: Sequence[str]) -> str:
 class TextFormat(NamedTuple):
     """A format that only some kinds of records have; reading gives rows with their lines.
 
-    ``begins`` is how its first line begins, as a regular expression. One that is not written has no
-    ``write``, and is among ``read_only``.
+    ``begins`` is how its first line begins, as a regular expression. None of them is written.
     """
 
     begins: str
     read: Callable[[BinaryIO, Origin], Iterator[tuple[int, Row]]]
-    write: Callable[[Iterable[Row]], Iterator[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,10 +124,6 @@ def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
         rows = ({"_id": record_id, **fields} for record_id, fields in table.rows())
         if format == "jsonl":
             pieces = (f"{dump_json(row)}\n" for row in rows)
-        elif format == "json":
-            pieces = json_pieces(map(dump_json, rows), "[]")
         else:
-            write = table.layout.markup[format].write
-            assert write is not None  # `format_for` refuses what is not written
-            pieces = write(rows)
+            pieces = json_pieces(map(dump_json, rows), "[]")
         yield from map(str.encode, pieces)
