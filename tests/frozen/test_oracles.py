@@ -61,11 +61,7 @@ def test_intervals_and_effects_of_differences(case: str) -> None:
     for key, level in (("95% interval", 0.95), ("90% interval", 0.9)):
         low, high = stats.t.interval(level, n - 1, mean, sd / math.sqrt(n))
         assert figures[key] == near([max(low, -1), min(high, 1)])
-    bias = math.gamma((n - 1) / 2) / math.sqrt((n - 1) / 2) / math.gamma((n - 2) / 2)
-    assert figures["cohen d, hedges g"] == near([mean / sd, bias * mean / sd])
-    low, high = (end * math.sqrt(n) for end in figures["95% interval of d"])
-    t = mean / sd * math.sqrt(n)
-    assert stats.nct.cdf([t, t], n - 1, [low, high]) == pytest.approx([0.975, 0.025], abs=1e-6)
+    assert figures["cohen d"] == near(mean / sd)
     for margin, p in figures["two one-sided t tests"].items():
         below = stats.ttest_1samp(row, -float(margin), alternative="greater").pvalue
         above = stats.ttest_1samp(row, float(margin), alternative="less").pvalue
@@ -119,19 +115,6 @@ def test_several_systems() -> None:
         interval = tested.confidence_interval(1 - 0.05 / len(pairs))
         assert p == near(tested.pvalue)
         assert ends[pair] == near([interval.low, interval.high])
-    assert frozen["anova"]["P@100"] == near(anova([*SEVERAL.values()]))
-
-
-def anova(rows: Any) -> list[float]:
-    """Return F and p of systems in a table of systems and queries, one value in each cell."""
-    table = np.array(rows)
-    systems, queries = table.shape
-    away = table - table.mean()
-    by_system, by_query = away.mean(axis=1), away.mean(axis=0)
-    rest = away - by_system[:, None] - by_query
-    free = systems - 1, (systems - 1) * (queries - 1)
-    f = queries * (by_system**2).sum() / free[0] / ((rest**2).sum() / free[1])
-    return [f, stats.f.sf(f, *free)]
 
 
 def test_intervals_of_means() -> None:

@@ -1,7 +1,7 @@
 """Two and more systems compared, by numbers that no draw decides, asked through `compare`.
 
 Student's t, Wilcoxon's signed ranks (exact up to 50 differences that are not 0), the sign test and
-all sign flips; intervals of means and differences; Cohen's d and Hedges' g; equivalence; families
+all sign flips; intervals of means and differences; Cohen's d; equivalence; families
 of pairs corrected in each way there is. Oracle: SciPy and the definitions, from the values that the
 cases were made of (`test_oracles`); Wilcoxon with 17 to 50 differences and ties:
 statistics/test_paired_tests.py.
@@ -9,6 +9,7 @@ statistics/test_paired_tests.py.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -101,14 +102,12 @@ def _tested(qrels: Any, runs: Any, measures: Any = (MEASURE,), **more: Any) -> d
 
 
 def _spread(pair: Any) -> dict[str, Any]:
-    """Return what needs a spread; the ends of d are found by steps, and kept to 8 decimals."""
-    if pair.queries == 1 or (pair.effect.note and pair.difference):
+    """Return what needs a spread."""
+    if pair.queries == 1 or math.isinf(pair.d):
         return {}
     figures: dict[str, Any] = {"95% interval": ends(pair.interval)}
-    effect = pair.effect
-    if not effect.note:
-        figures["cohen d, hedges g"] = [effect.d, effect.hedges]
-        figures["95% interval of d"] = [round(effect.low, 8), round(effect.high, 8)]
+    if pair.d:
+        figures["cohen d"] = pair.d
         figures["90% interval"] = ends(pair.equivalence.interval)
     return figures
 
@@ -188,7 +187,6 @@ def _families(qrels: Any, runs: Any, measures: list[str], baseline: str) -> dict
     plain = compared("none")
     figures: dict[str, Any] = {
         "means": {m: {run: plain.mean(run, m).mean for run in plain.runs} for m in measures},
-        "anova": {m: [plain.anova[m].f, plain.anova[m].p] for m in measures},
         "simultaneous 95% intervals by bonferroni": by_pair(
             compared("bonferroni"), lambda pair: ends(pair.simultaneous)
         ),
@@ -234,11 +232,10 @@ def statistics_robust03() -> Any:
     options: Any = {"correction": "holm", "interval": "t"}
     compared = {test: rs.compare(*official(), measures, test=test, **options) for test in tests}
     student = compared["t"]
-    found: dict[str, Any] = {"means": {}, "pairs": {}, "anova": {}}
+    found: dict[str, Any] = {"means": {}, "pairs": {}}
     for measure in measures:
         means = [student.mean(run, measure) for run in sorted(student.runs)]
         found["means"][measure] = {each.run: [each.mean, *ends(each.interval)] for each in means}
-        found["anova"][measure] = [student.anova[measure].f, student.anova[measure].p]
         found["pairs"][measure] = {
             name_of(pair): _official(
                 pair, [each.pair(pair.system, pair.base, measure) for each in compared.values()]
@@ -256,6 +253,6 @@ def _official(pair: Any, by_test: list[Any]) -> dict[str, Any]:
         "p": [each.p for each in by_test],
         "p by holm": [each.p_corrected for each in by_test],
         "wins, ties, losses": [pair.wins, pair.ties, pair.losses],
-        "cohen d": pair.effect.d,
+        "cohen d": pair.d,
         "smallest difference": round(pair.detectable, 8),
     }
