@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -201,13 +200,6 @@ def command(*arguments: object) -> list[str]:
         "from rankscope.cli import main; main(sys.argv[1:])"
     )
     return [sys.executable, "-c", code, *map(str, arguments)]
-
-
-def rankscope(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, check=False, timeout=120, **options
-    )
 
 
 # ----------------------------------------------------------------------------- comparing folders
