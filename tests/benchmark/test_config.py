@@ -154,27 +154,20 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ("retrieval_metric: 3", 5, "nearest: retrieval_metrics"),
         ("depth: '50'", 5, "depth: expected a whole number from 1 to 10,000,000, got '50'"),
         ("depth: true", 5, "got true"),
-        ("depth: 1.5", 5, "got 1.5"),
-        ("depth: [1]", 5, "got a list"),
         ("depth: 0", 5, "got 0"),
-        ("depth: 99999999", 5, "got 99999999"),
         ("baseline: lexicl", 5, "baseline: unknown system 'lexicl'; nearest: lexical"),
         ("profile: trec", 5, "nearest: trec_eval-9"),
         ("statistics: 5", 5, "statistics: expected a table"),
         ("statistics:\n  sed: 3", 6, "'sed'; nearest: seed"),
         ("statistics:\n  seed: 1\n  test: permutaton", 7, "nearest: permutation"),
-        ("statistics: {interval: bcaa}", 5, "nearest: bca"),
-        ("statistics: {correction: hom}", 5, "nearest: holm"),
         ("statistics: {family: 3}", 5, "statistics.family"),
         ("statistics: {alpha: 2}", 5, "between 0 and 1"),
-        ("statistics: {level: 0}", 5, "between 0 and 1"),
         ("statistics: {resamples: 5}", 5, "from 100"),
         ("statistics: {margin: -1}", 5, "above 0"),
         ("statistics: {seed: -1}", 5, "from 0"),
         ("training: {split: a, qrels: b}", 5, "training.qrels: cannot be combined with split"),
         ("training: {folds: 1}", 5, "from 2"),
         ("fetch: {job: 1}", 5, "nearest: jobs"),
-        ("fetch: {batch: 0}", 5, "from 1"),
         ("diagnosis: [failurs]", 5, "diagnosis.0: unknown analysis 'failurs'; nearest: failures"),
         ("diagnosis: 3", 5, "diagnosis: expected"),
         ("diagnosis: [risk]\nsegments: [a]", 6, "segments: has no effect"),
@@ -189,12 +182,8 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ("measures: {a: 1}", 5, "got a table"),
         ("targets:\n  nDGC@10: 1", 6, "targets.nDGC@10: unknown measure 'nDGC'"),
         ("targets: {nDCG@10: high}", 5, "targets.nDCG@10: expected a number"),
-        ("targets: {map@10: 1, AP@10: 2}", 5, "'AP@10' and 'map@10' are the same"),
-        ("targets: 5", 5, "targets: expected numbers"),
-        ("targets:\n- a\n- nDCG@10: x", 7, "targets.1.nDCG@10: expected a number"),
         ("targets: {RR@10: 0.5, P@3: 0.5}", 5, "targets.P@3: P@3 is not measured"),
         ("targets:\n- trec-kpi\n- P@3: 0.5", 7, "targets.1.P@3: P@3 is not measured"),
-        ("targets:\n- a\n- 5", 7, "targets.1: expected numbers"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(
@@ -212,17 +201,14 @@ def test_a_mistake_is_one_sentence_with_its_line(
         ("collection: here\n", "", 1, "key collection is required"),
         ("systems:\n  lexical: {bm25: {k1: 1.2}}\n", "", 1, "key systems is required"),
         ("\n  lexical: {bm25: {k1: 1.2}}", " {}", 3, "systems: expected"),
-        ("\n  lexical: {bm25: {k1: 1.2}}", " [a]", 3, "systems: expected"),
         ("soup", "''", 1, "name: expected one line of 1 to 200"),
         ("soup", '"a\\nb"', 1, "name: expected one line"),
         ("soup", "5", 1, "name: expected text"),
         ("here", "{path: a, corpus: b}", 2, "collection.corpus: cannot be combined with path"),
         ("here", "{queries: a, qrels: b, split: c}", 2, "collection.split"),
         ("here", "{queries: a}", 2, "missing key 'qrels'"),
-        ("here", "{qrels: a, corpus: b}", 2, "missing key 'queries'"),
         ("here", "{}", 2, "expected path, cases, or queries and qrels"),
         ("here", "{pth: a}", 2, "'pth'; nearest: path"),
-        ("here", "[a]", 2, "got a list"),
         ("here", "''", 2, "expected text"),
     ],
 )
@@ -236,30 +222,30 @@ def test_name_and_collection(tmp_path: Path, old: str, new: str, line: int, word
 # --- systems -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "bm25",
-        "{bm25: }",
-        "{run: answers.run}",
-        "{rerank: {of: lexical, python: 'm:f'}}",
-        "{fuse: [lexical, bm25, {bm25: {k1: 2}}]}",
-        "{fuse: {of: [other2, vector]}}",
-        "{rewrite: {of: {rerank: {of: lexical, ltr: {}}}, keywords: {}}}",
-        "{vector: {embedder: {sentence-transformers: some/model}}}",
-        "{vector: {embedder: {wordllama: {dimensions: 64}}}}",
-        "{python: 'm:f'}",
-    ],
-)
-def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
-    read(tmp_path, f"{SHORT}  other: {spec}\n  other2: bm25\n")
+FINE = """\
+  other2: bm25
+  none: {bm25: }
+  reranked: {rerank: {of: lexical, python: 'm:f'}}
+  listed: {fuse: [lexical, bm25, {bm25: {k1: 2}}]}
+  fused: {fuse: {of: [other2, vector]}}
+  rewritten: {rewrite: {of: {rerank: {of: lexical, ltr: {}}}, keywords: {}}}
+  model: {vector: {embedder: {sentence-transformers: some/model}}}
+  small: {vector: {embedder: {wordllama: {dimensions: 64}}}}
+  10: {python: 'm:f'}
+  été: bm25
+  ok, k1=1.2+x_y-z.w: bm25
+  देवनागरी: bm25
+"""
+
+
+def test_specs_and_names_that_are_fine(tmp_path: Path) -> None:
+    assert len(read(tmp_path, f"{SHORT}{FINE}  {'a' * 80}: bm25\n").config.systems) == 14
 
 
 @pytest.mark.parametrize(
     ("spec", "word"),
     [
         ("{bm52: {}}", "other: unknown system 'bm52'; nearest: bm25"),
-        ("bm2", "nearest: bm25"),
         ("lexical", "unknown system 'lexical'"),
         ("{bm25: {kk1: 1}}", "other.bm25: unknown option 'kk1'; nearest: k1"),
         ("{bm25: {k1: a}}", "bm25.k1: expected a number from 0 to 1000, got 'a'"),
@@ -267,20 +253,16 @@ def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
         ("{bm25: {}, vector: {}}", "got bm25, vector"),
         ("{}", "expected one system"),
         ("", "got null"),
-        ("[bm25]", "got a list"),
-        ("5", "got 5"),
         ("{fuse: {method: rrf}}", "option of is required"),
         ("{fuse: {of: lexical}}", "fuse.of: expected a list"),
         ("{fuse: {of: [lexical, vectr]}}", "fuse.of.1: unknown system 'vectr'; nearest: vector"),
         ("{fuse: [lexical, vectr]}", "fuse.1: unknown system 'vectr'"),
         ("{rerank: {of: lexcal, ltr: {}}}", "rerank.of: unknown system 'lexcal'"),
         ("{fuse: {of: [{bm25: {kk: 1}}]}}", "fuse.of.0.bm25: unknown option 'kk'"),
-        ("{fuse: {of: [{bm52: {}}]}}", "fuse.of.0: unknown system 'bm52'"),
         ("{rerank: {of: {rerank: {of: x, ltr: {}}}, ltr: {}}}", "unknown system 'x'"),
         ("{rerank: {of: lexical, ltr: {pol: 1}}}", "rerank.ltr: unknown option 'pol'"),
         ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "rewrite.rm3: unknown option 'docs'"),
         ("{vector: {embedder: wordlama}}", "unknown embedder 'wordlama'; nearest: wordllama"),
-        ("{vector: {embedder: {wordlama: {}}}}", "unknown embedder 'wordlama'"),
         ("{vector: {embedder: {wordllama: {dims: 3}}}}", "embedder.wordllama: unknown option"),
         ("{vector: {chunk: {token: 3}}}", "vector.chunk: unknown option 'token'; nearest: tokens"),
     ],
@@ -291,13 +273,6 @@ def test_specs_that_cannot_be(tmp_path: Path, spec: str, word: str) -> None:
     assert word in message
 
 
-def test_the_line_is_that_of_the_option(tmp_path: Path) -> None:
-    text = SHORT + "  other:\n    fuse:\n      of:\n      - lexical\n      - vectr\n"
-    assert refused(tmp_path, text).startswith("c.yaml:9: ")
-    text = SHORT + "  other:\n    bm25:\n      k1: 1\n      bb: 2\n"
-    assert refused(tmp_path, text).startswith("c.yaml:8: ")
-
-
 def test_a_missing_engine_is_not_the_configs_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,13 +281,6 @@ def test_a_missing_engine_is_not_the_configs_fault(
 
     monkeypatch.setattr("rankscope.retrieval.lexical.words.engine", missing)
     read(tmp_path, SHORT.replace("k1: 1.2", "language: english"))
-
-
-@pytest.mark.parametrize(
-    "name", ["10", "null", "été", "'ok, k1=1.2+x_y-z.w'", "bm25", "a" * 80, "देवनागरी"]
-)
-def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
-    assert len(read(tmp_path, f"{SHORT}  {name}: bm25\n").config.systems) == 2
 
 
 @pytest.mark.parametrize(
@@ -339,29 +307,17 @@ def test_measures_keep_the_name_they_were_asked_for(tmp_path: Path) -> None:
     assert asked("nDCG@10") == ["nDCG@10"]
     assert asked("['nDCG@5,10', 'P@5 R@5']") == ["nDCG@5", "nDCG@10", "P@5", "R@5"]
     assert asked("['map_cut.5,10']") == ["map_cut_5", "map_cut_10"]
+    assert asked("[map@10, nDCG@10, AP@10]") == ["map@10", "nDCG@10"], "AP@10 is the same, noted"
+    assert len(read(tmp_path, SHORT + "measures: [map@10, AP@10]\n").notes) == 1
 
 
-def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
-    loaded = read(tmp_path, SHORT + "measures: [map@10, nDCG@10, AP@10]\n")
-    assert loaded.config.measures == ["map@10", "nDCG@10"]
-    [note] = loaded.notes
-    assert "'AP@10'" in note
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_targets_are_numbers_or_sets(tmp_path: Path) -> None:
+    for text, expected in (
         ("{nDCG@10: 1}", {"nDCG@10": 1.0}),
         ("trec-kpi", "trec-kpi"),
         ("[trec-kpi, {mrr@10: 0.5}]", ["trec-kpi", {"mrr@10": 0.5}]),
-        ("[]", []),
-    ],
-)
-def test_targets_are_numbers_or_sets(tmp_path: Path, text: str, expected: Any) -> None:
-    assert read(tmp_path, f"{SHORT}targets: {text}\n").config.targets == expected
-
-
-def test_one_set_of_bands_needs_no_list(tmp_path: Path) -> None:
+    ):
+        assert read(tmp_path, f"{SHORT}targets: {text}\n").config.targets == expected
     assert read(tmp_path, SHORT + "bands: a\nsegments: b\n").config.bands == ["a"]
 
 
@@ -401,15 +357,3 @@ def test_a_section_of_an_analysis_follows_from_its_registration(
     for key, section in ANALYSES.items():
         assert properties[key]["$ref"] == f"#/$defs/{section.__name__}"
         assert plain[key] == section().model_dump(mode="json")
-
-
-def test_every_reference_of_the_schema_leads_somewhere(schema: Any) -> None:
-    def references(data: Any) -> list[str]:
-        if isinstance(data, dict):
-            own = [data["$ref"]] if isinstance(data.get("$ref"), str) else []
-            return own + [one for value in data.values() for one in references(value)]
-        return [one for value in data for one in references(value)] if type(data) is list else []
-
-    found = set(references(schema))
-    assert found
-    assert all(one.removeprefix("#/$defs/") in schema["$defs"] for one in found)

@@ -45,27 +45,21 @@ def refused(text: str | bytes, suffix: str = ".yaml") -> str:
     ("text", "value"),
     [
         ("true", True),
-        ("False", False),
         ("yes", "yes"),
-        ("on", "on"),
         ("12:30", "12:30"),
         ("2024-01-31", "2024-01-31"),
         ("1_000", "1_000"),
         ("null", None),
-        ("~", None),
         ("", None),
         ("+7", 7),
-        ("-7", -7),
         ("007", 7),
         ("0o17", 15),
         ("0x1F", 31),
         ("1e3", 1000.0),
         (".5", 0.5),
-        ("5.", 5.0),
         ("-1E-2", -0.01),
         (".", "."),
         ("'7'", "7"),
-        ('"true"', "true"),
         ("nan", "nan"),
         ("nDCG@10", "nDCG@10"),
         ("[1, a, [b]]", [1, "a", ["b"]]),
@@ -118,44 +112,34 @@ LAUGHS = "\n".join(
     [
         (b"", "c: ", "empty"),
         (b"# only words\n", "c: ", "empty"),
-        (b"null", "c: ", "empty"),
         (b"\n- a\n", "c:2: ", "got a list"),
         (b"soup", "c:1: ", "'soup'"),
         (b"a: 1\nb: !!python/object:os.system x", "c:2: ", "the tag '!!python/object:os.system'"),
-        (b"a: !mine [1]", "c:1: ", "the tag '!mine'"),
         (b"a: 1\nb: 2\na: 3", "c:3: ", "'a' appears twice, first on line 1"),
-        (b"{a: 1, a: 2}", "c:1: ", "'a' appears twice"),
         (b"a: &x 1", "c:1: ", "anchors"),
-        (b"a: 1\nb: *x", "c:2: ", "anchors"),
         (LAUGHS.encode(), "c:1: ", "anchors"),
         (b"a: 1\n---\nb: 1", "c:2: ", "second document"),
         (b"a: 1\nb: \xff", "c:2: ", "0xff"),
         ("a: 1".encode("utf-16"), "c:1: ", "UTF-16"),
         (b"a:\n\tb: 1", "c:2: ", "tab"),
         (b"a: b: c", "c:1: ", "':'; quote"),
-        (b"name: x\nnote: this: that\n", "c:2: ", "':'; quote"),
         (b"a\n  b: 1", "c:1: ", "got 'a'"),
         (b"name x\ncollection:\n", "c:1: ", "got 'name x'"),
         (b"name: x\nsystems # all\n\n  # why\n  a: 1\n", "c:2: ", "got 'systems'"),
         (b"a: x\n  b: 1", "c:2: ", "indented"),
-        (b"a:\n  b\n    c: 1", "c:2: ", "got 'b'"),
-        (b"a: 1\nb\nc: 1", "c:2: ", "got 'b'"),
         (b"a: 1\nb: 'x\nc: 1", "c:2: ", "YAML"),
-        (b"a: [b", "c:1: ", "YAML"),
         (b"name: x\ncollection: {path: a\nsystems:\n", "c:2: ", "'{' is not closed"),
         (b"name: x\nmeasures: [a\nsystems:\n", "c:2: ", "'[' is not closed"),
         (b"a: @b", "c:1: ", "'@'"),
         (b"a: 1\nb: .nan", "c:2: ", "'.nan' is not a finite number"),
         (b"a: 1e999", "c:1: ", "'1e999' is not a finite number"),
         (b"a: " + b"9" * 5000, "c:1: ", "the number '9999"),
-        (b"a: 1." + b"9" * 5000, "c:1: ", "the number '1.9999"),
         (b"a: 1\nb: \x01", "c:2: ", "'\\x01'"),
         (rb'a: "\UFFFFFFFF"', "c:1: ", "escape"),
         (rb'a: "\ud800"', "c:1: ", "surrogate"),
         (b"? [a]\n: b", "c:1: ", "key must be text"),
         (b"a: 1\n" + b"- " * 9999, "c:2: ", ""),
         (b"[" * 9999, "c:1: ", "50 deep"),
-        (b"{a: " * 9999, "c:1: ", "50 deep"),
         (b"a" * (LARGEST + 1), "c: ", "256 KB"),
     ],
 )
@@ -199,31 +183,22 @@ def test_toml() -> None:
     [
         ("", "empty"),
         ("a = 1\na = 2", "TOML"),
-        ("a = 1\nb =", "TOML"),
         ("a = 1\nb = nan", "b: expected a finite number"),
         ("b = 0x" + "F" * 200, "b: expected a finite number"),
         ("b = " + "9" * 5000, "too long"),
         ("x = 1\n" + "a." * 99999 + "b = 1", "50 parts"),
         ("a = " + "[" * 60 + "]" * 60, "50 deep"),
-        ("a = " + "[" * 9999, "50 deep"),
     ],
 )
 def test_toml_that_cannot_be_read(text: str, word: str) -> None:
     assert word in refused(text, ".toml")
 
 
-def test_json_with_tabs_is_yaml() -> None:
-    file = parsed('{\n\t"name": "a\\/b",\n\t"depth": 1.5e1, "x": null\n}', ".json")
-    assert file.data == {"name": "a/b", "depth": 15.0, "x": None}
-    assert file.line(("depth",)) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("a: 1", 1), ("a = 1", 1), ("# x\n\n[a]\nb=1", {"b": 1})]
-)
-def test_content_tells_the_format_where_the_suffix_does_not(text: str, value: Any) -> None:
-    assert parsed(text, "").data == {"a": value}
-    assert parsed(text, ".conf").data == {"a": value}
+def test_content_tells_the_format_where_the_suffix_does_not() -> None:
+    for text, value in (("a: 1", 1), ("a = 1", 1), ("# x\n\n[a]\nb=1", {"b": 1})):
+        assert parsed(text, "").data == parsed(text, ".conf").data == {"a": value}
+    tabs = parsed('{\n\t"name": "a\\/b",\n\t"depth": 1.5e1\n}', ".json")
+    assert tabs.data == {"name": "a/b", "depth": 15.0}
 
 
 def test_files(tmp_path: Path) -> None:

@@ -58,10 +58,8 @@ def value(loaded: LoadedConfig, keys: str, by: str = "/") -> Any:
         ("statistics.seed=3", "statistics/seed", 3),
         ("statistics=", "statistics/seed", 0),
         ("fetch={jobs: 2}", "fetch/jobs", 2),
-        ("collection.split=dev", "collection/split", "dev"),
         ("collection.split=dev", "collection/path", "here"),
         ("systems.lexical.bm25.k1=1.5", "systems/lexical/bm25/k1", 1.5),
-        ("systems.lexical.bm25.b=0.3", "systems/lexical/bm25/b", 0.3),
         ("systems.short.bm25.k1=1.5", "systems/short/bm25/k1", 1.5),
         ("systems.empty.bm25.k1=1.5", "systems/empty/bm25/k1", 1.5),
         ("systems.v1.2, k1=3.bm25.k1=2", "systems/v1.2, k1=3/bm25/k1", 2),
@@ -69,7 +67,6 @@ def value(loaded: LoadedConfig, keys: str, by: str = "/") -> Any:
         ("systems.hybrid.fuse.weights.1=0.3", "systems/hybrid/fuse/weights/1", 0.3),
         ("systems.hybrid.fuse.of.1.bm25.k1=2", "systems/hybrid/fuse/of/1", {"bm25": {"k1": 2}}),
         ("measures=[nDCG@10, RR]", "measures", ["nDCG@10", "RR"]),
-        ("measures=nDCG@10", "measures", ["nDCG@10"]),
         ("measures.1=RR", "measures", ["nDCG@10", "RR", "nDCG(gain=exp)@10"]),
         ("targets.nDCG(gain=exp)@10=0.5", "targets/nDCG(gain=exp)@10", 0.5),
         ("targets=trec-kpi", "targets", "trec-kpi"),
@@ -88,18 +85,11 @@ def test_a_setting_changes_one_value(
         ("depth=x", "got 'x'"),
         ("depth=.nan", "'.nan' is not a finite number"),
         ("depth.more=3", "depth is 100"),
-        ("profile.x=3", "got a table"),
-        ("statistics.sed=3", "nearest: seed"),
         ("systems.lexicl.bm25.k1=1", "unknown system 'lexicl'; nearest: lexical"),
         ("systems.lexical.vector.fields=1", "systems.lexical is bm25, not 'vector'"),
-        ("systems.lexical.bm25.kk=1", "nearest: k1"),
         ("systems.lexical.bm25.k1=-1", "from 0 to 1000"),
-        ("systems.new=bm52", "nearest: bm25"),
         ("measures.7=RR", "it has no '7'"),
-        ("measures.x=RR", "it has no 'x'"),
-        ("measures=nDGC@10", "nearest: nDCG"),
         ("depth=[", "YAML"),
-        ("depth=*a", "anchors"),
         ("baseline=lexicl", "nearest: lexical"),
         ("name=${HOME}", "'${HOME}' is allowed only in the values of systems"),
     ],
@@ -111,10 +101,10 @@ def test_errors_name_the_setting(tmp_path: Path, setting: str, word: str) -> Non
     assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("setting", ["", "depth", "=3", "a..b=3", ".=3", f"{'a.' * 99}b=3"])
-def test_a_setting_is_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
-    with pytest.raises(InputError, match="expected a key and a value"):
-        read(tmp_path, setting)
+def test_a_setting_is_a_key_and_a_value(tmp_path: Path) -> None:
+    for setting in ("", "depth", "=3", "a..b=3", ".=3", f"{'a.' * 99}b=3"):
+        with pytest.raises(InputError, match="expected a key and a value"):
+            read(tmp_path, setting)
 
 
 def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
@@ -139,10 +129,8 @@ def test_file_then_environment_then_command_line(
         ("DEPTH", "depth"),
         ("depth", "depth"),
         ("SYSTEMS__LEXICAL__BM25__K1", "systems/lexical/bm25/k1"),
-        ("SYSTEMS__SHORT__BM25__K1", "systems/short/bm25/k1"),
         ("SYSTEMS__TWO_WORDS__BM25__K1", "systems/two-words/bm25/k1"),
         ("TARGETS__NDCG_10", "targets/nDCG@10"),
-        ("FETCH__JOBS", "fetch/jobs"),
         ("SYSTEMS__HYBRID__FUSE__WEIGHTS__0", "systems/hybrid/fuse/weights/0"),
     ],
 )
@@ -160,18 +148,10 @@ def test_a_variable_for_two_systems_that_are_spelled_alike(tmp_path: Path) -> No
         read(tmp_path, text=CONFIG + "  a-b: bm25\n  a.b: bm25\n", environment=environment)
 
 
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("DEPT", "nearest: depth"),
-        ("DEPTH", "expected a whole number"),
-        ("", "names no key"),
-        ("SYSTEMS__LEX__BM25__K1", "unknown system 'lex'"),
-    ],
-)
-def test_errors_name_the_variable(tmp_path: Path, name: str, word: str) -> None:
-    with pytest.raises(FormatError, match=f"environment variable RANKSCOPE_SET_{name}: .*{word}"):
-        read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "x"})
+def test_errors_name_the_variable(tmp_path: Path) -> None:
+    for name, word in (("DEPT", "nearest: depth"), ("DEPTH", "whole number"), ("", "no key")):
+        with pytest.raises(FormatError, match=f"variable RANKSCOPE_SET_{name}: .*{word}"):
+            read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "x"})
 
 
 WORDS = (
