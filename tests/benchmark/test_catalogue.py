@@ -78,23 +78,13 @@ def failing() -> Any:
     raise ConnectionError("no route to host")
 
 
-@pytest.mark.parametrize(
-    ("known", "problem"),
-    [
-        (None, "has no data set 'far'"),
-        (dataset(has_qrels=lambda: False), "'far' has no judgments"),
-        (dataset(docs_iter=failing), r"'far' could not be read \(ConnectionError: 'no route"),
-        (dataset(qrels_iter=lambda: iter([Odd("1", "d1", 3)])), "no relevance, but 'query_id'"),
-    ],
-)
-def test_what_cannot_be_had(
-    catalogue: dict[str, Any], tmp_path: Path, known: Any, problem: str
-) -> None:
-    if known is not None:
-        catalogue["far"] = known
-    loaded = read_config(config(tmp_path, CONFIG.replace("tiny/test", "far")))
-    with pytest.raises(InputError, match=problem):
-        load_collection(loaded, tmp_path / "cache")
+def test_what_cannot_be_had(catalogue: dict[str, Any], tmp_path: Path) -> None:
+    catalogue["far"] = dataset(docs_iter=failing)
+    catalogue["odd"] = dataset(qrels_iter=lambda: iter([Odd("1", "d1", 3)]))
+    for name, problem in (("none", "no data set"), ("far", "no route"), ("odd", "no relevance")):
+        loaded = read_config(config(tmp_path, CONFIG.replace("tiny/test", name)))
+        with pytest.raises(InputError, match=problem):
+            load_collection(loaded, tmp_path / "cache")
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

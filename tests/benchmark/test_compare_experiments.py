@@ -15,8 +15,6 @@ import pytest
 
 from benchmark.world import CONFIG, cli, judgments, made, write_world
 from rankscope.benchmark.changes import compare_experiments
-from rankscope.benchmark.listing import list_experiments
-from rankscope.benchmark.run import run_benchmark
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.paired import paired_tests
 
@@ -79,17 +77,6 @@ def test_some_systems_and_measures(experiment: Path, second: Path) -> None:
         assert name in err
 
 
-def test_systems_that_answer_different_queries(tmp_path: Path) -> None:
-    """By these rules a query that failed is left out, for the one system only."""
-    world = write_world(tmp_path / "world", config=CONFIG + "profile: trec_eval-9\n")
-    world.trouble("raise", "q03")
-    folder = run_benchmark(world.config, output=tmp_path / "out").folder
-    result = compare_experiments(folder, folder, resamples=100)
-    assert result.queries == 12
-    assert {one.system for one in result.changes} == {"words", "code", "both"}
-    assert {one.difference for one in result.changes} == {0.0}
-
-
 RENAMED = CONFIG.replace("  words:", "  a:").replace("  code:", "  b:").replace("  both:", "  c:")
 
 
@@ -127,16 +114,6 @@ def test_the_gate_takes_reports_of_two_experiments(experiment: Path, second: Pat
 def copy(experiment: Path, tmp_path: Path) -> Path:
     """Return a copy to be damaged."""
     return Path(shutil.copytree(experiment, tmp_path / "copy"))
-
-
-@pytest.mark.parametrize("name", ["per_query/code.parquet", "BenchmarkReport.json"])
-def test_a_damaged_experiment_is_one_sentence(experiment: Path, copy: Path, name: str) -> None:
-    for content in (b"", b"rubbish", (experiment / name).read_bytes()[:-9]):
-        (copy / name).write_bytes(content)
-        code, out, err = cli("benchmark", "compare", experiment, copy)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-    (copy / name).unlink()
-    assert cli("benchmark", "compare", experiment, copy)[0] == 2
 
 
 CHANGES: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
@@ -187,10 +164,10 @@ def record_again(folder: Path) -> None:
 
 def test_what_was_changed_is_not_compared(experiment: Path, copy: Path) -> None:
     path = copy / "per_query" / "words.parquet"
-    pl.read_parquet(path).with_columns(value=pl.lit(0.9)).write_parquet(path)
-    code, out, err = cli("benchmark", "compare", experiment, copy)
-    assert (code, out) == (2, "")
-    assert "SHA-256" in err
+    for content in (b"", b"rubbish", path.read_bytes()[:-9] + b"somewhere"):
+        path.write_bytes(content)
+        code, out, err = cli("benchmark", "compare", experiment, copy)
+        assert (code, out, err.count("\n")) == (2, "", 1)
     report = copy / "BenchmarkReport.json"
     report.write_text(report.read_text().replace('"name": "words"', '"name": "wards"'))
     code, out, err = cli("benchmark", "compare", experiment, copy)
@@ -211,35 +188,18 @@ def test_experiments_are_listed_newest_first(
     for name, content in (("damaged", "{"), ("other", '{"schema": "rankscope/manifest/99"}')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ExperimentManifest.json").write_text(content)
+    lost = Path(shutil.copytree(experiment, tmp_path / "lost"))
+    (lost / "BenchmarkReport.json").unlink()
     (tmp_path / "notes").mkdir()
     (tmp_path / ".unfinished-x").mkdir()
     code, out, err = cli("benchmark", "list", tmp_path, "--format", "json")
     assert (code, err) == (0, "")
     data = json.loads(out)
     assert [Path(one["folder"]).name for one in data[:2]] == [second.name, experiment.name]
-    assert {Path(one["folder"]).name for one in data[2:]} == {"damaged", "other"}
-    assert [bool(one["problem"]) for one in data] == [False, False, True, True]
+    assert {Path(one["folder"]).name for one in data[2:]} == {"damaged", "lost", "other"}
+    assert [bool(one["problem"]) for one in data] == [False, False, True, True, True]
     assert data[1]["measure"] == "nDCG@5"
     assert data[1]["value"] > 0
     out = cli("benchmark", "list", tmp_path)[1]
     assert out.index(second.name) < out.index(experiment.name) < out.index("damaged")
-
-
-def test_an_experiment_that_lost_a_record_is_shown_as_damaged(
-    experiment: Path, tmp_path: Path
-) -> None:
-    for name in ("ExperimentManifest.json", "BenchmarkReport.json"):
-        folder = Path(shutil.copytree(experiment, tmp_path / f"without {name}"))
-        (folder / name).unlink()
-    path = Path(shutil.copytree(experiment, tmp_path / "measures")) / "BenchmarkReport.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "measures": []}))
-    found = list_experiments(tmp_path)
-    assert len(found) == 3
-    assert all(one.problem for one in found)
-
-
-def test_folders_without_experiments(tmp_path: Path) -> None:
-    assert json.loads(cli("benchmark", "list", tmp_path, "--format", "json")[1]) == []
-    code, out, err = cli("benchmark", "list", tmp_path / "missing")
-    assert (code, out) == (2, "")
-    assert "is not a folder" in err
+    assert cli("benchmark", "list", tmp_path / "missing")[:2] == (2, "")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from pydantic import ValidationError
 
 import rankscope
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
@@ -22,7 +21,7 @@ from rankscope.benchmark.config.model import (
     FetchConfig,
     StatisticsConfig,
 )
-from rankscope.errors import FormatError, MissingExtraError
+from rankscope.errors import FormatError
 from rankscope.retrieval.registry import SYSTEMS
 from rankscope.statistics.choices import PAIR_TESTS
 from rankscope.statistics.settings import Settings
@@ -130,18 +129,6 @@ def test_toml_says_the_same(tmp_path: Path) -> None:
     text = 'name = "soup"\ncollection = "here"\n[systems.lexical.bm25]\nk1 = 1.2\n'
     path.write_text(text, "utf-8")
     assert read_config(path, environment={}).sha256 == read(tmp_path).sha256
-    path.write_text(text.replace("k1", "kk"))
-    with pytest.raises(FormatError, match=r"c\.toml: systems\.lexical\.bm25: .*'kk'.* k1"):
-        read_config(path, environment={})
-
-
-def test_nothing_changes_a_config(tmp_path: Path) -> None:
-    loaded = read(tmp_path)
-    with pytest.raises(ValidationError):
-        loaded.config.depth = 3
-    loaded.systems()["lexical"]["bm25"]["k1"] = 9
-    loaded.plain()["systems"]["lexical"]["bm25"]["k1"] = 9
-    assert loaded.config.systems == {"lexical": {"bm25": {"k1": 1.2}}}
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -153,20 +140,15 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ("dept: 3", 5, "'dept'; nearest: depth"),
         ("retrieval_metric: 3", 5, "nearest: retrieval_metrics"),
         ("depth: '50'", 5, "depth: expected a whole number from 1 to 10,000,000, got '50'"),
-        ("depth: true", 5, "got true"),
         ("depth: 0", 5, "got 0"),
         ("baseline: lexicl", 5, "baseline: unknown system 'lexicl'; nearest: lexical"),
         ("profile: trec", 5, "nearest: trec_eval-9"),
         ("statistics: 5", 5, "statistics: expected a table"),
-        ("statistics:\n  sed: 3", 6, "'sed'; nearest: seed"),
         ("statistics:\n  seed: 1\n  test: permutaton", 7, "nearest: permutation"),
         ("statistics: {family: 3}", 5, "statistics.family"),
         ("statistics: {alpha: 2}", 5, "between 0 and 1"),
         ("statistics: {resamples: 5}", 5, "from 100"),
-        ("statistics: {margin: -1}", 5, "above 0"),
-        ("statistics: {seed: -1}", 5, "from 0"),
         ("training: {split: a, qrels: b}", 5, "training.qrels: cannot be combined with split"),
-        ("training: {folds: 1}", 5, "from 2"),
         ("fetch: {job: 1}", 5, "nearest: jobs"),
         ("diagnosis: [failurs]", 5, "diagnosis.0: unknown analysis 'failurs'; nearest: failures"),
         ("diagnosis: 3", 5, "diagnosis: expected"),
@@ -177,10 +159,8 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ("measures:\n- nDCG@10\n- nDGC@10", 7, "measures.1: unknown measure 'nDGC'; nearest: nDCG"),
         ("measures: [nDCG@0]", 5, "cutoff"),
         ("measures: []", 5, "at least one measure"),
-        ("measures: ''", 5, "measures: expected a measure"),
         ("measures: [nDCG@5,10]", 5, "measures.1: expected a measure such as nDCG@10, got 10"),
         ("measures: {a: 1}", 5, "got a table"),
-        ("targets:\n  nDGC@10: 1", 6, "targets.nDGC@10: unknown measure 'nDGC'"),
         ("targets: {nDCG@10: high}", 5, "targets.nDCG@10: expected a number"),
         ("targets: {RR@10: 0.5, P@3: 0.5}", 5, "targets.P@3: P@3 is not measured"),
         ("targets:\n- trec-kpi\n- P@3: 0.5", 7, "targets.1.P@3: P@3 is not measured"),
@@ -202,14 +182,12 @@ def test_a_mistake_is_one_sentence_with_its_line(
         ("systems:\n  lexical: {bm25: {k1: 1.2}}\n", "", 1, "key systems is required"),
         ("\n  lexical: {bm25: {k1: 1.2}}", " {}", 3, "systems: expected"),
         ("soup", "''", 1, "name: expected one line of 1 to 200"),
-        ("soup", '"a\\nb"', 1, "name: expected one line"),
         ("soup", "5", 1, "name: expected text"),
         ("here", "{path: a, corpus: b}", 2, "collection.corpus: cannot be combined with path"),
         ("here", "{queries: a, qrels: b, split: c}", 2, "collection.split"),
         ("here", "{queries: a}", 2, "missing key 'qrels'"),
         ("here", "{}", 2, "expected path, cases, or queries and qrels"),
         ("here", "{pth: a}", 2, "'pth'; nearest: path"),
-        ("here", "''", 2, "expected text"),
     ],
 )
 def test_name_and_collection(tmp_path: Path, old: str, new: str, line: int, word: str) -> None:
@@ -246,41 +224,26 @@ def test_specs_and_names_that_are_fine(tmp_path: Path) -> None:
     ("spec", "word"),
     [
         ("{bm52: {}}", "other: unknown system 'bm52'; nearest: bm25"),
-        ("lexical", "unknown system 'lexical'"),
         ("{bm25: {kk1: 1}}", "other.bm25: unknown option 'kk1'; nearest: k1"),
         ("{bm25: {k1: a}}", "bm25.k1: expected a number from 0 to 1000, got 'a'"),
-        ("{bm25: {language: englich}}", "nearest: english"),
         ("{bm25: {}, vector: {}}", "got bm25, vector"),
         ("{}", "expected one system"),
         ("", "got null"),
         ("{fuse: {method: rrf}}", "option of is required"),
         ("{fuse: {of: lexical}}", "fuse.of: expected a list"),
         ("{fuse: {of: [lexical, vectr]}}", "fuse.of.1: unknown system 'vectr'; nearest: vector"),
-        ("{fuse: [lexical, vectr]}", "fuse.1: unknown system 'vectr'"),
         ("{rerank: {of: lexcal, ltr: {}}}", "rerank.of: unknown system 'lexcal'"),
         ("{fuse: {of: [{bm25: {kk: 1}}]}}", "fuse.of.0.bm25: unknown option 'kk'"),
-        ("{rerank: {of: {rerank: {of: x, ltr: {}}}, ltr: {}}}", "unknown system 'x'"),
         ("{rerank: {of: lexical, ltr: {pol: 1}}}", "rerank.ltr: unknown option 'pol'"),
         ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "rewrite.rm3: unknown option 'docs'"),
         ("{vector: {embedder: wordlama}}", "unknown embedder 'wordlama'; nearest: wordllama"),
         ("{vector: {embedder: {wordllama: {dims: 3}}}}", "embedder.wordllama: unknown option"),
-        ("{vector: {chunk: {token: 3}}}", "vector.chunk: unknown option 'token'; nearest: tokens"),
     ],
 )
 def test_specs_that_cannot_be(tmp_path: Path, spec: str, word: str) -> None:
     message = refused(tmp_path, f"{SHORT}  other: {spec}\n")
     assert message.startswith("c.yaml:5: systems.other")
     assert word in message
-
-
-def test_a_missing_engine_is_not_the_configs_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: object, **__: object) -> None:
-        raise MissingExtraError("PyStemmer", needed_for="bm25", extra="retrieval")
-
-    monkeypatch.setattr("rankscope.retrieval.lexical.words.engine", missing)
-    read(tmp_path, SHORT.replace("k1: 1.2", "language: english"))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from rankscope.errors import FormatError, InputError, RankscopeError
 from rankscope.retrieval.options import Keys
 
 LAW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -47,20 +47,15 @@ def refused(text: str | bytes, suffix: str = ".yaml") -> str:
         ("true", True),
         ("yes", "yes"),
         ("12:30", "12:30"),
-        ("2024-01-31", "2024-01-31"),
         ("1_000", "1_000"),
         ("null", None),
         ("", None),
         ("+7", 7),
         ("007", 7),
-        ("0o17", 15),
         ("0x1F", 31),
         ("1e3", 1000.0),
         (".5", 0.5),
-        ("-1E-2", -0.01),
-        (".", "."),
         ("'7'", "7"),
-        ("nan", "nan"),
         ("nDCG@10", "nDCG@10"),
         ("[1, a, [b]]", [1, "a", ["b"]]),
         ("{a: {b: 1}, 5: x}", {"a": {"b": 1}, "5": "x"}),
@@ -92,8 +87,7 @@ def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
     text = "name: a\nsystems:\n  x: bm25\n"
     for other in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), "\ufeff" + text):
         file = parsed(other)
-        assert file.data == {"name": "a", "systems": {"x": "bm25"}}
-        assert file.line(("systems", "x")) == 3
+        assert (file.data["systems"], file.line(("systems", "x"))) == ({"x": "bm25"}, 3)
     for mark in ("\x85", "\u2028", "\r"):
         assert refused(f"a: 1{mark}name").startswith("c:2: ")
 
@@ -111,7 +105,6 @@ LAUGHS = "\n".join(
     ("text", "place", "word"),
     [
         (b"", "c: ", "empty"),
-        (b"# only words\n", "c: ", "empty"),
         (b"\n- a\n", "c:2: ", "got a list"),
         (b"soup", "c:1: ", "'soup'"),
         (b"a: 1\nb: !!python/object:os.system x", "c:2: ", "the tag '!!python/object:os.system'"),
@@ -123,13 +116,11 @@ LAUGHS = "\n".join(
         ("a: 1".encode("utf-16"), "c:1: ", "UTF-16"),
         (b"a:\n\tb: 1", "c:2: ", "tab"),
         (b"a: b: c", "c:1: ", "':'; quote"),
-        (b"a\n  b: 1", "c:1: ", "got 'a'"),
         (b"name x\ncollection:\n", "c:1: ", "got 'name x'"),
         (b"name: x\nsystems # all\n\n  # why\n  a: 1\n", "c:2: ", "got 'systems'"),
         (b"a: x\n  b: 1", "c:2: ", "indented"),
         (b"a: 1\nb: 'x\nc: 1", "c:2: ", "YAML"),
         (b"name: x\ncollection: {path: a\nsystems:\n", "c:2: ", "'{' is not closed"),
-        (b"name: x\nmeasures: [a\nsystems:\n", "c:2: ", "'[' is not closed"),
         (b"a: @b", "c:1: ", "'@'"),
         (b"a: 1\nb: .nan", "c:2: ", "'.nan' is not a finite number"),
         (b"a: 1e999", "c:1: ", "'1e999' is not a finite number"),
@@ -183,7 +174,6 @@ def test_toml() -> None:
     [
         ("", "empty"),
         ("a = 1\na = 2", "TOML"),
-        ("a = 1\nb = nan", "b: expected a finite number"),
         ("b = 0x" + "F" * 200, "b: expected a finite number"),
         ("b = " + "9" * 5000, "too long"),
         ("x = 1\n" + "a." * 99999 + "b = 1", "50 parts"),
@@ -214,35 +204,12 @@ def test_files(tmp_path: Path) -> None:
 # --- laws ----------------------------------------------------------------------------------------
 
 
-def attempt(tmp_path: Path, data: bytes, suffix: str) -> None:
-    """Read a config, or be told in one sentence why not."""
-    path = tmp_path / f"c{suffix}"
-    path.write_bytes(data)
-    message = ""
-    try:
-        read_config(path, environment={})
-    except RankscopeError as error:
-        message = str(error)
-    assert "\n" not in message
-
-
-SUFFIXES = st.sampled_from([".yaml", ".toml", ".json", ""])
 SIGNS = r""": [ ] { } , ' " &a *a !!x ${X} $${ -.5 .nan | > ? # % = \ --- ... @ ` << \ud800 <"""
 WORDS = (
     *("name", "systems", "collection", "measures", "targets", "bm25", "fuse", "of", "k1", "x"),
     *(":\n  ", ":\n    ", "\n", "- ", "nDCG@10", "1", "null", "true", "\t", "\ufeff", "\x85"),
     *("\u2028", "[a]\n", "|\n ", *(sign + " " for sign in SIGNS.split())),
 )
-
-
-@LAW
-@given(
-    data=st.binary(max_size=60)
-    | st.lists(st.sampled_from(WORDS), max_size=25).map("".join).map(str.encode),
-    suffix=SUFFIXES,
-)
-def test_any_bytes_are_a_config_or_one_sentence(tmp_path: Path, data: bytes, suffix: str) -> None:
-    attempt(tmp_path, data, suffix)
 
 
 NUMBERS = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[xo].*")
@@ -274,9 +241,21 @@ def test_what_was_written_is_read(data: dict[str, Any]) -> None:
 
 KEYS = ["name", "collection", "systems", "depth", "measures", "targets", "statistics"]
 values = plain | st.sampled_from(["soup", {"path": "x"}, {"a": "bm25"}, {"a": {"bm25": {"k1": 1}}}])
+files = (
+    st.binary(max_size=60)
+    | st.lists(st.sampled_from(WORDS), max_size=25).map("".join).map(str.encode)
+    | st.dictionaries(st.sampled_from(KEYS), values, max_size=7).map(yaml.safe_dump).map(str.encode)
+)
 
 
 @LAW
-@given(data=st.dictionaries(st.sampled_from(KEYS), values, max_size=7))
-def test_any_data_is_a_config_or_one_sentence(tmp_path: Path, data: dict[str, Any]) -> None:
-    attempt(tmp_path, yaml.safe_dump(data, allow_unicode=True).encode(), ".yaml")
+@given(data=files, suffix=st.sampled_from([".yaml", ".toml", ".json", ""]))
+def test_any_file_is_a_config_or_one_sentence(tmp_path: Path, data: bytes, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    path.write_bytes(data)
+    message = ""
+    try:
+        read_config(path, environment={})
+    except RankscopeError as error:
+        message = str(error)
+    assert "\n" not in message

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -123,19 +122,15 @@ def test_file_then_environment_then_command_line(
     assert read_config(tmp_path / "c.yaml").config.depth == 12
 
 
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("DEPTH", "depth"),
+def test_variables_set_values(tmp_path: Path) -> None:
+    for name, keys in (
         ("depth", "depth"),
         ("SYSTEMS__LEXICAL__BM25__K1", "systems/lexical/bm25/k1"),
         ("SYSTEMS__TWO_WORDS__BM25__K1", "systems/two-words/bm25/k1"),
         ("TARGETS__NDCG_10", "targets/nDCG@10"),
         ("SYSTEMS__HYBRID__FUSE__WEIGHTS__0", "systems/hybrid/fuse/weights/0"),
-    ],
-)
-def test_variables_set_values(tmp_path: Path, name: str, keys: str) -> None:
-    assert value(read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "1"}), keys) == 1
+    ):
+        assert value(read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "1"}), keys) == 1
 
 
 def test_a_variable_for_two_systems_that_are_spelled_alike(tmp_path: Path) -> None:
@@ -219,9 +214,7 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
         ("${TOKEN}", "${OTHER}", "c.yaml:6: systems.api.python.version: the environment variable"),
         ("${TOKEN}", "${EMPTY}", "c.yaml:6: systems.api.python.version: the environment variable"),
         ("${TOKEN}", "${}", "c.yaml:6: systems.api.python.version: '${' without"),
-        ("${TOKEN}", "${A B}", "c.yaml:6: systems.api.python.version: '${' without"),
         ("soup", "${TOKEN}", "c.yaml:1: name: '${TOKEN}' is allowed only"),
-        ("soup", "$${x}", "c.yaml:1: name: '$${' is allowed only"),
         ("  lexical", "  ${TOKEN}", "c.yaml:4: systems.${TOKEN}: '${TOKEN}' is allowed only"),
     ],
 )
@@ -232,42 +225,12 @@ def test_references_that_cannot_be(tmp_path: Path, old: str, new: str, message: 
     assert message in str(caught.value)
 
 
-def test_a_secret_can_come_with_a_setting(tmp_path: Path) -> None:
-    setting = "systems.api.python.version=${KEY}"
-    loaded = read(tmp_path, setting, text=WITH_SECRET, environment={"KEY": "hunter22"})
-    assert loaded.systems()["api"]["python"]["version"] == "hunter22"
-    assert loaded.overrides == {"systems.api.python.version": "${KEY}"}
-    with pytest.raises(FormatError, match=r"^--set systems.api.python.version: .* variable KEY"):
-        read(tmp_path, setting, text=WITH_SECRET)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        SECRET,
-        f"KeyError({SECRET!r})",
-        json.dumps({"key": SECRET}),
-        f"https://x.org/?key={quote(SECRET, safe='')}",
-        f"https://x.org/?{urlencode({'key': SECRET})}",
-        f"must be text, not '{SECRET[:40]}…",
-    ],
-)
-def test_values_are_hidden_however_they_are_written(text: str) -> None:
-    hidden = Secrets({"TOKEN": SECRET}).hide({"a": [text, (text,)], text: 3, "n": 1})
-    flat = json.dumps(hidden, ensure_ascii=False)
-    assert flat.count("${TOKEN}") == 3
-    assert "ssword" not in flat
-
-
-def test_hiding_leaves_the_rest_alone() -> None:
+def test_hiding_and_expanding() -> None:
     secrets = Secrets({"HOST": "localhost", "PORT": "80", "LONG": "localhost:8080"})
-    data = {"x": ["localhost:80", "1800", "a80", 80, None, True, 0.5], "y": {"z": "localhost:8080"}}
+    data = {"x": ["localhost:80", "1800", 80, None, 0.5], "y": {"z": "localhost:8080"}}
     before = copy.deepcopy(data)
-    assert secrets.hide(data) == {
-        "x": ["${HOST}:${PORT}", "1800", "a80", 80, None, True, 0.5],
-        "y": {"z": "${LONG}"},
-    }
-    assert data == before
+    expected = {"x": ["${HOST}:${PORT}", "1800", 80, None, 0.5], "y": {"z": "${LONG}"}}
+    assert (secrets.hide(data), data) == (expected, before)
     assert Secrets({"A": "NAME"}).hide("${A} NAME") == "${A} ${A}"
     chained = Secrets({"A": "B_VALUE", "B_VALUE": "secret"})
     assert chained.hide("${B_VALUE} B_VALUE") == "${B_VALUE} ${A}"

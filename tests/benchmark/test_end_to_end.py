@@ -176,7 +176,6 @@ def test_a_query_that_fails_is_never_found_nothing(tmp_path: Path) -> None:
     assert world.calls == ["q03"] * 2
     report = EvaluationReport.read(folder / "EvaluationReport.code.json")
     assert (report.run.queries, report.run.failures) == (12, {})
-    assert verify(folder).ok
 
 
 # ------------------------------------------------------------------------------ hostile data
@@ -227,10 +226,9 @@ def test_whatever_the_data_is_the_experiment_verifies(tmp_path: Path, case: str)
     report = BenchmarkReport.read(folder / "BenchmarkReport.json")
     assert len({one.run.queries for one in report.systems}) == 1
     assert verify(folder).ok
-    for command in (("list", tmp_path / "out"), ("compare", folder, folder)):
-        code, out, err = cli("benchmark", *command)
-        assert (code, err) == (0, "")
-        assert "\x1b" not in out
+    code, out, err = cli("benchmark", "compare", folder, folder)
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
 
 
 AWKWARD = ("q 1", "#q2", "q%203", "q 3", "q\t4", "\ufeffq5", "q\n6", "ü q7", " q8", "q9")
@@ -263,8 +261,6 @@ def test_any_id_can_be_benchmarked(tmp_path: Path) -> None:
     [
         ("of: [words, code]", "of: [words, both]", {}, "in a circle: both → both"),
         ("of: [words, code]", "of: [wordz]", {}, "unknown system 'wordz'"),
-        ("queries.jsonl", "querys.jsonl", {}, "did you mean"),
-        ("qrels: qrels.tsv", "qrels: .", {}, "expected a file, got a folder"),
         ("words: bm25", '"../words": bm25', {}, "file name"),
         ("{module}:answer", "nowhere:answer", {}, "module nowhere not found"),
         ("", "", {"qrels": []}, "the qrels are empty"),

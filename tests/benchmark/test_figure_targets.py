@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.benchmark.config.model import Config
-from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.targets import Targets, TargetsAndFigures, load_targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.diagnosis.figures import FIGURES, figures_of
-from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.stages import StageSpec
-from rankscope.document.blocks import Table
-from rankscope.errors import FormatError, InputError, UnknownNameError
+from rankscope.errors import FormatError
 from rankscope.records import BenchmarkReport, status_of
-from rankscope.records.figure_kpis import FigureGoal, as_goals, figure_kpis
-from rankscope.reports.benchmark import benchmark_document
+from rankscope.records.figure_kpis import FigureGoal, figure_kpis
 from reports.sample import sample
 
 HERE = Path()
@@ -53,16 +47,6 @@ def test_they_are_kept_in_a_manifest() -> None:
     assert Targets().figure_goals == {}
 
 
-def test_a_config_may_name_the_set_and_figures() -> None:
-    data: dict[str, Any] = {"name": "a", "collection": "b", "systems": {"c": "bm25"}}
-    for targets in ("rag-moe", {"gate_precision": 0.8}, ["rag-moe", {"gate_recall": 0.9}]):
-        assert read_section(Config, {**data, "targets": targets}).targets == targets
-    with pytest.raises(InputError, match=r"targets\.gate_precision: expected 0 to 1, got 80"):
-        read_section(Config, {**data, "targets": {"gate_precision": 80}})
-    with pytest.raises(InputError, match=r"targets\.reranking_improvement: expected -1 or more"):
-        read_section(Config, {**data, "targets": {"reranking_improvement": -2}})
-
-
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
@@ -70,11 +54,7 @@ def test_a_config_may_name_the_set_and_figures() -> None:
         ("figures:\n  gate_recall: {below: 0.5}\n", 4, "write above"),
         ("figures:\n  routing_ece: {above: 0.5}\n", 4, "write below"),
         ("figures:\n  gate_recall: {target: 0.5, above: 0.5}\n", 4, "one of target and above"),
-        ("figures:\n  gate_recall: {}\n", 4, "figures.gate_recall: expected"),
         ("figures:\n  gate_recall: {above: 80}\n", 4, "write 0.8 for 80 %"),
-        ("figures:\n  gate_recall: 0.8\n", 4, "figures.gate_recall: expected a table"),
-        ("figures: {}\n", 3, "figures: expected a table"),
-        ("figures:\n  gate_recall: {above: .nan}\n", 4, "'.nan'"),
     ],
 )
 def test_files_that_are_wrong(tmp_path: Path, text: str, line: int, problem: str) -> None:
@@ -83,14 +63,6 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int, problem: str
         load_targets("ours.yaml", [], tmp_path)
     assert problem in refused.value.problem
     assert refused.value.line == line
-
-
-def test_a_file_with_measures_and_figures(tmp_path: Path) -> None:
-    text = "measures: {P@5: {target: 0.5}}\nfigures: {gate_recall: {target: 0.9}}\n"
-    (tmp_path / "ours.yaml").write_text(HEAD + text, encoding="utf-8")
-    found = load_targets("ours.yaml", [], tmp_path, measured=frozenset({"RR"}))
-    assert found.by_measure == {"P@5": 0.5}
-    assert found.figure_goals == {"gate_recall": FigureGoal(0.9)}
 
 
 # --- figures beside them
@@ -102,11 +74,9 @@ def test_a_file_with_measures_and_figures(tmp_path: Path) -> None:
         (0.75, 0.75, True, False, "pass"),
         (0.75, 0.75, True, True, "warn"),  # exactly 75 % is not above 75 %
         (0.751, 0.75, True, True, "pass"),
-        (0.675, 0.75, True, True, "warn"),
         (0.67, 0.75, True, True, "fail"),
         (200.0, 200.0, False, False, "pass"),
         (200.0, 200.0, False, True, "warn"),
-        (199.0, 200.0, False, True, "pass"),
         (220.0, 200.0, False, True, "warn"),
         (220.1, 200.0, False, True, "fail"),
     ],
@@ -168,31 +138,11 @@ def test_a_figure_that_was_not_measured_is_unknown_and_says_why() -> None:
     assert figure_kpis(analyses(), {}) == ()
 
 
-def test_every_figure_is_of_a_registered_analysis() -> None:
-    names = {analysis.name for analysis in all_analyses()}
-    assert {kind.analysis for kind in FIGURES.values()} <= names
-    measured = {figure.name for figure in figures_of(analyses())}
-    assert measured == set(FIGURES) - {"routing_ece"}  # no confidence is given
-
-
-def test_goals_are_taken_by_name() -> None:
-    goal = FigureGoal(0.5, strict=True)
-    goals = {"gate_recall": goal, "gate_f1": FigureGoal(1.0)}
-    assert as_goals({"gate_recall": goal, "gate_f1": 1}) == goals
-    with pytest.raises(UnknownNameError, match="unknown figure 'gate_f2'; nearest: gate_f1"):
-        as_goals({"gate_f2": 1})
-
-
-def test_a_report_shows_and_names_what_is_missed() -> None:
+def test_a_report_names_what_is_missed_and_keeps_it() -> None:
     kpis = figure_kpis(analyses(), MOE)
     report = sample().model_copy(update={"figure_kpis": kpis})
     missed = verdict(report)[-1]
     assert "routing accuracy (top-1) 75.0 % (target > 75 %)" in missed
     assert "gate precision 75.0 % (target > 80 %)" in missed
-    sections = {section.title: section for section in benchmark_document(report).sections}
-    tables = [block for block in sections["Targets"].blocks if isinstance(block, Table)]
-    shown = [row[0].value for table in tables for row in table.rows]
-    for name in ("routing accuracy (top-1), %", "reranking improvement, %"):
-        assert name in shown
     assert BenchmarkReport.model_validate(report.to_dict()).figure_kpis == kpis
     assert "figure_kpis" not in sample().to_dict()

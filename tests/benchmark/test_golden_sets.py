@@ -34,13 +34,6 @@ GOOD: list[dict[str, Any]] = [
 ]
 
 
-def test_a_good_set(tmp_path: Path) -> None:
-    result = validated(tmp_path, GOOD, corpus={"a": "x", "b": "y", "c": "z"})
-    assert (result.ok, result.questions, result.expected, codes(result)) == (True, 2, 3, [])
-    assert result.not_applicable == ()
-    assert validated(tmp_path, GOOD).not_applicable[0].reason == "no corpus was given"
-
-
 def test_more_questions_show_smaller_differences(tmp_path: Path) -> None:
     many = [{"question": f"question {n}", "expected_ids": [f"d{n}"]} for n in range(100)]
     few, more = validated(tmp_path, many[:10]).visible, validated(tmp_path, many).visible
@@ -48,7 +41,6 @@ def test_more_questions_show_smaller_differences(tmp_path: Path) -> None:
     assert more is not None
     assert more == pytest.approx(0.0849, abs=1e-3)  # 2.8 · 0.3 / √100
     assert few > 3 * more
-    assert validated(tmp_path, many[:1]).visible is None
 
 
 def asked(question: str, *ids: str, **more: Any) -> dict[str, Any]:
@@ -69,7 +61,6 @@ COMA = [
         (COMA[:2], []),  # a word that two languages share
         (COMA, ["RS221"]),
         (SAME, ["RS223"]),
-        (SAME[:9], []),
         ([*GOOD, asked("nothing?")], ["RS212"]),
         ([*GOOD, asked("nothing?", no_answer=True)], []),
         ([asked("why?", "a", "a")], ["RS206"]),
@@ -84,6 +75,8 @@ def test_what_is_wrong_is_named(
 
 
 def test_documents_that_are_not_there_and_sets_that_cannot_be_read(tmp_path: Path) -> None:
+    result = validated(tmp_path, GOOD, corpus={"a": "x", "b": "y", "c": "z"})
+    assert (result.ok, result.questions, result.expected, codes(result)) == (True, 2, 3, [])
     [finding] = validated(tmp_path, GOOD, corpus={"a": "x", "c": "z"}).findings
     assert (finding.code, finding.count, finding.places[0].doc_id) == ("RS166", 1, "b")
     with pytest.raises(InputError, match="no text"):
@@ -102,21 +95,16 @@ id: HP:0000001
 name: All
 
 [Term]
-id: HP:0000118
-name: Phenotypic abnormality
-is_a: HP:0000001
-
-[Term]
 id: HP:0001250
 name: Seizure
 alt_id: HP:0001275
 synonym: "Fits" EXACT layperson []
-is_a: HP:0000118
+is_a: HP:0000001
 
 [Term]
 id: HP:0001251
 name: Ataxia
-is_a: HP:0000118
+is_a: HP:0000001
 
 [Term]
 id: HP:0000002
@@ -151,7 +139,6 @@ def case(*ids: str, text: str = "Krampfanfälle", **fields: Any) -> dict[str, An
     ("term_id", "code", "word"),
     [
         ("HP:0009999", "RS225", "hp.obo"),
-        ("HP:1250", "RS224", "'HP:1250'"),
         ("hp:0001250", "RS224", "'hp:0001250'"),
         ("HP:0000002", "RS226", "HP:0001250 (Seizure)"),
         ("HP:0000003", "RS226", "no replacement"),
@@ -181,25 +168,16 @@ def test_good_cases(tmp_path: Path, ontology: rs.Ontology) -> None:
     assert codes(validated(tmp_path, [case("HP:12")], "de")) == ["RS224"]
 
 
-@pytest.mark.parametrize(
-    ("language", "cases", "expected"),
-    [
-        ("de", [case("HP:0001250", difficulty="impossible")], "RS228"),
-        ("", [case("HP:0001250"), case("HP:0001250", text="b", language="de")], "RS229"),
-        ("de", [case("HP:0001250", language="klingonisch")], "RS229"),
-        ("de", [case("HP:0001250", "HP:0001251", description="Epilepsy with seizures")], "RS230"),
-        ("de", [case("HP:0001250", description="having fits")], None),
-    ],
-)
-def test_doubtful_cases(
-    tmp_path: Path,
-    ontology: rs.Ontology,
-    language: str,
-    cases: list[dict[str, Any]],
-    expected: str | None,
-) -> None:
-    result = validated(tmp_path, cases, language, ontology=ontology)
-    assert codes(result) == [expected] * (expected is not None)
+def test_doubtful_cases(tmp_path: Path, ontology: rs.Ontology) -> None:
+    plain = case("HP:0001250")
+    for language, cases, expected in (
+        ("de", [{**plain, "difficulty": "impossible"}], ["RS228"]),
+        ("", [plain, {**plain, "text": "b", "language": "de"}], ["RS229"]),
+        ("de", [{**plain, "language": "klingonisch"}], ["RS229"]),
+        ("de", [case("HP:0001250", "HP:0001251", description="Epilepsy, seizures")], ["RS230"]),
+        ("de", [{**plain, "description": "having fits"}], []),
+    ):
+        assert codes(validated(tmp_path, cases, language, ontology=ontology)) == expected
 
 
 def test_strata_and_sizes(tmp_path: Path, ontology: rs.Ontology) -> None:
@@ -225,23 +203,16 @@ def test_validate(tmp_path: Path, obo: Path) -> None:
     good.write_text(json.dumps(GOOD))
     bad.write_text(json.dumps([case("HP:0000002")]))
     assert cli("cases", "validate", good)[0] == 0
-    assert cli("cases", "validate", good, bad)[0] == 0
     assert cli("cases", "validate", good, tmp_path / "none.json")[0] == 2
-    status, out, _ = cli("cases", "validate", bad, "--ontology", obo)
-    assert status == 1
-    assert "HP:0001250 (Seizure)" in " ".join(out.split())
+    assert cli("cases", "validate", bad, "--ontology", obo)[0] == 1
     assert cli("cases", "validate", bad, "--ontology", tmp_path / "no.obo")[0] == 2
 
 
 def test_schema() -> None:
     status, out, _ = cli("cases", "schema")
-    assert status == 0
-    schema = json.loads(out)
-    assert schema == case_schema()
-    fields = schema["$defs"]["Case"]["properties"]
-    assert fields["difficulty"]["anyOf"][0]["enum"] == ["easy", "medium", "hard"]
+    assert (status, json.loads(out)) == (0, case_schema())
+    fields = case_schema()["$defs"]["Case"]["properties"]
     assert fields["expected_hpo_ids"]["items"]["pattern"] == r"^HP:\d{7}$"
-    assert schema["$defs"]["Case"]["required"] == ["text", "expected_hpo_ids"]
 
 
 def test_copy(tmp_path: Path) -> None:

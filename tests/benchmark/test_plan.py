@@ -92,19 +92,6 @@ def test_each_stage_is_done_once(tmp_path: Path, jobs: int) -> None:
     assert CALLS[4:] == ["a"], "another key is other work"
 
 
-def test_stages_share_one_result(tmp_path: Path) -> None:
-    seen: list[Words] = []
-    a = stage("a")
-
-    def look(results: Results, _: Step) -> Output[Words]:
-        seen.append(results[a])
-        return Output(results[a])
-
-    plan = Plan([a, *(Stage(name, name, look, FORM, (a,)) for name in "bc")], Store(tmp_path))
-    plan.execute()
-    assert seen[0] is seen[1]
-
-
 def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
     texts(Plan([stage("a")], store))

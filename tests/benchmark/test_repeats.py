@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-import rankscope as rs
-from benchmark.world import QUERIES, World, cli, write_world
+from benchmark.world import QUERIES, World, write_world
 from rankscope.benchmark.changes import compare_experiments
 from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
@@ -18,9 +16,6 @@ from rankscope.diagnosis.repeats import REPEATS
 from rankscope.diagnosis.risks import RISKS
 from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
-from rankscope.scoring.evaluate import Scores
-from rankscope.statistics.compare import compare_scores
-from rankscope.statistics.settings import Settings
 
 NOISY = '''
 import json
@@ -118,16 +113,6 @@ def test_it_holds_and_a_changed_run_is_noticed(noisy: tuple[World, Result, list[
         other.write_bytes(kept)
 
 
-def test_runs_can_be_the_noise_of_a_gate(noisy: tuple[World, Result, list[str]]) -> None:
-    world, result, _ = noisy
-    runs = sorted(result.folder.glob("runs/**/code.run.gz"))
-    noise = [word for run in runs for word in ("--noise", run)]
-    measured = ("--qrels", world.folder / "qrels.tsv", "-m", "nDCG@3", "--format", "json")
-    code, out, _ = cli("gate", runs[0], runs[1], *measured, *noise)
-    assert (code, len(runs)) == (0, 3)
-    assert json.loads(out)["checks"][0]["interval"]["method"] == "t, with noise"
-
-
 def test_noise_is_no_change_between_experiments(
     noisy: tuple[World, Result, list[str]], tmp_path: Path
 ) -> None:
@@ -154,35 +139,6 @@ def test_nothing_that_moves_changes_nothing(tmp_path: Path) -> None:
     assert repeats is not None
     assert [row.same for row in repeats.systems] == [12, 12]
     assert repeats.findings == ()
-
-
-def test_noise_as_large_as_the_difference_leaves_nothing_shown() -> None:
-    """Without repeats the difference is shown; with repeats that move as far, it is not."""
-    qrels = {f"q{number}": {"d": 1} for number in range(30)}
-
-    def run(rank: int) -> dict[str, dict[str, float]]:
-        above = {f"x{place}": 9.0 for place in range(rank - 1)}
-        return {query_id: {**above, "d": 1.0} for query_id in qrels}
-
-    scores = rs.evaluate(qrels, {"a": run(2), "b": run(1)}, ["RR@10"])
-    assert isinstance(scores, Scores)
-    plain = compare_scores(scores, settings=Settings.of())
-    assert plain.pair("b", "a").verdict == "better"
-    times = rs.evaluate(qrels, {"1": run(2), "2": run(1)}, ["RR@10"])
-    noisy = scores.with_again("b", [times.run("1"), times.run("2")])
-    counted = compare_scores(noisy, settings=Settings.of()).pair("b", "a")
-    assert counted.verdict == "no difference shown"
-    assert counted.interval.low < 0 < counted.interval.high
-    same = scores.with_again("b", [times.run("2"), times.run("2")])
-    assert compare_scores(same, settings=Settings.of()).pairs == plain.pairs
-
-
-def test_an_unknown_system_is_refused(tmp_path: Path) -> None:
-    config = CONFIG.replace("repeat: 3", "repeat: {{times: 2, systems: [cod]}}")
-    world = write_world(tmp_path, config=config)
-    code, _, err = cli("benchmark", "run", world.config, "--output", tmp_path / "out")
-    assert code == 2
-    assert "repeat.systems.0: unknown system 'cod'" in err
 
 
 # --- no section shows a difference that the comparison does not ----------------------------------

@@ -34,7 +34,7 @@ def test_queries_without_an_answer_of_the_system(tmp_path: Path) -> None:
     check(run_benchmark(small.config, output=tmp_path / "out"))
 
 
-@pytest.mark.parametrize("profile", ["ir_measures", "sentence-transformers", "ranx", "trec_eval-9"])
+@pytest.mark.parametrize("profile", ["sentence-transformers", "trec_eval-9"])
 def test_other_rules(tmp_path: Path, profile: str) -> None:
     """SetF is where a name means something else when it is read twice."""
     measures = "[nDCG@5, AP@10, SetF(beta=2)]"

@@ -13,8 +13,7 @@ from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.config.sweeps import expanded
 from rankscope.benchmark.run import plan_benchmark, run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.diagnosis.swept_options import SWEEPS, Sweep, Sweeps, SweptSystem
-from rankscope.document.blocks import Table
+from rankscope.diagnosis.swept_options import SWEEPS
 from rankscope.errors import FormatError
 from rankscope.retrieval.options import SpecError
 
@@ -103,19 +102,6 @@ def test_systems_and_record(tmp_path: Path) -> None:
     fastest = min(sweep.systems, key=lambda row: (row.p50 or 0.0, -row.quality))
     assert fastest.on_front
     assert verify(result.folder).ok
-
-
-@pytest.mark.parametrize("higher", [True, False])
-def test_the_best_value_is_the_lowest_where_less_is_better(higher: bool) -> None:
-    none = {"interval": None, "p50": None, "p95": None, "on_front": False}
-    rows = tuple(
-        SweptSystem(system=f"s k={k}", options={"k": k}, quality=k / 10, **none) for k in (1, 2, 3)
-    )
-    sweeps = (Sweep(name="s", systems=rows),)
-    section = SWEEPS.section(Sweeps(measure="m", higher_is_better=higher, sweeps=sweeps))
-    [table] = section.blocks
-    assert isinstance(table, Table)
-    assert [row[1].best for row in table.rows] == [not higher, False, higher]
 
 
 def test_settings_make_a_sweep(small: World, tmp_path: Path) -> None:

@@ -52,19 +52,10 @@ def test_trec_kpi(measure: str, target: float, values: dict[float, str]) -> None
 )
 def test_recipe_tutorial(cutoff: int, acceptable: float, good: float, excellent: float) -> None:
     found = load_targets({}, ["recipe-tutorial"], HERE)
-    measure = f"Success@{cutoff}"
-    assert found.target_of(measure) is None
-    for value, band in (
-        (0.0, "poor"),
-        (acceptable - 0.01, "poor"),  # in the table's gap
-        (acceptable, "acceptable"),
-        (good, "good"),
-        (excellent - 0.01, "good"),
-        (excellent, "excellent"),
-        (1.0, "excellent"),
-    ):
-        assert found.bands_of(measure, value) == {"recipe-tutorial": band}
-    assert found.bands_of(f"R@{cutoff}", 0.5) == {}
+    assert found.target_of(f"Success@{cutoff}") is None
+    values = [0.0, acceptable - 0.01, acceptable, good, excellent - 0.01, excellent]
+    bands = [found.bands_of(f"Success@{cutoff}", value)["recipe-tutorial"] for value in values]
+    assert bands == ["poor", "poor", "acceptable", "good", "good", "excellent"]
 
 
 def test_several_sets_and_none() -> None:
@@ -112,15 +103,11 @@ def test_sets_that_cannot_be_used(targets: Any, bands: Any, word: str) -> None:
     ("targets", "word"),
     [
         (3, "targets: expected numbers"),
-        (" ", "targets: expected numbers"),
         (["trec-kpi", ["trec-kpi"]], "targets.1: expected numbers"),
         ({"nDCG@10": "0.3"}, "targets.nDCG@10: expected a number, got '0.3'"),
-        ({"nDCG@10": True}, "targets.nDCG@10: expected a number, got true"),
         ({"nDCG@10": 35}, "targets.nDCG@10: expected 0 to 1, got 35; write 0.35"),
-        ([{"nDCG@10": -1}], "targets.0.nDCG@10: expected 0 to 1, got -1"),
         ({"nDCG@10": float("nan")}, "targets.nDCG@10: expected 0 to 1, got nan"),
         ({"DCG@10": -1}, "targets.DCG@10: expected 0 or more, got -1"),
-        ({"nDGC@10": 0.3}, "targets.nDGC@10: unknown measure 'nDGC'"),
         ({"P@10": 0.3, "P_10": 0.2}, "targets.P_10: 'P_10' and 'P@10' are the same"),
     ],
 )
@@ -142,10 +129,6 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         assert (found.sets, found.target_of("nDCG@10")) == (("ours",), 0.5)
         bands = [found.bands_of("nDCG@10", value)["ours"] for value in (0.1, 0.2, 0.49, 0.5)]
         assert bands == ["below low", "low", "low", "high"]
-    text = 'name = "ours"\nsource = "us"\n[measures."R@50"]\ntarget = 0.5\n'
-    assert load_targets(write(tmp_path, text, "a.toml"), [], tmp_path).target_of("R@50") == 0.5
-    text = f"{HEAD}measures: {{R@50: {{target: 1}}}}\n"
-    assert load_targets(write(tmp_path, text, "goals"), [], tmp_path).target_of("R@50") == 1.0
 
 
 def test_less_is_better(tmp_path: Path) -> None:
@@ -168,26 +151,16 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     ("text", "line", "problem"),
     [
         ("source: us\nmeasures: {P@1: {target: 1}}\n", 1, "key name is required"),
-        ("name: [1]\nsource: us\nmeasures: {P@1: {target: 1}}\n", 1, "name: expected text"),
-        ("name: us\nsource:\nmeasures: {P@1: {target: 1}}\n", 2, "key source is required"),
-        (f"{HEAD}mesures: {{}}\n", 3, "nearest: measures"),
         (HEAD, 1, "key measures is required"),
-        (f"{HEAD}measures: [1]\n", 3, "measures: expected a table"),
-        (f"{HEAD}measures:\n  P@1: 0.5\n", 4, "measures.P@1: expected a table"),
         (f"{HEAD}measures:\n  P@1:\n    taget: 1\n", 5, "nearest: target"),
-        (f"{HEAD}measures:\n  nDGC@1: {{target: 1}}\n", 4, "unknown measure 'nDGC'"),
         (f"{HEAD}measures:\n  P@1:\n    target: high\n", 5, "measures.P@1.target"),
         (f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 60\n", 6, "write 0.6 for 60 %"),
-        (f"{HEAD}measures:\n  P@1: {{bands: {{}}}}\n", 4, "measures.P@1.bands"),
         (
             f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 0.5\n      good: 0.5\n",
             7,
             "ok and good begin at the same value",
         ),
-        (f"{HEAD}measures:\n  P@1: {{target: 1}}\n  P_1: {{target: 1}}\n", 5, "the same measure"),
-        (f"{HEAD}name: again\n", 3, "'name' appears twice"),
         ("[" * 5000, 1, ""),
-        ("- a\n- b\n", 1, ""),
         ("", None, "is empty"),
     ],
 )

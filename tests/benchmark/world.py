@@ -252,18 +252,13 @@ def made(world: World, output: Path, **options: Any) -> Path:
 
 def cli(*arguments: object) -> tuple[int, str, str]:
     """Run the command line in this process: exit code, standard output and error."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in written)
     code: object = 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
             main([str(one) for one in arguments])
         except SystemExit as stop:
             code = stop.code
-    texts = []
-    for stream in (out, err):
-        stream.flush()
-        buffer = stream.buffer
-        assert isinstance(buffer, io.BytesIO)
-        texts.append(buffer.getvalue().decode())
     assert isinstance(code, int)
-    return code, texts[0], texts[1]
+    return code, written[0].getvalue().decode(), written[1].getvalue().decode()
