@@ -216,8 +216,6 @@ def test_what_is_missing(folder: Path) -> None:
         run(folder, more="language: fr")
     with pytest.raises(InputError, match=r"collection.cases: file not found"):
         run(folder, cases="nothing.json")
-    with pytest.raises(InputError, match="no cases in several languages"):
-        run_languages(config(folder, cases=GERMAN_FILE), output=folder / "out")
     (folder / "tree.tsv").unlink()
     with pytest.raises(InputError, match=r"collection.ontology: file not found"):
         run(folder, cases=GERMAN_FILE)

@@ -120,7 +120,6 @@ CHANGES: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
     lambda table: table.drop("value"),
     lambda table: table.with_columns(value=pl.lit("x")),
     lambda table: table.head(0),
-    lambda table: table.head(5),
     lambda table: pl.concat([table, table]),
     lambda table: table.with_columns(value=pl.lit(None, pl.Float64)),
     lambda table: table.with_columns(value=pl.lit(0.9)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +52,8 @@ def test_the_block_of_the_specification(tmp_path: Path) -> None:
     assert "retrieval_metrics" not in loaded.plain()
     setting = "retrieval_metrics.statistical_analysis.alpha_level=0.1"
     assert read(tmp_path, BLOCK, setting).config.statistics.alpha == 0.1
+    without = read(tmp_path, BLOCK.replace("true", "false"))
+    assert (len(without.notes), without.config.fetch.jobs) == (3, 1), "what cannot be followed"
 
 
 def test_grades_count_where_nothing_is_said(tmp_path: Path) -> None:
@@ -63,14 +64,6 @@ def test_grades_count_where_nothing_is_said(tmp_path: Path) -> None:
         assert names == ["nDCG(gain=exp)@10", "nDCG@10", "DCG@5", "P@5"]
     names = canonical(read(tmp_path, block + "  graded_relevance: false\n"))
     assert names == ["nDCG(gain=exp)@10", "nDCG(gain=binary)@10", "DCG(gain=binary)@5", "P@5"]
-
-
-def test_what_cannot_be_followed_is_noted(tmp_path: Path) -> None:
-    loaded = read(tmp_path, BLOCK.replace("true", "false"))
-    names = ("confidence_intervals", "significance_testing", "caching_enabled")
-    for name, note in zip(names, loaded.notes, strict=True):
-        assert name in note
-    assert loaded.config.fetch.jobs == 1
 
 
 @pytest.mark.parametrize(
@@ -89,12 +82,6 @@ def test_what_cannot_be_followed_is_noted(tmp_path: Path) -> None:
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, line: int, word: str) -> None:
     with pytest.raises(FormatError, match=f":{line}: .*{word}"):
         read(tmp_path, text)
-
-
-def test_cores_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert environment.cores() == 1
 
 
 def test_examples_in_docstrings() -> None:

@@ -28,7 +28,7 @@ from benchmark.world import (
 )
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import UnknownNameError
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 from rankscope.statistics.compare import compare_scores
 from rankscope.statistics.settings import Settings
@@ -204,9 +204,6 @@ CASES: dict[str, dict[str, Any]] = {
     "ids with signs": _renamed("ü\u00a0{}\u2028|<b>"),
     "one document": {"corpus": documents()[:1]},
     "one query": {"asked": queries()[:1], "qrels": judgments()[:3]},
-    "one has relevant": {
-        "qrels": [(query, doc, grade * (query == "q05")) for query, doc, grade in judgments()]
-    },
     "fractions, and a query nobody can ask": {
         "qrels": [*((query, doc, n / 3) for query, doc, n in judgments()), ("q99", "d01", 1)]
     },
@@ -252,8 +249,6 @@ def test_any_id_can_be_benchmarked(tmp_path: Path) -> None:
     path = folder / "runs" / "words.run.gz"
     assert set(rs.read_run(path).query_ids) == set(AWKWARD)
     assert "q%094" in gzip.decompress(path.read_bytes()).decode()
-    cli("runs", "fetch", world.config, "--output", tmp_path / "runs", *settings)
-    assert (tmp_path / "runs" / "words.run.gz").read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -263,11 +258,9 @@ def test_any_id_can_be_benchmarked(tmp_path: Path) -> None:
         ("of: [words, code]", "of: [wordz]", {}, "unknown system 'wordz'"),
         ("words: bm25", '"../words": bm25', {}, "file name"),
         ("{module}:answer", "nowhere:answer", {}, "module nowhere not found"),
-        ("", "", {"qrels": []}, "the qrels are empty"),
         ("", "", {"qrels": [(*row[:2], 0) for row in judgments()]}, "no grade in the qrels"),
         ("", "", {"qrels": [("x1", "d01", 1)]}, "none of its queries is judged"),
         ("", "", {"corpus": []}, "is empty"),
-        ("", "", {"corpus": [{"_id": "", "title": "", "text": "x"}]}, "the id is empty"),
         ("", "", {"corpus": [{"_id": "d1", "title": "", "text": ""}]}, "no document has a word"),
     ],
 )
@@ -284,14 +277,10 @@ def test_what_cannot_be_is_one_sentence(
 
 def test_queries_in_clusters(small: World, tmp_path: Path) -> None:
     """Two groups of six queries are two of what is drawn: nothing can be shown with so few."""
-    setting = "statistics.cluster=group"
-    report = run_benchmark(small.config, output=tmp_path, settings=[setting]).report
-    assert report.comparison is not None
-    assert report.comparison.clusters == 2
-    assert {pair.verdict for pair in report.comparison.pairs} == {"no difference shown"}
-    assert report.systems[0].measures[0].interval is not None
-    assert report.systems[0].measures[0].interval.method in ("cluster t", "unseen")
+    settings = ["statistics.cluster=group"]
+    comparison = run_benchmark(small.config, output=tmp_path, settings=settings).report.comparison
+    assert comparison is not None
+    assert comparison.clusters == 2
+    assert {pair.verdict for pair in comparison.pairs} == {"no difference shown"}
     with pytest.raises(UnknownNameError, match="'grop'; nearest: group"):
         run_benchmark(small.config, output=tmp_path, settings=["statistics.cluster=grop"])
-    with pytest.raises(InputError, match="jobs"):
-        made(small, tmp_path, jobs=0)

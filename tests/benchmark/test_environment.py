@@ -56,8 +56,6 @@ def test_a_linked_worktree(tmp_path: Path) -> None:
 def test_a_broken_repository_has_no_commit(tmp_path: Path, head: str) -> None:
     write(tmp_path / ".git", HEAD=head)
     assert git_state(tmp_path) is None
-
-
-def test_no_repository(tmp_path: Path) -> None:
-    (tmp_path / ".git").write_text("gitdir: nowhere")
-    assert git_state(tmp_path) is None
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".git").write_text("gitdir: nowhere")
+    assert git_state(tmp_path / "linked") is None

@@ -68,9 +68,8 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int, problem: str
 # --- figures beside them
 
 
-@pytest.mark.parametrize(
-    ("value", "target", "higher", "strict", "status"),
-    [
+def test_strict_targets() -> None:
+    for value, target, higher, strict, status in (
         (0.75, 0.75, True, False, "pass"),
         (0.75, 0.75, True, True, "warn"),  # exactly 75 % is not above 75 %
         (0.751, 0.75, True, True, "pass"),
@@ -79,12 +78,8 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int, problem: str
         (200.0, 200.0, False, True, "warn"),
         (220.0, 200.0, False, True, "warn"),
         (220.1, 200.0, False, True, "fail"),
-    ],
-)
-def test_strict_targets(
-    value: float, target: float, higher: bool, strict: bool, status: str
-) -> None:
-    assert status_of(value, target, higher_is_better=higher, strict=strict) == status
+    ):
+        assert status_of(value, target, higher_is_better=higher, strict=strict) == status
 
 
 QRELS = {f"q{n}": {"d": 2, "e": 1} for n in range(12)}

@@ -72,12 +72,9 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
         pass
 
 
-@pytest.mark.parametrize(
-    ("name", "made"),
-    [("Recipes 2", "recipes-2"), ("../../etc", "etc"), ("", "experiment"), ("ä/ö", "experiment")],
-)
-def test_names_become_harmless(name: str, made: str) -> None:
-    assert slug(name) == made
+def test_names_become_harmless() -> None:
+    names = {"Recipes 2": "recipes-2", "../../etc": "etc", "": "experiment", "ä/ö": "experiment"}
+    assert {name: slug(name) for name in names} == names
 
 
 def test_files_are_known_by_content(tmp_path: Path) -> None:

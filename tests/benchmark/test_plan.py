@@ -6,10 +6,9 @@ import threading
 from itertools import count
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from rankscope.benchmark.artifacts import Content, PartForm, Store
+from rankscope.benchmark.artifacts import PartForm, Store
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.part import Part
 
@@ -50,32 +49,6 @@ def texts(plan: Plan, jobs: int = 1) -> dict[str, str]:
 
 def states(plan: Plan) -> list[str]:
     return [state.state for state in plan.states()]
-
-
-class Frames:
-    """Keeps a frame as a table."""
-
-    def pack(self, made: pl.DataFrame, /) -> Content:
-        return Content({"n": [1, {"ä": None}]}, {"a": made, "b": made.clear()})
-
-    def unpack(self, content: Content, /) -> pl.DataFrame:
-        assert content.data == {"n": [1, {"ä": None}]}
-        assert content.tables["b"].schema == content.tables["a"].schema
-        return content.tables["a"]
-
-
-def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
-    class Strict(Part):
-        needed: int
-
-    store = Store(tmp_path)
-    table = pl.DataFrame({"q": ["a", "ü"], "s": [0.1, 1 / 3]})
-    store.write("k", Frames(), table)
-    back = store.read("k", Frames())
-    assert back is not None
-    assert back.equals(table)
-    assert store.read("k", PartForm(Words)) == Words()  # extra fields are ignored, none is needed
-    assert store.read("k", PartForm(Strict)) is None
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

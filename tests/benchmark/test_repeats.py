@@ -146,27 +146,25 @@ def test_nothing_that_moves_changes_nothing(tmp_path: Path) -> None:
 MOVING = '''
 import random
 
-LEVELS = {"good": (0.9, 0.3, 0.8, 0.4), "bad": (0.3, 0.9, 0.4, 0.8)}
 ASKED = {}
 
 
-def answer(name, text, k):
+def found(name, levels, text, k):
     """Find relevant documents with a chance that differs from time to time, for all queries."""
     number = int(text.split()[0][4:])
-    time = ASKED[name, text] = ASKED.get((name, text), -1) + 1
+    time = ASKED[name, number] = ASKED.get((name, number), -1) + 1
     dice = random.Random(f"{name} {time} {number}")
     relevant = [f"d{(number + step) % 120}" for step in (0, 11, 22)]
-    hits = [doc_id for doc_id in relevant if dice.random() < LEVELS[name][time % 4]]
-    rest = [f"d{(number + 40 + step) % 120}" for step in range(40)]
-    return (hits + rest)[:k]
+    hits = [doc_id for doc_id in relevant if dice.random() < levels[time % 4]]
+    return (hits + [f"d{(number + 40 + step) % 120}" for step in range(40)])[:k]
 
 
 def good(text, k):
-    return answer("good", text, k)
+    return found("good", (0.9, 0.3, 0.8, 0.4), text, k)
 
 
 def bad(text, k):
-    return answer("bad", text, k)
+    return found("bad", (0.3, 0.9, 0.4, 0.8), text, k)
 
 
 def kept(query, documents):
