@@ -193,22 +193,19 @@ def test_names_are_documents_and_the_best_counts(folder: Path) -> None:
     assert verify(result.folder).ok
 
 
-@pytest.mark.parametrize(
-    ("collection", "problem"),
-    [
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bench.yaml"
+    for collection, problem in (
         ("{cases: c.json, path: x}", "cannot be combined with path"),
         ("{path: x, language: de}", "needs cases"),
         ("{path: x, documents: names}", "needs ontology"),
         ("{cases: c.json, language: de, languages: together}", "has no effect"),
         ("{cases: c.json, ontology: o, documents: names, doc_id_from: '#'}", "already"),
         ("{cases: c.json, languages: mixed}", "languages"),
-    ],
-)
-def test_what_does_not_fit_is_refused(tmp_path: Path, collection: str, problem: str) -> None:
-    path = tmp_path / "bench.yaml"
-    path.write_text(f"name: x\ncollection: {collection}\nsystems: {{a: bm25}}\n")
-    with pytest.raises(InputError, match=problem):
-        read_config(path)
+    ):
+        path.write_text(f"name: x\ncollection: {collection}\nsystems: {{a: bm25}}\n")
+        with pytest.raises(InputError, match=problem):
+            read_config(path)
 
 
 def test_what_is_missing(folder: Path) -> None:

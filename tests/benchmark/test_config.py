@@ -94,13 +94,9 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
 
 
 def test_which_analyses_look(tmp_path: Path) -> None:
-    def asked(more: str) -> list[str]:
-        return list(read(tmp_path, SHORT + more).config.analyses)
-
-    assert asked("") == asked("diagnosis: all\n") == list(ANALYSES)
-    assert asked("diagnosis: [risk, failures]\n") == [n for n in ANALYSES if n in "risk failures"]
-    assert asked("diagnosis: risk\n") == ["risk"]
-    assert asked("diagnosis: []\n") == []
+    some = [name for name in ANALYSES if name in ("risk", "failures")]
+    for text, names in (("all", [*ANALYSES]), ("[risk, failures]", some), ("[]", [])):
+        assert list(read(tmp_path, f"{SHORT}diagnosis: {text}\n").config.analyses) == names
 
 
 def test_statistics_are_those_of_compare() -> None:
@@ -242,17 +238,12 @@ def test_specs_that_cannot_be(tmp_path: Path, spec: str, word: str) -> None:
     assert word in message
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(".a", "-a", "'a '", "a.", "..", "a/b", r"'a\b'", r'"a\tb"', r'"a\0"', "'a:b'", "Con"),
-        *("lpt1.x", "😀", "''", "a" * 81, "漢" * 80, "Lexical"),
-    ],
-)
-def test_names_that_cannot_be_files(tmp_path: Path, name: str) -> None:
-    message = refused(tmp_path, f"{SHORT}  {name}: bm25\n")
-    assert message.startswith("c.yaml:5: systems")
-    assert "file name" in message or "differ by case" in message
+def test_names_that_cannot_be_files(tmp_path: Path) -> None:
+    names = [".a", "-a", "'a '", "a.", "..", "a/b", r"'a\b'", r'"a\tb"', r'"a\0"', "'a:b'", "Con"]
+    for name in (*names, "lpt1.x", "😀", "''", "a" * 81, "漢" * 80, "Lexical"):
+        message = refused(tmp_path, f"{SHORT}  {name}: bm25\n")
+        assert message.startswith("c.yaml:5: systems")
+        assert "file name" in message or "differ by case" in message
 
 
 # --- measures and targets ------------------------------------------------------------------------

@@ -103,11 +103,6 @@ def test_a_setting_is_a_key_and_a_value(tmp_path: Path) -> None:
             read(tmp_path, setting)
 
 
-def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"c\.yaml:3: depth"):
-        read(tmp_path, "statistics.seed=1", text=CONFIG.replace("depth: 100", "depth: x"))
-
-
 def test_file_then_environment_then_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

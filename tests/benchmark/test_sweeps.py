@@ -99,8 +99,6 @@ def test_systems_and_record(tmp_path: Path) -> None:
     assert {row.system: row.quality for row in sweep.systems} == {
         name: means[name] for name in NAMES
     }
-    fastest = min(sweep.systems, key=lambda row: (row.p50 or 0.0, -row.quality))
-    assert fastest.on_front
     assert verify(result.folder).ok
 
 
