@@ -24,6 +24,13 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(world, world.folder / "out")
 
 
+@pytest.fixture
+def bad(experiment: Path, tmp_path: Path) -> Path:
+    """Return an experiment to be damaged, beside which there is a good one."""
+    shutil.copytree(experiment, tmp_path / "good")
+    return Path(shutil.copytree(experiment, tmp_path / "bad"))
+
+
 @pytest.fixture(autouse=True)
 def _ends() -> Iterator[None]:
     """Fail instead of waiting for a pipe for ever."""
@@ -32,14 +39,21 @@ def _ends() -> Iterator[None]:
         pytest.fail("this takes too long")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(30)
+    signal.alarm(120)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
-def fifo(path: Path) -> None:
-    os.mkfifo(path)
+def check(bad: Path) -> None:
+    """Look at a folder of two experiments, one of which is damaged."""
+    code, out, err = cli("benchmark", "list", bad.parent, "--format", "json")
+    assert (code, err) == (0, "")
+    listed = {Path(row["folder"]).name: row for row in json.loads(out)}
+    assert listed["good"]["problem"] == ""
+    code, out, err = cli("benchmark", "verify", bad)
+    assert code in (1, 2)
+    assert err.count("\n") == (1 if code == 2 else 0)
 
 
 def device(path: Path) -> None:
@@ -54,32 +68,12 @@ def rubbish(path: Path) -> None:
     path.write_bytes(b"\x00\xff rubbish")
 
 
-def check(folder: Path, bad: str, good: str) -> None:
-    """Look at a folder of two experiments, one of which is damaged."""
-    code, out, err = cli("benchmark", "list", folder, "--format", "json")
-    assert (code, err) == (0, "")
-    listed = {Path(row["folder"]).name: row for row in json.loads(out)}
-    assert listed[good]["problem"] == ""
-    assert cli("benchmark", "list", folder)[0] == 0
-    code, out, err = cli("benchmark", "verify", folder / bad)
-    assert code in (1, 2)
-    assert err.count("\n") == (1 if code == 2 else 0)
-    assert cli("benchmark", "verify", folder / good)[0] == 0
-
-
-@pytest.mark.parametrize("put", [fifo, device, circle, rubbish, Path.mkdir])
-@pytest.mark.parametrize(
-    "name",
-    [MANIFEST, REPORT, "qrels.parquet", "per_query/code.parquet", "EvaluationReport.code.json"],
-)
-def test_what_is_no_file(
-    experiment: Path, tmp_path: Path, name: str, put: Callable[[Path], object]
-) -> None:
-    for copy in ("bad", "good"):
-        shutil.copytree(experiment, tmp_path / copy)
-    (tmp_path / "bad" / name).unlink()
-    put(tmp_path / "bad" / name)
-    check(tmp_path, "bad", "good")
+@pytest.mark.parametrize("put", [os.mkfifo, device, circle, rubbish, Path.mkdir])
+@pytest.mark.parametrize("name", [MANIFEST, REPORT, "per_query/code.parquet"])
+def test_what_is_no_file(bad: Path, name: str, put: Callable[[Path], object]) -> None:
+    (bad / name).unlink()
+    put(bad / name)
+    check(bad)
 
 
 DAMAGE: dict[str, tuple[str, tuple[str | int, ...], object]] = {
@@ -87,14 +81,11 @@ DAMAGE: dict[str, tuple[str, tuple[str | int, ...], object]] = {
     "schema of 5,000 digits": (REPORT, ("schema",), f"rankscope/benchmark/{DIGITS}"),
     "5,000 digits": (REPORT, ("depth",), "@" + DIGITS),
     "NaN": (REPORT, ("systems", 0, "measures", 0, "value"), "@NaN"),
-    "infinity": (REPORT, ("systems", 0, "measures", 0, "value"), "@-Infinity"),
     "too large": (REPORT, ("seconds", "score"), "@1e400"),
     "no number": (REPORT, ("systems", 0, "measures", 0, "value"), "x"),
     "identity of a number": (REPORT, ("systems", 0, "run", "identity"), 3),
-    "identity of nothing": (REPORT, ("systems", 0, "run", "identity"), {}),
     "half a character": (REPORT, ("systems", 0, "name"), "\ud800"),
     "NUL in a path": (MANIFEST, ("artifacts", 0, "path"), "a\0b"),
-    "NUL in a report's path": (REPORT, ("systems", 0, "run", "file", "path"), "\0"),
     "a path of 100,000 characters": (REPORT, ("systems", 0, "per_query", "path"), "x" * 100_000),
     "a path that leads out": (REPORT, ("queries", "path"), "../../../dev/zero"),
     "a device": (MANIFEST, ("artifacts", 0, "path"), "/dev/zero"),
@@ -103,11 +94,9 @@ DAMAGE: dict[str, tuple[str, tuple[str | int, ...], object]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_what_is_no_record(experiment: Path, tmp_path: Path, name: str) -> None:
+def test_what_is_no_record(bad: Path, name: str) -> None:
     file, (*above, last), value = DAMAGE[name]
-    for copy in ("bad", "good"):
-        shutil.copytree(experiment, tmp_path / copy)
-    data = json.loads((experiment / file).read_text())
+    data = json.loads((bad / file).read_text())
     inner: Any = data
     for key in above:
         inner = inner[key]
@@ -115,5 +104,5 @@ def test_what_is_no_record(experiment: Path, tmp_path: Path, name: str) -> None:
     text = json.dumps(data)
     if isinstance(value, str) and value.startswith("@"):
         text = text.replace(json.dumps(value), value[1:])
-    (tmp_path / "bad" / file).write_text(text)
-    check(tmp_path, "bad", "good")
+    (bad / file).write_text(text)
+    check(bad)
