@@ -123,7 +123,7 @@ class DocumentedSchema(GenerateJsonSchema):
 
 
 def _described(schema: dict[str, Any], cls: type[Any]) -> dict[str, Any]:
-    for name, text in field_docs(cls).items():
+    for name, text in field_docs(cls).items():  # type: ignore[arg-type]  # it is hashable
         if name in schema.get("properties", {}):
             schema["properties"][name].setdefault("description", text)
     return schema

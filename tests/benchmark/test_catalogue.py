@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -30,9 +31,14 @@ def dataset(**changes: Any) -> SimpleNamespace:
     """Return a data set that notes what it is asked for."""
     asked: list[str] = []
     parts: dict[str, Any] = {"asked": asked}
+
+    def passing(kind: str, rows: Any) -> Any:
+        asked.append(kind)
+        return iter(rows)
+
     for kind, rows in (("docs", DOCS), ("queries", TOPICS), ("qrels", QRELS)):
         parts[f"has_{kind}"] = lambda: True
-        parts[f"{kind}_iter"] = lambda kind=kind, rows=rows: asked.append(kind) or iter(rows)
+        parts[f"{kind}_iter"] = partial(passing, kind, rows)
     return SimpleNamespace(**{**parts, **changes})
 
 

@@ -27,8 +27,8 @@ def world(folder: Path, **collection: str) -> Path:
     for name, rows in {"corpus": chunks, "queries": queries}.items():
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 doc{n} 1\n" for n in range(6)))
-    rows = "".join(f"{chunk['_id']},{chunk['_id'][:4]}\n" for chunk in chunks)
-    (folder / "table.csv").write_text("chunk_id,doc_id\n" + rows)
+    lines = "".join(f"{chunk['_id']},{chunk['_id'][:4]}\n" for chunk in chunks)
+    (folder / "table.csv").write_text("chunk_id,doc_id\n" + lines)
     files = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "qrels": "qrels.txt"}
     config = {
         "name": "chunks",

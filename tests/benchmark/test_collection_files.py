@@ -54,7 +54,7 @@ def test_what_trained_parts_learn_from(tmp_path: Path) -> None:
 
 def test_single_files(tmp_path: Path) -> None:
     home = collection(tmp_path, "q.tsv", "judged.txt", "docs.jsonl", "more.txt")
-    named = {"queries": "soups/q.tsv", "qrels": "soups/judged.txt"}
+    named: dict[str, Any] = {"queries": "soups/q.tsv", "qrels": "soups/judged.txt"}
     files = CollectionConfig(**named).files(tmp_path)
     assert (files.corpus, files.train_qrels, files.split) == (None, None, None)
     assert (files.queries, files.qrels) == (home / "q.tsv", home / "judged.txt")

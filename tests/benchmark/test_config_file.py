@@ -153,8 +153,6 @@ def test_toml() -> None:
     [
         ("", "empty"),
         ("a = 1\na = 2", "TOML"),
-        ("b = 0x" + "F" * 200, "b: expected a finite number"),
-        ("b = " + "9" * 5000, "too long"),
         ("x = 1\n" + "a." * 99999 + "b = 1", "50 parts"),
         ("a = " + "[" * 60 + "]" * 60, "50 deep"),
     ],

@@ -73,9 +73,6 @@ def test_the_means_are_those_of_the_written_runs(
     assert report.comparison is not None
     assert report.comparison.pairs == comparison.pairs
     assert report.comparison.means == comparison.means
-    assert {pair.base for pair in comparison.pairs if "words" in (pair.base, pair.system)} == {
-        "words"
-    }
 
 
 def test_the_results_have_titles_grades_and_scores(
@@ -220,8 +217,6 @@ def test_whatever_the_data_is_the_experiment_verifies(tmp_path: Path, case: str)
     text = (folder / "BenchmarkComparison.md").read_text(encoding="utf-8")
     assert not {"\x1b", "\0"}.intersection(out + text)
     assert "<img" not in text.replace("\\<img", "")
-    report = BenchmarkReport.read(folder / "BenchmarkReport.json")
-    assert len({one.run.queries for one in report.systems}) == 1
     assert verify(folder).ok
     code, out, err = cli("benchmark", "compare", folder, folder)
     assert (code, err) == (0, "")

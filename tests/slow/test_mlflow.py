@@ -19,8 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from benchmark.world import cli, write_world
+from rankscope.benchmark.run import run_benchmark
 from rankscope.integrations.metrics import metrics_of
-from rankscope.integrations.mlflow import facts_of, mlflow_names
+from rankscope.integrations.mlflow import facts_of, log, mlflow_names
 
 QRELS = {f"q{n}": {"a": 1, "b": 2} for n in range(12)}
 GOOD = {query_id: {"b": 2.0, "a": 1.0} for query_id in QRELS}
@@ -58,6 +60,32 @@ def test_every_query_comes_along() -> None:
     assert facts_of(RESULTS["gate"]).params["answer"] == "regression"
 
 
+def test_a_benchmark(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path), tmp_path / "benchmarks"
+    result = run_benchmark(world.config, output=output)
+    facts, metrics = facts_of(result), metrics_of(result)
+    systems = [system.name for system in result.report.systems]
+    assert facts.params["systems"] == ", ".join(systems)
+    assert facts.params["collection"] == result.report.collection.name
+    (first, *_) = result.report.systems
+    for mean in first.measures:
+        assert mean.interval is not None
+        assert metrics[f"{first.name}/{mean.measure}"] == mean.value
+        assert metrics[f"{first.name}/{mean.measure}.low"] == mean.interval.low
+    assert any("-vs-" in name for name in metrics)
+    rows = list(csv.DictReader(io.StringIO(facts.files["per_query.csv"])))
+    measures = [info.measure for info in result.report.measures]
+    assert list(rows[0]) == ["run", "query_id", *measures]
+    assert len(rows) == len(systems) * result.report.collection.queries
+    values = [float(row[measures[0]]) for row in rows if row["run"] == first.name]
+    assert sum(values) / len(values) == pytest.approx(first.measures[0].value)
+    assert metrics_of(result.report) == metrics
+    options = ("--output", output, "--format", "metrics", "--quiet")
+    code, printed, _ = cli("benchmark", "run", world.config, *options)
+    assert code == 0
+    assert json.loads(printed) == pytest.approx(metrics)
+
+
 # --- names ---------------------------------------------------------------------------------------
 
 
@@ -73,6 +101,12 @@ def test_names_for_mlflow_are_taken_and_differ(names: set[str]) -> None:
 
 
 # --- MLflow -------------------------------------------------------------------------------------
+
+
+def test_mlflow_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(rs.MissingExtraError, match=r"rankscope\[mlflow\]"):
+        log(RESULTS["scores"])
 
 
 def in_process(folder: Path, code: str, **environment: str) -> Any:
