@@ -18,6 +18,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
@@ -81,7 +82,8 @@ def left_out_if_empty() -> Any:
     return Field(default=(), exclude_if=_is_empty)
 
 
-def field_docs(model: type[Any]) -> dict[str, str]:
+@cache
+def field_docs(model: type[Any]) -> Mapping[str, str]:
     """Return the docstring under each field of a model, its bases included.
 
     Read from the source when a schema or a page of documentation is made: doing so for every model
@@ -121,7 +123,7 @@ class DocumentedSchema(GenerateJsonSchema):
 
 
 def _described(schema: dict[str, Any], cls: type[Any]) -> dict[str, Any]:
-    for name, text in field_docs(cls).items():
+    for name, text in field_docs(cls).items():  # type: ignore[arg-type]  # it is hashable
         if name in schema.get("properties", {}):
             schema["properties"][name].setdefault("description", text)
     return schema

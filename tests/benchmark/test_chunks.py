@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,22 +22,17 @@ def world(folder: Path, **collection: str) -> Path:
         for n, word in enumerate(WORDS)
         for part in range(3)
     ]
-    queries = [{"_id": f"q{n}", "text": word} for n, word in enumerate(WORDS)]
-    queries.append({"_id": "none", "text": "apple kiwi", "no_answer": True})  # type: ignore[dict-item]
+    queries: list[Any] = [{"_id": f"q{n}", "text": word} for n, word in enumerate(WORDS)]
+    queries.append({"_id": "none", "text": "apple kiwi", "no_answer": True})
     for name, rows in {"corpus": chunks, "queries": queries}.items():
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 doc{n} 1\n" for n in range(6)))
-    (folder / "table.csv").write_text(
-        "chunk_id,doc_id\n" + "".join(f"{c['_id']},{c['_id'][:4]}\n" for c in chunks)
-    )
+    lines = "".join(f"{chunk['_id']},{chunk['_id'][:4]}\n" for chunk in chunks)
+    (folder / "table.csv").write_text("chunk_id,doc_id\n" + lines)
+    files = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "qrels": "qrels.txt"}
     config = {
         "name": "chunks",
-        "collection": {
-            "corpus": "corpus.jsonl",
-            "queries": "queries.jsonl",
-            "qrels": "qrels.txt",
-            **collection,
-        },
+        "collection": {**files, **collection},
         "depth": 9,
         "systems": {
             "lexical": "bm25",
@@ -51,31 +47,18 @@ def world(folder: Path, **collection: str) -> Path:
 
 @pytest.mark.parametrize("rule", ["#", "table.csv"])
 def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str) -> None:
-    path = world(tmp_path, doc_id_from=rule)
-    result = run_benchmark(path, output=tmp_path / "out")
-    report = result.report
-    lexical, documents = report.systems
+    result = run_benchmark(world(tmp_path, doc_id_from=rule), output=tmp_path / "out")
+    lexical, documents = result.report.systems
     assert lexical.accounting is not None
-    assert lexical.accounting.queries == 6
-    assert lexical.accounting.no_answer == 1
-    assert report.collection.no_answer == ("none",)
+    assert (lexical.accounting.queries, lexical.accounting.no_answer) == (6, 1)
+    assert result.report.collection.no_answer == ("none",)
     collapsed = lexical.accounting.collapsed
     assert collapsed is not None
     assert collapsed == lexical.run.collapsed
     assert (collapsed.rule, collapsed.documents) == (rule, lexical.run.rows)
     assert collapsed.chunks > collapsed.documents
     assert all(value.value == 1.0 for value in documents.measures)
-    verified = verify(result.folder)
-    assert verified.ok, verified
-    again = run_benchmark(path, output=tmp_path / "out")
-    assert again.report.systems[0].accounting == lexical.accounting
-
-
-def test_another_rule_is_another_experiment(tmp_path: Path) -> None:
-    first = run_benchmark(world(tmp_path, doc_id_from="#"), output=tmp_path / "out")
-    path = world(tmp_path, doc_id_from="#", collapse="sum")
-    second = run_benchmark(path, output=tmp_path / "out")
-    assert first.report.systems[0].run.run_id != second.report.systems[0].run.run_id
+    assert verify(result.folder).ok
 
 
 def test_a_rule_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
@@ -90,4 +73,7 @@ def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) 
     with (tmp_path / "queries.jsonl").open("a") as queries:
         queries.write('\n{"_id": "extra", "text": "grape"}')
     report = run_benchmark(path, output=tmp_path / "out").report
+    other = world(tmp_path, doc_id_from="#", collapse="sum")
+    second = run_benchmark(other, output=tmp_path / "out").report
+    assert second.systems[0].run.run_id != report.systems[0].run.run_id, "another experiment"
     assert report.collection.no_answer == ("none", "extra")

@@ -28,9 +28,6 @@ LAW = settings(
 )
 
 
-COLON = "unexpected ':'; this line may be indented too far"
-
-
 def parsed(text: str | bytes, suffix: str = ".yaml") -> ConfigFile:
     data = text.encode() if isinstance(text, str) else text
     return parse_config(data, source="c", suffix=suffix)
@@ -39,39 +36,25 @@ def parsed(text: str | bytes, suffix: str = ".yaml") -> ConfigFile:
 def refused(text: str | bytes, suffix: str = ".yaml") -> str:
     with pytest.raises(FormatError) as caught:
         parsed(text, suffix)
-    return str(caught.value)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
         ("true", True),
-        ("False", False),
         ("yes", "yes"),
-        ("no", "no"),
-        ("on", "on"),
         ("12:30", "12:30"),
-        ("2024-01-31", "2024-01-31"),
         ("1_000", "1_000"),
         ("null", None),
-        ("~", None),
         ("", None),
-        ("7", 7),
-        ("+7", 7),
-        ("-7", -7),
         ("007", 7),
-        ("0o17", 15),
         ("0x1F", 31),
         ("1e3", 1000.0),
-        ("1.5", 1.5),
         (".5", 0.5),
-        ("5.", 5.0),
-        ("-1E-2", -0.01),
-        (".", "."),
         ("'7'", "7"),
-        ('"true"', "true"),
-        ("nan", "nan"),
-        ("inf", "inf"),
         ("nDCG@10", "nDCG@10"),
         ("[1, a, [b]]", [1, "a", ["b"]]),
         ("{a: {b: 1}, 5: x}", {"a": {"b": 1}, "5": "x"}),
@@ -89,12 +72,10 @@ def test_every_key_and_item_knows_its_line() -> None:
     file = parsed("# first\nname: a\nsystems:\n  x:\n    bm25:\n      k1: 1\nlist:\n- a\n- b: 1\n")
     expected: dict[Keys, int] = {
         ("name",): 2,
-        ("systems", "x"): 4,
         ("systems", "x", "bm25", "k1"): 6,
         ("systems", "x", "bm25", "none", "below"): 5,
         ("list", 1): 9,
         ("list", 1, "b"): 9,
-        ("elsewhere",): 2,
     }
     assert {keys: file.line(keys) for keys in expected} == expected
 
@@ -103,100 +84,55 @@ def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
     text = "name: a\nsystems:\n  x: bm25\n"
     for other in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), "\ufeff" + text):
         file = parsed(other)
-        assert file.data == {"name": "a", "systems": {"x": "bm25"}}
-        assert file.line(("systems", "x")) == 3
+        assert (file.data["systems"], file.line(("systems", "x"))) == ({"x": "bm25"}, 3)
+    for mark in ("\x85", "\u2028", "\r"):
+        assert refused(f"a: 1{mark}name").startswith("c:2: ")
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place", "word"),
     [
-        (b"", "c: is empty; expected keys and values, such as name: soup"),
-        (b"# only words\n", "c: is empty; expected keys and values, such as name: soup"),
-        (b"null", "c: is empty; expected keys and values, such as name: soup"),
-        (b"\n- a\n", "c:2: expected keys and values at the top, such as name: soup, got a list"),
-        (
-            b"soup",
-            "c:1: expected keys and values at the top, such as name: soup, got the value 'soup'",
-        ),
-        (b"a: 1\nb: !!python/object:os.system x", "c:2: the tag '!!python/object:os.system' is"),
-        (b"a: !mine [1]", "c:1: the tag '!mine' is not supported; remove it"),
-        (b"a: 1\nb: 2\na: 3", "c:3: the key 'a' appears twice, first on line 1; keep one"),
-        (b"{a: 1, a: 2}", "c:1: the key 'a' appears twice, first on this line; keep one"),
-        (
-            b"a: &x 1",
-            "c:1: anchors and aliases (&name, *name) are not supported; write the value out",
-        ),
-        (
-            b"a: 1\nb: *x",
-            "c:2: anchors and aliases (&name, *name) are not supported; write the value out",
-        ),
-        (b"a: 1\n---\nb: 1", "c:2: a second document begins (---); a config is a single document"),
-        (b"a: 1\nb: \xff", "c:2: byte 0xff is not UTF-8; save the file as UTF-8"),
-        ("a: 1".encode("utf-16"), "c:1: is UTF-16; save the file as UTF-8"),
-        (b"a:\n\tb: 1", "c:2: unexpected tab; indent with spaces"),
-        (b"a: b: c", "c:1: unexpected ':'; quote the text if the colon is part of it"),
-        (b"a\n  b: 1", "c:1: expected 'key: value', got 'a'"),
-        (b"a: x\n  b: 1", f"c:2: {COLON}"),
-        (b"a:\n  b\n    c: 1", "c:2: expected 'key: value', got 'b'"),
-        (b"a: 1\nb\nc: 1", "c:2: expected 'key: value', got 'b'"),
-        (b"a: 1\nb: 'x\nc: 1", "c:2: not valid YAML (found unexpected end of stream); check"),
-        (b"a: [b", "c:1: not valid YAML (expected ',' or ']', but got '<stream end>'); check"),
-        (b"a: @b", "c:1: not valid YAML (found character '@' that cannot start any token); check"),
-        (b"a: 1\nb: .nan", "c:2: '.nan' is not a finite number; quote it if text is meant"),
-        (b"a: -.inf", "c:1: '-.inf' is not a finite number; quote it if text is meant"),
-        (b"a: 1e999", "c:1: '1e999' is not a finite number; quote it if text is meant"),
-        (
-            b"a: " + b"9" * 5000,
-            "c:1: the number '9999999999999999999999999999999999999999999999999999999999… has",
-        ),
-        (
-            b"a: 1." + b"9" * 5000,
-            "c:1: the number '1.99999999999999999999999999999999999999999999999999999999… has",
-        ),
-        (b"a: 1\nb: \x01", "c:2: the character '\\x01' is not allowed; remove it"),
-        (
-            rb'a: "\UFFFFFFFF"',
-            "c:1: an escape is not a valid character; write the character itself",
-        ),
-        (rb'a: "\ud800"', "c:1: half of a character (a surrogate); write the character itself"),
-        (b"? [a]\n: b", "c:1: a key must be text, not a list or a mapping; quote it"),
-        (b"a: 1\n" + b"- " * 9999, "c:2: "),
-        (b"[" * 9999, "c:1: values are nested more than 50 deep"),
-        (b"{a: " * 9999, "c:1: values are nested more than 50 deep"),
-        (
-            b"a" * (LARGEST + 1),
-            "c: larger than 256 KB, too large for a config; name the config, not the data",
-        ),
+        (b"", "c: ", "empty"),
+        (b"\n- a\n", "c:2: ", "got a list"),
+        (b"soup", "c:1: ", "'soup'"),
+        (b"a: 1\nb: !!python/object:os.system x", "c:2: ", "the tag '!!python/object:os.system'"),
+        (b"a: 1\nb: 2\na: 3", "c:3: ", "'a' appears twice, first on line 1"),
+        (b"a: &a [x, x]\nb: [*a, *a]", "c:1: ", "anchors"),
+        (b"a: 1\n---\nb: 1", "c:2: ", "second document"),
+        (b"a: 1\nb: \xff", "c:2: ", "0xff"),
+        ("a: 1".encode("utf-16"), "c:1: ", "UTF-16"),
+        (b"a:\n\tb: 1", "c:2: ", "tab"),
+        (b"a: b: c", "c:1: ", "':'; quote"),
+        (b"name x\ncollection:\n", "c:1: ", "got 'name x'"),
+        (b"name: x\nsystems # all\n\n  # why\n  a: 1\n", "c:2: ", "got 'systems'"),
+        (b"a: x\n  b: 1", "c:2: ", "indented"),
+        (b"a: 1\nb: 'x\nc: 1", "c:2: ", "YAML"),
+        (b"name: x\ncollection: {path: a\nsystems:\n", "c:2: ", "'{' is not closed"),
+        (b"a: @b", "c:1: ", "'@'"),
+        (b"a: 1\nb: .nan", "c:2: ", "'.nan' is not a finite number"),
+        (b"a: 1e999", "c:1: ", "'1e999' is not a finite number"),
+        (b"a: " + b"9" * 5000, "c:1: ", "the number '9999"),
+        (b"a: 1\nb: \x01", "c:2: ", "'\\x01'"),
+        (rb'a: "\UFFFFFFFF"', "c:1: ", "escape"),
+        (rb'a: "\ud800"', "c:1: ", "surrogate"),
+        (b"? [a]\n: b", "c:1: ", "key must be text"),
+        (b"a: 1\n" + b"- " * 9999, "c:2: ", ""),
+        (b"[" * 9999, "c:1: ", "50 deep"),
+        (b"a" * (LARGEST + 1), "c: ", "256 KB"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(text: bytes, message: str) -> None:
-    found = refused(text)
-    assert message in found
-    assert "\n" not in found
-
-
-def test_a_billion_laughs_are_not_laughed() -> None:
-    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-    lines += [
-        f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]"
-        for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-    ]
-    assert "anchors and aliases" in refused("\n".join(lines))
+def test_what_cannot_be_read_is_one_sentence(text: bytes, place: str, word: str) -> None:
+    message = refused(text)
+    assert message.startswith(place)
+    assert word in message
 
 
 TOML = """
 name = "soup"   # words
-[collection]
-path = "here"
-[systems.lexical.bm25]
-k1 = 1.2
+[systems."a.b"]
 fields = [
   "title",
 ]
-[systems."a.b"]
-run = 'x'
-[[list]]
-a = 1
 [[list]]
 a = 2024-01-31
 """
@@ -206,126 +142,51 @@ def test_toml() -> None:
     file = parsed(TOML, ".toml")
     assert file.data == {
         "name": "soup",
-        "collection": {"path": "here"},
-        "systems": {"lexical": {"bm25": {"k1": 1.2, "fields": ["title"]}}, "a.b": {"run": "x"}},
-        "list": [{"a": 1}, {"a": "2024-01-31"}],
+        "systems": {"a.b": {"fields": ["title"]}},
+        "list": [{"a": "2024-01-31"}],
     }
-    assert file.line(("systems", "a.b", "run")) is None
+    assert file.line(("systems", "a.b", "fields")) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("", "c: is empty"),
-        ("a = 1\na = 2", "c: not valid TOML: Cannot overwrite a value (at end of document)"),
-        ("a = 1\nb =", "c: not valid TOML: Invalid value (at end of document)"),
-        ("a = 1\nb = nan", "c: b: expected a finite number of at most 100 digits"),
-        ("b = -inf", "c: b: expected a finite number of at most 100 digits"),
-        ("b = 0x" + "F" * 200, "c: b: expected a finite number of at most 100 digits"),
-        ("b = " + "9" * 5000, "c: a number is too long; use fewer digits"),
-        ("x = 1\n" + "a." * 99999 + "b = 1", "c: a key has more than 50 parts"),
-        ("a = " + "[" * 60 + "]" * 60, "c: values are nested more than 50 deep"),
-        ("a = " + "[" * 9999, "c: values are nested more than 50 deep"),
+        ("", "empty"),
+        ("a = 1\na = 2", "TOML"),
+        ("x = 1\n" + "a." * 99999 + "b = 1", "50 parts"),
+        ("a = " + "[" * 60 + "]" * 60, "50 deep"),
     ],
 )
-def test_toml_that_cannot_be_read(text: str, message: str) -> None:
-    assert message in refused(text, ".toml")
+def test_toml_that_cannot_be_read(text: str, word: str) -> None:
+    assert word in refused(text, ".toml")
 
 
-def test_json_with_tabs_is_yaml() -> None:
-    file = parsed('{\n\t"name": "a\\/b",\n\t"depth": 1.5e1, "x": null\n}', ".json")
-    assert file.data == {"name": "a/b", "depth": 15.0, "x": None}
-    assert file.line(("depth",)) == 3
+def test_content_tells_the_format_where_the_suffix_does_not() -> None:
+    for text, value in (("a: 1", 1), ("a = 1", 1), ("# x\n\n[a]\nb=1", {"b": 1})):
+        assert parsed(text, "").data == parsed(text, ".conf").data == {"a": value}
+    tabs = parsed('{\n\t"name": "a\\/b",\n\t"depth": 1.5e1\n}', ".json")
+    assert tabs.data == {"name": "a/b", "depth": 15.0}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("a: 1", 1), ("a = 1", 1), ("# x\n\n[a]\nb=1", {"b": 1})]
-)
-def test_content_tells_the_format_where_the_suffix_does_not(text: str, value: Any) -> None:
-    assert parsed(text, "").data == {"a": value}
-    assert parsed(text, ".conf").data == {"a": value}
-
-
-def test_compressed_files_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "c.toml.gz"
-    path.write_bytes(gzip.compress(b"a = 1"))
-    assert read_config_file(path).data == {"a": 1}
-
-
-def test_a_folder_and_a_missing_file_are_one_sentence(tmp_path: Path) -> None:
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "c.toml.gz").write_bytes(gzip.compress(b"a = 1"))
+    assert read_config_file(tmp_path / "c.toml.gz").data == {"a": 1}
     (tmp_path / "benchmark.yaml").write_text("a: 1")
-    with pytest.raises(
-        InputError, match=r"is a folder; name a file in it, such as .*benchmark.yaml"
-    ):
+    with pytest.raises(InputError, match=r"is a folder; .*benchmark.yaml"):
         read_config_file(tmp_path)
-    with pytest.raises(InputError, match=r"file not found; did you mean .*benchmark.yaml\?"):
+    with pytest.raises(InputError, match=r"did you mean .*benchmark.yaml\?"):
         read_config_file(tmp_path / "benchmrk.yaml")
 
 
-def attempt(tmp_path: Path, data: bytes, suffix: str) -> None:
-    path = tmp_path / f"c{suffix}"
-    path.write_bytes(data)
-    try:
-        read_config(path, environment={})
-    except RankscopeError as error:
-        message = str(error)
-    else:
-        message = ""
-    assert "\n" not in message
+# --- laws ----------------------------------------------------------------------------------------
 
 
-SUFFIXES = st.sampled_from([".yaml", ".toml", ".json", ""])
-
-
-@LAW
-@given(data=st.binary(max_size=60), suffix=SUFFIXES)
-def test_any_bytes_are_a_config_or_one_sentence(tmp_path: Path, data: bytes, suffix: str) -> None:
-    attempt(tmp_path, data, suffix)
-
-
+SIGNS = r""": [ ] { } , ' " &a *a !!x ${X} $${ -.5 .nan | > ? # % = \ --- ... @ ` << \ud800 <"""
 WORDS = (
     *("name", "systems", "collection", "measures", "targets", "bm25", "fuse", "of", "k1", "x"),
-    *(": ", ":\n  ", ":\n    ", "\n", "- ", "[", "]", "{", "}", ", ", "'", '"', "&a", "*a", "!!x"),
-    *(
-        "${X}",
-        "$${",
-        "nDCG@10",
-        "1",
-        "-.5",
-        ".nan",
-        "null",
-        "true",
-        "|\n ",
-        ">",
-        "? ",
-        "#",
-        "%",
-        "=",
-    ),
-    *(
-        "\\",
-        "\t",
-        "---",
-        "...",
-        "\ufeff",
-        "\x85",
-        "\u2028",
-        "@",
-        "`",
-        "<<",
-        "\\ud800",
-        "[a]\n",
-        "<",
-    ),
+    *(":\n  ", ":\n    ", "\n", "- ", "nDCG@10", "1", "null", "true", "\t", "\ufeff", "\x85"),
+    *("\u2028", "[a]\n", "|\n ", *(sign + " " for sign in SIGNS.split())),
 )
-
-
-@LAW
-@given(words=st.lists(st.sampled_from(WORDS), max_size=25), suffix=SUFFIXES)
-def test_any_words_are_a_config_or_one_sentence(
-    tmp_path: Path, words: list[str], suffix: str
-) -> None:
-    attempt(tmp_path, "".join(words).encode(), suffix)
 
 
 NUMBERS = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[xo].*")
@@ -355,23 +216,23 @@ def test_what_was_written_is_read(data: dict[str, Any]) -> None:
     assert parsed(written).data == data
 
 
-shapes = st.dictionaries(
-    st.sampled_from(
-        ["name", "collection", "systems", "depth", "measures", "targets", "statistics"]
-    ),
-    plain | st.sampled_from(["soup", {"path": "x"}, {"a": "bm25"}, {"a": {"bm25": {"k1": 1}}}]),
-    max_size=7,
+KEYS = ["name", "collection", "systems", "depth", "measures", "targets", "statistics"]
+values = plain | st.sampled_from(["soup", {"path": "x"}, {"a": "bm25"}, {"a": {"bm25": {"k1": 1}}}])
+files = (
+    st.binary(max_size=60)
+    | st.lists(st.sampled_from(WORDS), max_size=25).map("".join).map(str.encode)
+    | st.dictionaries(st.sampled_from(KEYS), values, max_size=7).map(yaml.safe_dump).map(str.encode)
 )
 
 
 @LAW
-@given(data=shapes)
-def test_any_data_is_a_config_or_one_sentence(tmp_path: Path, data: dict[str, Any]) -> None:
-    attempt(tmp_path, yaml.safe_dump(data, allow_unicode=True).encode(), ".yaml")
-
-
-@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\r"])
-def test_other_ends_of_lines_count(tmp_path: Path, mark: str) -> None:
-    (tmp_path / "c.yaml").write_bytes(f"a: 1{mark}name".encode())
-    with pytest.raises(InputError, match=r"c\.yaml:2: expected 'key: value', got 'name'"):
-        read_config_file(tmp_path / "c.yaml")
+@given(data=files, suffix=st.sampled_from([".yaml", ".toml", ".json", ""]))
+def test_any_file_is_a_config_or_one_sentence(tmp_path: Path, data: bytes, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    path.write_bytes(data)
+    message = ""
+    try:
+        read_config(path, environment={})
+    except RankscopeError as error:
+        message = str(error)
+    assert "\n" not in message

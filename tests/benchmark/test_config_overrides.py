@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,7 +29,6 @@ statistics: {seed: 7}
 systems:
   lexical: {bm25: {k1: 1.2}}
   short: bm25
-  empty: {bm25: }
   v1.2, k1=3: {bm25: {b: 0.5}}
   two-words: bm25
   hybrid: {fuse: {of: [lexical, bm25], weights: [0.5, 0.5]}}
@@ -44,214 +43,108 @@ def read(
     return read_config(path, settings=sets, environment=environment or {})
 
 
-def value(loaded: LoadedConfig, *keys: str | int) -> Any:
+def value(loaded: LoadedConfig, keys: str, by: str = "/") -> Any:
     data: Any = loaded.plain()
-    for key in keys:
-        data = data[key]
+    for key in keys.split(by):
+        data = data[int(key) if isinstance(data, list) else key]
     return data
 
 
 @pytest.mark.parametrize(
     ("setting", "keys", "expected"),
     [
-        ("depth=50", ("depth",), 50),
-        (" depth = 50 ", ("depth",), 50),
-        ("statistics.seed=3", ("statistics", "seed"), 3),
-        ("statistics.margin=0.01", ("statistics", "margin"), 0.01),
-        ("training.folds=3", ("training", "folds"), 3),
-        ("fetch={jobs: 2}", ("fetch", "jobs"), 2),
-        ("collection.split=dev", ("collection", "split"), "dev"),
-        ("collection.split=dev", ("collection", "path"), "here"),
-        ("baseline=lexical", ("baseline",), "lexical"),
-        ("statistics=", ("statistics", "seed"), 0),
-        ("systems.lexical.bm25.k1=1.5", ("systems", "lexical", "bm25", "k1"), 1.5),
-        ("systems.lexical.bm25.b=0.3", ("systems", "lexical", "bm25", "b"), 0.3),
-        ("systems.short.bm25.k1=1.5", ("systems", "short", "bm25", "k1"), 1.5),
-        ("systems.empty.bm25.k1=1.5", ("systems", "empty", "bm25", "k1"), 1.5),
-        ("systems.v1.2, k1=3.bm25.k1=2", ("systems", "v1.2, k1=3", "bm25", "k1"), 2),
-        ("systems.v1.2, k1=3.bm25.b=1", ("systems", "v1.2, k1=3", "bm25", "b"), 1),
-        ("systems.new={bm25: {k1: 2}}", ("systems", "new", "bm25", "k1"), 2),
-        ("systems.hybrid.fuse.weights.1=0.3", ("systems", "hybrid", "fuse", "weights", 1), 0.3),
-        (
-            "systems.hybrid.fuse.of.1.bm25.k1=2",
-            ("systems", "hybrid", "fuse", "of", 1),
-            {"bm25": {"k1": 2}},
-        ),
-        ("measures=[nDCG@10, RR]", ("measures",), ["nDCG@10", "RR"]),
-        ("measures=nDCG@10", ("measures",), ["nDCG@10"]),
-        ("measures.1=RR", ("measures",), ["nDCG@10", "RR", "nDCG(gain=exp)@10"]),
-        ("targets.nDCG@10=0.5", ("targets", "nDCG@10"), 0.5),
-        ("targets.nDCG(gain=exp)@10=0.5", ("targets", "nDCG(gain=exp)@10"), 0.5),
-        ("targets=trec-kpi", ("targets",), "trec-kpi"),
+        (" depth = 50 ", "depth", 50),
+        ("statistics=", "statistics/seed", 0),
+        ("fetch={jobs: 2}", "fetch/jobs", 2),
+        ("collection.split=dev", "collection/path", "here"),
+        ("systems.lexical.bm25.k1=1.5", "systems/lexical/bm25/k1", 1.5),
+        ("systems.short.bm25.k1=1.5", "systems/short/bm25/k1", 1.5),
+        ("systems.v1.2, k1=3.bm25.k1=2", "systems/v1.2, k1=3/bm25/k1", 2),
+        ("systems.new={bm25: {k1: 2}}", "systems/new/bm25/k1", 2),
+        ("systems.hybrid.fuse.weights.1=0.3", "systems/hybrid/fuse/weights/1", 0.3),
+        ("systems.hybrid.fuse.of.1.bm25.k1=2", "systems/hybrid/fuse/of/1", {"bm25": {"k1": 2}}),
+        ("measures=[nDCG@10, RR]", "measures", ["nDCG@10", "RR"]),
+        ("measures.1=RR", "measures", ["nDCG@10", "RR", "nDCG(gain=exp)@10"]),
+        ("targets.nDCG(gain=exp)@10=0.5", "targets/nDCG(gain=exp)@10", 0.5),
+        ("targets=trec-kpi", "targets", "trec-kpi"),
     ],
 )
 def test_a_setting_changes_one_value(
-    tmp_path: Path, setting: str, keys: tuple[str | int, ...], expected: Any
+    tmp_path: Path, setting: str, keys: str, expected: Any
 ) -> None:
-    assert value(read(tmp_path, setting), *keys) == expected
+    assert value(read(tmp_path, setting), keys) == expected
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
+    ("setting", "word"),
     [
-        ("dept=50", "--set dept: unknown key 'dept'; nearest: depth"),
-        ("depth=x", "--set depth: expected a whole number from 1 to 10,000,000, got 'x'"),
-        ("depth=.nan", "--set depth: '.nan' is not a finite number; quote it if text is meant"),
-        (
-            "depth.more=3",
-            "--set depth.more: depth is 100; it has no keys that could be set",
-        ),
-        ("profile.x=3", "--set profile.x: expected text, got a table"),
-        (
-            "statistics.sed=3",
-            "--set statistics.sed: unknown key 'sed'; nearest: seed",
-        ),
-        (
-            "statistics.test=x",
-            "--set statistics.test: expected one of max-t, permutation, bootstrap, t, wilcoxon,",
-        ),
-        (
-            "systems.lexicl.bm25.k1=1",
-            "--set systems.lexicl.bm25.k1: unknown system 'lexicl'; nearest: lexical",
-        ),
-        (
-            "systems.lexical.vector.fields=1",
-            "--set systems.lexical.vector.fields: systems.lexical is bm25, not 'vector'",
-        ),
-        (
-            "systems.lexical.bm25.kk=1",
-            "--set systems.lexical.bm25.kk: unknown option 'kk'; nearest: k1",
-        ),
-        (
-            "systems.lexical.bm25.k1=-1",
-            "--set systems.lexical.bm25.k1: expected a number from 0 to 1000, got -1",
-        ),
-        (
-            "systems.new=bm52",
-            "--set systems.new: unknown system 'bm52'; nearest: bm25",
-        ),
-        (
-            "measures.7=RR",
-            "--set measures.7: measures is a list of 3, numbered from 0; it has no '7'",
-        ),
-        (
-            "measures.x=RR",
-            "--set measures.x: measures is a list of 3, numbered from 0; it has no 'x'",
-        ),
-        ("measures=nDGC@10", "--set measures: unknown measure 'nDGC'; nearest: nDCG"),
-        (
-            "depth=[",
-            "--set depth: not valid YAML (expected the node content, but found '<stream end>');",
-        ),
-        ("depth=*a", "--set depth: anchors and aliases"),
-        ("baseline=lexicl", "--set baseline: unknown system 'lexicl'; nearest: lexical"),
-        (
-            "name=${HOME}",
-            "--set name: '${HOME}' is allowed only in the values of systems",
-        ),
+        ("dept=50", "nearest: depth"),
+        ("depth=x", "got 'x'"),
+        ("depth=.nan", "'.nan' is not a finite number"),
+        ("depth.more=3", "depth is 100"),
+        ("systems.lexicl.bm25.k1=1", "unknown system 'lexicl'; nearest: lexical"),
+        ("systems.lexical.vector.fields=1", "systems.lexical is bm25, not 'vector'"),
+        ("systems.lexical.bm25.k1=-1", "from 0 to 1000"),
+        ("measures.7=RR", "it has no '7'"),
+        ("depth=[", "YAML"),
+        ("name=${HOME}", "'${HOME}' is allowed only in the values of systems"),
     ],
 )
-def test_errors_name_the_setting(tmp_path: Path, setting: str, message: str) -> None:
+def test_errors_name_the_setting(tmp_path: Path, setting: str, word: str) -> None:
     with pytest.raises(FormatError) as caught:
         read(tmp_path, setting)
-    assert message in str(caught.value)
-    assert "c.yaml" not in str(caught.value)
+    assert str(caught.value).startswith(f"--set {setting.partition('=')[0]}: ")
+    assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("setting", ["", "depth", "=3", "a..b=3", ".=3", f"{'a.' * 99}b=3"])
-def test_a_setting_is_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
-    with pytest.raises(InputError, match=r"expected a key and a value, such as depth=50 or stat"):
-        read(tmp_path, setting)
+def test_a_setting_is_a_key_and_a_value(tmp_path: Path) -> None:
+    for setting in ("", "depth", "=3", "a..b=3", ".=3", f"{'a.' * 99}b=3"):
+        with pytest.raises(InputError, match="expected a key and a value"):
+            read(tmp_path, setting)
 
 
-def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"c\.yaml:3: depth: expected a whole number from 1"):
-        read(tmp_path, "statistics.seed=1", text=CONFIG.replace("depth: 100", "depth: x"))
-
-
-def test_file_then_environment_then_command_line(tmp_path: Path) -> None:
+def test_file_then_environment_then_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = {"RANKSCOPE_SET_DEPTH": "50", "RANKSCOPE_SET_STATISTICS__SEED": "1", "DEPTH": "9"}
     loaded = read(tmp_path, "depth=20", "depth=30", environment=environment)
     assert (loaded.config.depth, loaded.config.statistics.seed) == (30, 1)
     assert loaded.overrides == {"depth": 30, "statistics.seed": 1}
-    assert read(tmp_path).overrides == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("RANKSCOPE_SET_DEPTH", ("depth",)),
-        ("RANKSCOPE_SET_depth", ("depth",)),
-        ("RANKSCOPE_SET_SYSTEMS__LEXICAL__BM25__K1", ("systems", "lexical", "bm25", "k1")),
-        ("RANKSCOPE_SET_SYSTEMS__SHORT__BM25__K1", ("systems", "short", "bm25", "k1")),
-        ("RANKSCOPE_SET_SYSTEMS__TWO_WORDS__BM25__K1", ("systems", "two-words", "bm25", "k1")),
-        ("RANKSCOPE_SET_TARGETS__NDCG_10", ("targets", "nDCG@10")),
-        ("RANKSCOPE_SET_FETCH__JOBS", ("fetch", "jobs")),
-        (
-            "RANKSCOPE_SET_SYSTEMS__HYBRID__FUSE__WEIGHTS__0",
-            ("systems", "hybrid", "fuse", "weights", 0),
-        ),
-    ],
-)
-def test_variables_set_values(tmp_path: Path, name: str, keys: tuple[str | int, ...]) -> None:
-    assert value(read(tmp_path, environment={name: "1"}), *keys) == 1
-
-
-def test_a_variable_for_two_systems_that_are_spelled_alike(tmp_path: Path) -> None:
-    environment = {"RANKSCOPE_SET_SYSTEMS__A_B__BM25__K1": "1"}
-    text = CONFIG + "  a-b: bm25\n  a_b: bm25\n"
-    loaded = read(tmp_path, text=text, environment=environment)
-    assert value(loaded, "systems", "a_b") == {"bm25": {"k1": 1}}
-    assert value(loaded, "systems", "a-b") == "bm25"
-    with pytest.raises(FormatError, match="unknown system 'a_b'; nearest: a"):
-        read(tmp_path, text=CONFIG + "  a-b: bm25\n  a.b: bm25\n", environment=environment)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("RANKSCOPE_SET_DEPT", "RANKSCOPE_SET_DEPT: unknown key 'dept'; nearest: depth"),
-        (
-            "RANKSCOPE_SET_DEPTH",
-            "the environment variable RANKSCOPE_SET_DEPTH: expected a whole number from 1 to",
-        ),
-        (
-            "RANKSCOPE_SET_",
-            "the environment variable RANKSCOPE_SET_: names no key; expected a name like",
-        ),
-        ("RANKSCOPE_SET_SYSTEMS__LEX__BM25__K1", "unknown system 'lex'"),
-    ],
-)
-def test_errors_name_the_variable(tmp_path: Path, name: str, message: str) -> None:
-    with pytest.raises(FormatError, match=r"^the environment variable ") as caught:
-        read(tmp_path, environment={name: "x"})
-    assert message in str(caught.value)
-
-
-def test_the_environment_of_the_process_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("RANKSCOPE_SET_DEPTH", "12")
-    path = tmp_path / "c.yaml"
-    path.write_text(CONFIG)
-    assert read_config(path).config.depth == 12
+    assert read_config(tmp_path / "c.yaml").config.depth == 12
 
 
-LAW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+def test_variables_set_values(tmp_path: Path) -> None:
+    for name, keys in (
+        ("depth", "depth"),
+        ("SYSTEMS__LEXICAL__BM25__K1", "systems/lexical/bm25/k1"),
+        ("SYSTEMS__TWO_WORDS__BM25__K1", "systems/two-words/bm25/k1"),
+        ("TARGETS__NDCG_10", "targets/nDCG@10"),
+        ("SYSTEMS__HYBRID__FUSE__WEIGHTS__0", "systems/hybrid/fuse/weights/0"),
+    ):
+        assert value(read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "1"}), keys) == 1
+
+
+def test_errors_name_the_variable(tmp_path: Path) -> None:
+    for name, word in (("DEPT", "nearest: depth"), ("DEPTH", "whole number"), ("", "no key")):
+        with pytest.raises(FormatError, match=f"variable RANKSCOPE_SET_{name}: .*{word}"):
+            read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "x"})
+
+
 WORDS = (
     *("depth", "systems", "lexical", "bm25", "k1", "measures", "targets", "collection", "short"),
     *(".", ".", "=", "=", "0", "9", "-", "[", "(", ")", "{", "}", "${A}", "$${", "&a", " ", "\n"),
 )
-pieces = st.sampled_from(WORDS)
+texts = st.lists(st.sampled_from(WORDS), max_size=9).map("".join) | st.text(max_size=9)
 
 
-@LAW
-@given(texts=st.lists(st.lists(pieces, max_size=9).map("".join) | st.text(max_size=9), max_size=3))
-def test_any_setting_is_applied_or_one_sentence(tmp_path: Path, texts: list[str]) -> None:
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(given=st.lists(texts, max_size=3))
+def test_any_setting_is_applied_or_one_sentence(tmp_path: Path, given: list[str]) -> None:
     try:
-        loaded = read(tmp_path, *texts, environment={"A": "hunter2"})
+        loaded = read(tmp_path, *given, environment={"A": "hunter2"})
     except RankscopeError as error:
         message = str(error)
     else:
@@ -278,8 +171,10 @@ def test_secrets_are_put_in_only_when_asked(tmp_path: Path) -> None:
     made = loaded.systems()
     assert made["api"]["python"]["version"] == f"Bearer {SECRET}, not ${{TOKEN}}"
     assert made["lexical"] == "bm25"
-    assert value(loaded, "systems", "api", "python", "version") == "Bearer ${TOKEN}, not $${TOKEN}"
+    assert value(loaded, "systems/api/python/version") == "Bearer ${TOKEN}, not $${TOKEN}"
     assert loaded.secrets.names == ("TOKEN",)
+    sent = pickle.loads(pickle.dumps(loaded))  # to another process
+    assert (sent.systems(), sent.sha256) == (made, loaded.sha256)
 
 
 def test_secrets_are_never_shown(tmp_path: Path) -> None:
@@ -289,119 +184,36 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
     shown += [repr(loaded.overrides), loaded.secrets.hide(f"no {SECRET}")]
     assert not any("pässword" in text or "p\\u00e4" in text for text in shown)
     assert loaded.sha256 == other.sha256
-
-
-def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
-    text = WITH_SECRET.replace("version:", "versoin:")
-    with pytest.raises(
-        FormatError, match=r"c.yaml:6: systems.api.python: unknown option 'versoin'"
-    ) as caught:
-        read(tmp_path, text=text, environment={"TOKEN": SECRET})
+    wrong = WITH_SECRET.replace("version:", "versoin:")
+    with pytest.raises(FormatError, match=r"c.yaml:6: systems.api.python: .*'versoin'") as caught:
+        read(tmp_path, text=wrong, environment={"TOKEN": SECRET})
     assert SECRET[:9] not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "${TOKEN}",
-            "${OTHER}",
-            "c.yaml:6: systems.api.python.version: the environment variable OTHER is not set;",
-        ),
-        (
-            "${TOKEN}",
-            "${EMPTY}",
-            "c.yaml:6: systems.api.python.version: the environment variable EMPTY is empty; set",
-        ),
-        (
-            "${TOKEN}",
-            "${}",
-            "c.yaml:6: systems.api.python.version: '${' without a variable's name; write",
-        ),
-        (
-            "${TOKEN}",
-            "${A B}",
-            "c.yaml:6: systems.api.python.version: '${' without a variable's name; write",
-        ),
-        (
-            "soup",
-            "${TOKEN}",
-            "c.yaml:1: name: '${TOKEN}' is allowed only in the values of systems",
-        ),
-        (
-            "soup",
-            "$${x}",
-            "c.yaml:1: name: '$${' is allowed only in the values of systems",
-        ),
-        (
-            "  lexical",
-            "  ${TOKEN}",
-            "c.yaml:4: systems.${TOKEN}: '${TOKEN}' is allowed only in the values of systems",
-        ),
-    ],
-)
-def test_references_that_cannot_be(tmp_path: Path, old: str, new: str, message: str) -> None:
-    environment = {"TOKEN": SECRET, "EMPTY": ""}
-    with pytest.raises(FormatError) as caught:
-        read(tmp_path, text=WITH_SECRET.replace(old, new, 1), environment=environment)
-    assert message in str(caught.value)
-
-
-def test_a_secret_can_come_with_a_setting(tmp_path: Path) -> None:
-    setting = "systems.api.python.version=${KEY}"
-    loaded = read(tmp_path, setting, text=WITH_SECRET, environment={"KEY": "hunter22"})
-    assert loaded.systems()["api"]["python"]["version"] == "hunter22"
-    assert loaded.overrides == {"systems.api.python.version": "${KEY}"}
-    with pytest.raises(
-        FormatError, match=r"^--set systems.api.python.version: the environment var"
+def test_references_that_cannot_be(tmp_path: Path) -> None:
+    version = "c.yaml:6: systems.api.python.version: "
+    for old, new, message in (
+        ("${TOKEN}", "${OTHER}", f"{version}the environment variable OTHER"),
+        ("${TOKEN}", "${EMPTY}", f"{version}the environment variable EMPTY"),
+        ("${TOKEN}", "${}", f"{version}'${{' without"),
+        ("soup", "${TOKEN}", "c.yaml:1: name: '${TOKEN}' is allowed only"),
+        ("  lexical", "  ${TOKEN}", "c.yaml:4: systems.${TOKEN}: '${TOKEN}' is allowed only"),
     ):
-        read(tmp_path, setting, text=WITH_SECRET)
+        text = WITH_SECRET.replace(old, new, 1)
+        with pytest.raises(FormatError, match=re.escape(message)):
+            read(tmp_path, text=text, environment={"TOKEN": SECRET, "EMPTY": ""})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        SECRET,
-        f"refused: {SECRET}!",
-        f"KeyError({SECRET!r})",
-        json.dumps({"key": SECRET}),
-        f"https://x.org/?key={quote(SECRET, safe='')}",
-        f"https://x.org/?{urlencode({'key': SECRET})}",
-        f"must be text, not '{SECRET[:40]}…",
-    ],
-)
-def test_values_are_hidden_however_they_are_written(text: str) -> None:
-    hidden = Secrets({"TOKEN": SECRET}).hide({"a": [text, (text,)], text: 3, "n": 1})
-    flat = json.dumps(hidden, ensure_ascii=False)
-    assert flat.count("${TOKEN}") == 3
-    assert "ssword" not in flat
-
-
-def test_hiding_leaves_the_rest_alone() -> None:
+def test_hiding_and_expanding() -> None:
     secrets = Secrets({"HOST": "localhost", "PORT": "80", "LONG": "localhost:8080"})
-    data = {"x": ["localhost:80", "1800", "a80", 80, None, True, 0.5], "y": {"z": "localhost:8080"}}
+    data = {"x": ["localhost:80", "1800", 80, None, 0.5], "y": {"z": "localhost:8080"}}
     before = copy.deepcopy(data)
-    assert secrets.hide(data) == {
-        "x": ["${HOST}:${PORT}", "1800", "a80", 80, None, True, 0.5],
-        "y": {"z": "${LONG}"},
-    }
-    assert data == before
+    expected = {"x": ["${HOST}:${PORT}", "1800", 80, None, 0.5], "y": {"z": "${LONG}"}}
+    assert (secrets.hide(data), data) == (expected, before)
     assert Secrets({"A": "NAME"}).hide("${A} NAME") == "${A} ${A}"
-    assert (
-        Secrets({"A": "B_VALUE", "B_VALUE": "secret"}).hide("${B_VALUE} B_VALUE")
-        == "${B_VALUE} ${A}"
-    )
+    chained = Secrets({"A": "B_VALUE", "B_VALUE": "secret"})
+    assert chained.hide("${B_VALUE} B_VALUE") == "${B_VALUE} ${A}"
     assert Secrets().hide(data) is data
     assert Secrets().expand("$${A}") == "${A}"
-
-
-def test_an_unknown_reference_is_not_expanded() -> None:
-    with pytest.raises(InputError, match="the variable B is not among the config's secrets"):
+    with pytest.raises(InputError, match="the variable B"):
         Secrets({"A": "x"}).expand("${B}")
-
-
-def test_a_loaded_config_can_be_sent_to_another_process(tmp_path: Path) -> None:
-    loaded = read(tmp_path, text=WITH_SECRET, environment={"TOKEN": SECRET})
-    sent = pickle.loads(pickle.dumps(loaded))
-    assert sent.systems() == loaded.systems()
-    assert sent.sha256 == loaded.sha256

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
+from itertools import count
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from rankscope.benchmark.artifacts import Content, PartForm, Store
+from rankscope.benchmark.artifacts import PartForm, Store
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.part import Part
 
@@ -52,89 +51,31 @@ def states(plan: Plan) -> list[str]:
     return [state.state for state in plan.states()]
 
 
-class Frames:
-    """Keeps a frame as a table."""
-
-    def pack(self, made: pl.DataFrame, /) -> Content:
-        return Content({"n": [1, {"ä": None}]}, {"a": made, "b": made.clear()})
-
-    def unpack(self, content: Content, /) -> pl.DataFrame:
-        assert content.data == {"n": [1, {"ä": None}]}
-        assert content.tables["b"].schema == content.tables["a"].schema
-        return content.tables["a"]
-
-
-def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    table = pl.DataFrame({"q": ["a", "ü"], "s": [0.1, 1 / 3]})
-    store.write("k", Frames(), table)
-    back = store.read("k", Frames())
-    assert back is not None
-    assert back.equals(table)
-
-
-def test_a_result_of_another_form_is_made_again(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write("k", Frames(), pl.DataFrame({"q": ["a"]}))
-    assert store.read("k", PartForm(Words)) == Words()  # extra fields are ignored, none is needed
-
-    class Strict(Part):
-        needed: int
-
-    assert store.read("k", PartForm(Strict)) is None
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_each_stage_is_done_once(tmp_path: Path, jobs: int) -> None:
     a = stage("a")
     b, c = stage("b", a), stage("c", a)
     plan = Plan([a, b, c, stage("d", b, c)], Store(tmp_path))
     assert states(plan) == ["to do"] * 4
-    assert texts(plan, jobs)["d"] == "d b a c a"
-    assert sorted(CALLS) == ["a", "b", "c", "d"]
-    assert states(plan) == ["there"] * 4
-    assert texts(plan, jobs)["d"] == "d b a c a"
-    assert len(CALLS) == 4
-
-
-def test_stages_share_one_result(tmp_path: Path) -> None:
-    seen: list[Words] = []
-    a = stage("a")
-
-    def look(results: Results, _: Step) -> Output[Words]:
-        seen.append(results[a])
-        return Output(results[a])
-
-    plan = Plan([a, *(Stage(name, name, look, FORM, (a,)) for name in "bc")], Store(tmp_path))
-    plan.execute()
-    assert seen[0] is seen[1]
-
-
-def test_another_key_is_other_work(tmp_path: Path) -> None:
-    texts(Plan([stage("a")], Store(tmp_path)))
+    for _ in range(2):
+        assert texts(plan, jobs)["d"] == "d b a c a"
+        assert sorted(CALLS) == ["a", "b", "c", "d"]
+        assert states(plan) == ["there"] * 4
     texts(Plan([stage("a", key="other")], Store(tmp_path)))
-    assert CALLS == ["a", "a"]
+    assert CALLS[4:] == ["a"], "another key is other work"
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 100])
-def test_a_damaged_entry_is_made_again(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
     texts(Plan([stage("a")], store))
     (entry,) = (tmp_path / "stages").glob("*.artifact")
     whole = entry.read_bytes()
-    entry.write_bytes(damage)
-    assert texts(Plan([stage("a")], store)) == {"a": "a"}
-    assert CALLS == ["a", "a"]
-    assert entry.read_bytes() == whole
-
-
-def test_an_entry_cut_short_is_made_again(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    texts(Plan([stage("a")], store))
-    (entry,) = (tmp_path / "stages").glob("*.artifact")
-    entry.write_bytes(entry.read_bytes()[:-1])
-    texts(Plan([stage("a")], store))
-    assert CALLS == ["a", "a"]
+    for damaged in (b"", b"x", b"\0" * 100, whole[:-1]):
+        CALLS.clear()
+        entry.write_bytes(damaged)
+        assert texts(Plan([stage("a")], store)) == {"a": "a"}
+        assert CALLS == ["a"]
+        assert entry.read_bytes() == whole
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -161,28 +102,24 @@ def test_an_error_ends_the_plan_and_keeps_what_is_done(tmp_path: Path, jobs: int
 
 def test_an_error_ends_what_goes_on_beside_it(tmp_path: Path) -> None:
     started = threading.Event()
-    ended: list[str] = []
 
     def fail(_: Results, __: Step) -> Output[Words]:
-        started.wait(10)
+        assert started.wait(60)
         raise ValueError("no")
 
-    def long(_: Results, step: Step) -> Output[Words]:
+    def endless(_: Results, step: Step) -> Output[Words]:
         started.set()
-        for number in range(20_000):
-            step(number, 20_000)
-            time.sleep(0.001)
-        ended.append("all of it")
-        return Output(Words())
+        for number in count():
+            step(number, number + 1)
+        raise AssertionError
 
-    plan = Plan([Stage("a", "ka", fail, FORM), Stage("b", "kb", long, FORM)], Store(tmp_path))
+    plan = Plan([Stage("a", "ka", fail, FORM), Stage("b", "kb", endless, FORM)], Store(tmp_path))
     with pytest.raises(ValueError, match="no"):
         plan.execute(jobs=2)
-    assert not ended
 
 
 def test_stages_that_need_nothing_of_each_other_are_done_at_a_time(tmp_path: Path) -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def wait(_: Results, __: Step) -> Output[Words]:
         both.wait()

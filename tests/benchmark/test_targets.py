@@ -15,14 +15,12 @@ from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.errors import FormatError, InputError
 
 HERE = Path()
+HEAD = "name: ours\nsource: the team's goals\n"
 
 
 def write(folder: Path, text: str, name: str = "ours.yaml") -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return name
-
-
-HEAD = "name: ours\nsource: the team's goals\n"
 
 
 # --- the built-in sets
@@ -31,17 +29,8 @@ HEAD = "name: ours\nsource: the team's goals\n"
 @pytest.mark.parametrize(
     ("measure", "target", "values"),
     [
-        (
-            "nDCG@10",
-            0.35,
-            {0.29: "below baseline", 0.30: "baseline", 0.35: "competitive", 0.40: "strong"},
-        ),
-        # 0.27 + 0.03 and 0.27 + 0.05
-        (
-            "AP@100",
-            0.30,
-            {0.24: "below baseline", 0.25: "baseline", 0.30: "competitive", 1: "strong"},
-        ),
+        ("nDCG@10", 0.35, {0.29: "below baseline", 0.30: "baseline", 0.40: "strong"}),
+        ("AP@100", 0.30, {0.24: "below baseline", 0.25: "baseline", 0.30: "competitive"}),
         ("RR@10", 0.55, {0.44: "below baseline", 0.54: "baseline", 0.55: "competitive"}),
         ("R@50", 0.62, {0.54: "below baseline", 0.61: "baseline", 0.62: "competitive"}),
         ("R@100", 0.70, {0.59: "below baseline", 0.69: "baseline", 0.70: "competitive"}),
@@ -54,6 +43,7 @@ def test_trec_kpi(measure: str, target: float, values: dict[float, str]) -> None
     assert found.target_of(measure) == target
     for value, band in values.items():
         assert found.bands_of(measure, value) == {"trec-kpi": band}
+    assert found.bands_of(measure, float("nan")) == {}
 
 
 @pytest.mark.parametrize(
@@ -62,41 +52,22 @@ def test_trec_kpi(measure: str, target: float, values: dict[float, str]) -> None
 )
 def test_recipe_tutorial(cutoff: int, acceptable: float, good: float, excellent: float) -> None:
     found = load_targets({}, ["recipe-tutorial"], HERE)
-    measure = f"Success@{cutoff}"
-    assert found.target_of(measure) is None
-    for value, band in (
-        (0.0, "poor"),
-        (acceptable - 0.01, "poor"),  # in the table's gap
-        (acceptable, "acceptable"),
-        (good, "good"),
-        (excellent - 0.01, "good"),
-        (excellent, "excellent"),
-        (1.0, "excellent"),
-    ):
-        assert found.bands_of(measure, value) == {"recipe-tutorial": band}
-    assert found.bands_of(f"R@{cutoff}", 0.5) == {}
+    assert found.target_of(f"Success@{cutoff}") is None
+    values = [0.0, acceptable - 0.01, acceptable, good, excellent - 0.01, excellent]
+    bands = [found.bands_of(f"Success@{cutoff}", value)["recipe-tutorial"] for value in values]
+    assert bands == ["poor", "poor", "acceptable", "good", "good", "excellent"]
 
 
-def test_several_sets() -> None:
+def test_several_sets_and_none() -> None:
     found = load_targets({}, ["trec-kpi", "recipe-tutorial", "trec-kpi"], HERE)
     assert found.sets == ("trec-kpi", "recipe-tutorial")
     assert found.bands_of("Success@10", 0.82) == {
         "trec-kpi": "competitive",
         "recipe-tutorial": "acceptable",
     }
-
-
-# --- what a config says
-
-
-def test_nothing() -> None:
-    found = load_targets({}, [], HERE)
-    assert found == Targets()
-    assert (found.sets, found.target_of("nDCG@10"), found.bands_of("nDCG@10", 0.5)) == (
-        (),
-        None,
-        {},
-    )
+    none = load_targets({}, [], HERE)
+    assert none == Targets()
+    assert (none.sets, none.target_of("RR"), none.bands_of("RR", 0.5)) == ((), None, {})
 
 
 def test_a_later_entry_wins() -> None:
@@ -107,54 +78,39 @@ def test_a_later_entry_wins() -> None:
     assert load_targets([{"R@50": 0.1}, "trec-kpi"], [], HERE).target_of("R@50") == 0.62
 
 
-def test_a_value_that_is_no_number_is_in_no_band() -> None:
-    assert load_targets({}, ["trec-kpi"], HERE).bands_of("nDCG@10", float("nan")) == {}
+def test_a_set_that_measures_none_of_it() -> None:
+    with pytest.raises(InputError, match="none of the measures of the set 'trec-kpi'"):
+        load_targets("trec-kpi", [], HERE, measured=frozenset({"P@5"}))
 
 
-@pytest.mark.parametrize(
-    ("targets", "bands", "message"),
-    [
-        (
-            "trec-kpl",
-            [],
-            "targets: unknown set 'trec-kpl'; nearest: trec-kpi; others: rag-moe, recipe-tut",
-        ),
-        (
-            {},
-            ["zzz"],
-            "bands: unknown set 'zzz'; there are: rag-moe, recipe-tutorial, trec-kpi; or",
-        ),
-        ("recipe-tutorial", [], "targets: the set 'recipe-tutorial' has bands only, no target"),
+def test_sets_that_cannot_be_used() -> None:
+    for targets, bands, word in (
+        ("trec-kpl", [], "targets: unknown set 'trec-kpl'; nearest: trec-kpi"),
+        ({}, ["zzz"], "bands: unknown set 'zzz'"),
+        ("recipe-tutorial", [], "targets: the set 'recipe-tutorial' has bands only"),
         ("there.yaml", [], "there.yaml: "),
-    ],
-)
-def test_sets_that_cannot_be_used(targets: Any, bands: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message) as refused:
-        load_targets(targets, bands, HERE)
-    assert "\n" not in str(refused.value)
+    ):
+        with pytest.raises(InputError, match=word):
+            load_targets(targets, bands, HERE)
 
 
 @pytest.mark.parametrize(
-    ("targets", "message"),
+    ("targets", "word"),
     [
-        (3, "targets: expected numbers such as nDCG@10: 0.4, or the name or file of a set, got 3"),
-        (" ", "targets: expected numbers such as nDCG@10: 0.4, or the name or file of a set, got"),
-        (["trec-kpi", ["trec-kpi"]], "targets.1: expected numbers such as nDCG@10: 0.4, or the"),
+        (3, "targets: expected numbers"),
+        (["trec-kpi", ["trec-kpi"]], "targets.1: expected numbers"),
         ({"nDCG@10": "0.3"}, "targets.nDCG@10: expected a number, got '0.3'"),
-        ({"nDCG@10": True}, "targets.nDCG@10: expected a number, got true"),
-        ({"nDCG@10": 35}, "targets.nDCG@10: expected 0 to 1, got 35; write 0.35 for 35 %"),
-        ([{"nDCG@10": -1}], "targets.0.nDCG@10: expected 0 to 1, got -1"),
+        ({"nDCG@10": 35}, "targets.nDCG@10: expected 0 to 1, got 35; write 0.35"),
         ({"nDCG@10": float("nan")}, "targets.nDCG@10: expected 0 to 1, got nan"),
         ({"DCG@10": -1}, "targets.DCG@10: expected 0 or more, got -1"),
-        ({"nDGC@10": 0.3}, "targets.nDGC@10: unknown measure 'nDGC'; nearest: nDCG"),
-        ({"P@10": 0.3, "P_10": 0.2}, "targets.P_10: 'P_10' and 'P@10' are the same measure; keep"),
+        ({"P@10": 0.3, "P_10": 0.2}, "targets.P_10: 'P_10' and 'P@10' are the same"),
     ],
 )
-def test_targets_in_a_config_that_are_wrong(targets: Any, message: str) -> None:
+def test_targets_in_a_config_that_are_wrong(targets: Any, word: str) -> None:
     data = {"name": "a", "collection": "b", "systems": {"c": "bm25"}, "targets": targets}
     with pytest.raises(InputError) as refused:
         read_section(Config, data)
-    assert str(refused.value).startswith(message)
+    assert str(refused.value).startswith(word)
 
 
 # --- files
@@ -170,93 +126,31 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         assert bands == ["below low", "low", "low", "high"]
 
 
-def test_toml_and_a_file_without_suffix(tmp_path: Path) -> None:
-    text = 'name = "ours"\nsource = "us"\n[measures."R@50"]\ntarget = 0.5\n'
-    assert load_targets(write(tmp_path, text, "a.toml"), [], tmp_path).target_of("R@50") == 0.5
-    text = f"{HEAD}measures: {{R@50: {{target: 1}}}}\n"
-    assert load_targets(write(tmp_path, text, "goals"), [], tmp_path).target_of("R@50") == 1.0
-
-
 def test_less_is_better(tmp_path: Path) -> None:
-    name = write(
-        tmp_path, f"{HEAD}measures: {{Unjudged@10: {{bands: {{fair: 0.5, good: 0.1}}}}}}\n"
-    )
-    found = load_targets({}, [name], tmp_path)
+    text = f"{HEAD}measures: {{Unjudged@10: {{bands: {{fair: 0.5, good: 0.1}}}}}}\n"
+    found = load_targets({}, [write(tmp_path, text)], tmp_path)
     bands = [found.bands_of("Unjudged@10", value)["ours"] for value in (0.6, 0.5, 0.11, 0.1, 0)]
     assert bands == ["below fair", "fair", "fair", "good", "good"]
 
 
-def test_two_sets_of_one_name(tmp_path: Path) -> None:
+def test_files_that_do_not_fit(tmp_path: Path) -> None:
     text = "name: trec-kpi\nsource: us\nmeasures: {P@1: {bands: {ok: 0.5}}}\n"
-    with pytest.raises(InputError, match="bands: two sets are called 'trec-kpi'; rename one"):
+    with pytest.raises(InputError, match="two sets are called 'trec-kpi'"):
         load_targets({}, ["trec-kpi", write(tmp_path, text)], tmp_path)
-
-
-def test_targets_are_no_bands(tmp_path: Path) -> None:
     name = write(tmp_path, f"{HEAD}measures: {{P@1: {{target: 0.5}}}}\n")
-    with pytest.raises(InputError, match="bands: the set 'ours' has targets only, no band"):
+    with pytest.raises(InputError, match="the set 'ours' has targets only"):
         load_targets({}, [name], tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        (
-            "source: us\nmeasures: {P@1: {target: 1}}\n",
-            1,
-            "key name is required: what reports call the set",
-        ),
-        (
-            "name: [1]\nsource: us\nmeasures: {P@1: {target: 1}}\n",
-            1,
-            "name: expected text, got a list",
-        ),
-        (
-            "name: us\nsource:\nmeasures: {P@1: {target: 1}}\n",
-            2,
-            "source: key source is required: where the numbers are from",
-        ),
-        (f"{HEAD}mesures: {{}}\n", 3, "unknown key 'mesures'; nearest: measures"),
-        (HEAD, None, "key measures is required: targets and bands by measure"),
-        (f"{HEAD}measures: [1]\n", 3, "measures: expected a table of keys, got a list"),
-        (
-            f"{HEAD}measures:\n  P@1: 0.5\n",
-            4,
-            "measures.P@1: expected a table of keys, got 0.5",
-        ),
-        (f"{HEAD}measures:\n  P@1:\n    taget: 1\n", 5, "unknown key 'taget'; nearest: target"),
-        (f"{HEAD}measures:\n  nDGC@1: {{target: 1}}\n", 4, "unknown measure 'nDGC'; nearest"),
-        (
-            f"{HEAD}measures:\n  P@1:\n    target: high\n",
-            5,
-            "measures.P@1.target: expected a number, got 'high'",
-        ),
+        ("source: us\nmeasures: {P@1: {target: 1}}\n", 1, "key name is required"),
+        (HEAD, 1, "key measures is required"),
+        (f"{HEAD}measures:\n  P@1:\n    taget: 1\n", 5, "nearest: target"),
+        (f"{HEAD}measures:\n  P@1:\n    target: high\n", 5, "measures.P@1.target"),
         (f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 60\n", 6, "write 0.6 for 60 %"),
-        (
-            f"{HEAD}measures:\n  P@1: {{bands: {{}}}}\n",
-            4,
-            "measures.P@1.bands: expected a table of keys, got an empty table",
-        ),
-        (
-            f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 0.5\n      good: 0.5\n",
-            7,
-            "measures.P@1.bands.good: ok and good begin at the same value",
-        ),
-        (
-            f"{HEAD}measures:\n  P@1: {{target: 1}}\n  P_1: {{target: 1}}\n",
-            5,
-            "measures.P_1: 'P_1' and 'P@1' are the same measure; keep one",
-        ),
-        (f"{HEAD}name: again\n", 3, "the key 'name' appears twice, first on line 1; keep one"),
-        (f"{HEAD}measures: &a {{P@1: *a}}\n", 3, "anchors and aliases"),
-        ("name: !!python/object:os.system us\n", 1, "the tag"),
         ("[" * 5000, 1, ""),
-        (
-            "name: {\n",
-            2,
-            "not valid YAML (expected the node content, but found '<stream end>'); check",
-        ),
-        ("- a\n- b\n", 1, ""),
         ("", None, "is empty"),
     ],
 )
@@ -266,23 +160,11 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, probl
         load_targets(name, [], tmp_path)
     assert problem in refused.value.problem
     assert refused.value.source.endswith("ours.yaml")
-    assert refused.value.line in ((line,) if line is not None else (None, 1))
+    assert refused.value.line == line
     assert "\n" not in str(refused.value)
 
 
-@settings(deadline=None)
-@given(data=st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused_in_a_sentence(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    folder = tmp_path_factory.mktemp("sets")
-    (folder / "ours.yaml").write_bytes(data)
-    with pytest.raises(InputError) as refused:
-        load_targets("ours.yaml", [], folder)
-    assert "\n" not in str(refused.value)
-
-
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True), value=st.floats(0, 1))
 def test_the_band_is_the_highest_that_is_entered(
     tmp_path_factory: pytest.TempPathFactory, bounds: list[float], value: float
@@ -293,10 +175,3 @@ def test_the_band_is_the_highest_that_is_entered(
     [band] = load_targets({}, [name], folder).bands_of("P@1", value).values()
     entered = [bound for bound in bounds if bound <= value]
     assert band == (f"b{max(entered)!r}" if entered else f"below b{min(bounds)!r}")
-
-
-def test_a_set_that_measures_none_of_it() -> None:
-    measured = frozenset({"P@5", "nDCG@10"})
-    assert load_targets("trec-kpi", [], HERE, measured=measured).target_of("nDCG@10") == 0.35
-    with pytest.raises(InputError, match="none of the measures of the set 'trec-kpi' is measured"):
-        load_targets("trec-kpi", [], HERE, measured=frozenset({"P@5"}))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import rankscope as rs
+from benchmark.world import QUERIES, write_world
 from rankscope.benchmark.run import run_benchmark
 from rankscope.runs.checks import RunUnderTest
 from rankscope.runs.table import Run
@@ -19,65 +19,47 @@ from rankscope.scoring.judgments import Judgments
 
 CONFIG = """\
 name: counted
-collection: {path: ., split: test}
+collection: {{corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}}
 systems:
-  a: {run: a.run}
-  b: {run: b.run}
-  both: {fuse: {of: [a, b]}}
+  a: {{run: a.run}}
+  b: {{run: b.run}}
+  both: {{fuse: {{of: [a, b]}}}}
 baseline: a
 segments: [words]
-statistics: {resamples: 200}
+statistics: {{resamples: 200}}
 """
 
-QUERIES = [f"q{number}" for number in range(12)]
 
-
-def write_world(folder: Path) -> Path:
-    """Write two runs with ties in no order, and what they are measured by."""
-    (folder / "qrels").mkdir()
-    rs.Qrels({query: {"d1": 2, "d4": 1} for query in QUERIES}).write(folder / "qrels" / "test.tsv")
-    lines = "".join(f'{{"_id": "{query}", "text": "about {query}"}}\n' for query in QUERIES)
-    (folder / "queries.jsonl").write_text(lines)
-    lines = "".join(f'{{"_id": "d{number}", "text": "of {number}"}}\n' for number in range(9))
-    (folder / "corpus.jsonl").write_text(lines)
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a benchmark of two runs with ties in no order."""
+    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")  # whose reader validates without `_take`
     for name, step in (("a", 1), ("b", 2)):
-        answer = {f"d{number * step % 9}": float(9 - number // 2) for number in range(8)}
-        lines = "".join(
-            f"{query} Q0 {doc_id} 1 {score} {name}\n"
-            for query in QUERIES
-            for doc_id, score in answer.items()
-        )
-        (folder / f"{name}.run").write_text(lines)
-    (folder / "bench.yaml").write_text(CONFIG)
-    return folder / "bench.yaml"
+        answer = {f"d{number * step % 9:02}": 9 - number // 2 for number in range(8)}
+        rows = [(query, *found) for query in QUERIES for found in answer.items()]
+        lines = "".join(f"{query} Q0 {doc} 1 {score} {name}\n" for query, doc, score in rows)
+        (tmp_path / f"{name}.run").write_text(lines)
+    return write_world(tmp_path, config=CONFIG).config
 
 
 def count(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: Any, name: str) -> None:
     original: Callable[..., Any] = getattr(owner, name)
 
     def counted(*args: Any, **options: Any) -> Any:
-        counts[name] += 1
+        counts[f"{owner.__name__.rpartition('.')[2]}.{name}"] += 1
         return original(*args, **options)
 
     monkeypatch.setattr(owner, name, counted)
 
 
+WORK = [(Run, "_take"), (Run, "_sort"), (Run, "_hash"), (align, "_aligned")]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
-    config = write_world(tmp_path)
-    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")  # whose reader validates without `_take`
+def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     work: Counter[str] = Counter()
-    for owner, name in (
-        (Run, "_take"),  # validates
-        (Run, "_sort"),
-        (Run, "_hash"),
-        (align, "_aligned"),
-    ):
+    for owner, name in (*WORK, (RunUnderTest, "__init__"), (Judgments, "__init__")):
         count(monkeypatch, work, owner, name)
-    checked: Counter[str] = Counter()
-    count(monkeypatch, checked, RunUnderTest, "__init__")
-    prepared: Counter[str] = Counter()
-    count(monkeypatch, prepared, Judgments, "__init__")
     opened: Counter[str] = Counter()
     original = io.open
 
@@ -88,26 +70,26 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> Non
     monkeypatch.setattr("builtins.open", counted_open)
     run_benchmark(config, output=tmp_path / "out", jobs=jobs)
     assert work == {
-        "_take": 2,  # the two files
-        "_sort": 2 + 2,  # the two files, and what the fusion was given
-        "_hash": 3,
-        "_aligned": 5,  # and two fusions that are tried
+        "Run._take": 2,  # the two files: validated
+        "Run._sort": 2 + 2,  # the two files, and what the fusion was given
+        "Run._hash": 3,
+        "align._aligned": 3 + 2,  # and two fusions that are tried
+        "RunUnderTest.__init__": 3,
+        "Judgments.__init__": 1,
     }
-    assert checked == {"__init__": 3}
-    assert prepared == {"__init__": 1}
     assert (opened["queries.jsonl"], opened["corpus.jsonl"]) == (1, 1)
     for name in ("a.run", "b.run"):
         assert opened[name] <= 4, "recognised, its head looked at, and read: once, not by stage"
 
 
-def test_nothing_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_done_again(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stages that are in the cache are taken as they are."""
-    config = write_world(tmp_path)
-    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
     run_benchmark(config, output=tmp_path / "first", cache=tmp_path / "cache")
     work: Counter[str] = Counter()
-    for owner, name in ((Run, "_take"), (Run, "_sort"), (Run, "_hash"), (align, "_aligned")):
+    for owner, name in WORK:
         count(monkeypatch, work, owner, name)
     run_benchmark(config, output=tmp_path / "second", cache=tmp_path / "cache")
-    again = {"_take": 2, "_sort": 2, "_hash": 2}  # the files themselves, to know them
-    assert work == {**again, "_aligned": 3}, "and once for what each document on top adds"
+    again = {"Run._take": 2, "Run._sort": 2, "Run._hash": 2}  # the files themselves, to know them
+    assert work == {**again, "align._aligned": 3}, "and once for what each document on top adds"

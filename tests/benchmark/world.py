@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -203,13 +202,6 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
-def rankscope(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, check=False, timeout=120, **options
-    )
-
-
 # ----------------------------------------------------------------------------- comparing folders
 
 TIMES = {"created", "started", "finished", "seconds", "timing"}
@@ -260,18 +252,13 @@ def made(world: World, output: Path, **options: Any) -> Path:
 
 def cli(*arguments: object) -> tuple[int, str, str]:
     """Run the command line in this process: exit code, standard output and error."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in written)
     code: object = 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
             main([str(one) for one in arguments])
         except SystemExit as stop:
             code = stop.code
-    texts = []
-    for stream in (out, err):
-        stream.flush()
-        buffer = stream.buffer
-        assert isinstance(buffer, io.BytesIO)
-        texts.append(buffer.getvalue().decode())
     assert isinstance(code, int)
-    return code, texts[0], texts[1]
+    return code, written[0].getvalue().decode(), written[1].getvalue().decode()

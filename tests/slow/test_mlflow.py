@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import posixpath
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from benchmark.world import cli, write_world
+from rankscope.benchmark.run import run_benchmark
 from rankscope.integrations.metrics import metrics_of
 from rankscope.integrations.mlflow import facts_of, log, mlflow_names
 
@@ -45,53 +48,56 @@ RESULTS = results()
 # --- what is logged ------------------------------------------------------------------------------
 
 
-def rows_of(result: Any) -> list[dict[str, str]]:
-    files = facts_of(result).files
-    assert json.loads(files["record.json"])["schema"]
-    assert "<!doctype html>" in files["report.html"].lower()
-    return list(csv.DictReader(io.StringIO(files["per_query.csv"])))
-
-
-def test_scores_come_with_every_query() -> None:
-    rows = rows_of(RESULTS["scores"])
-    assert len(rows) == 12
-    assert rows[0] == {
-        "run": "run", "query_id": "q0", "nDCG@10": "1.0", "nDCG(gain=exp)@10": "1.0"
-    }  # fmt: skip
-    assert facts_of(RESULTS["scores"]).params["measures"] == "nDCG@10, nDCG(gain=exp)@10"
-
-
-def test_a_retriever_comes_with_its_questions() -> None:
-    rows = rows_of(RESULTS["retriever"])
-    assert [row["text"] for row in rows] == ["'=1+1 <b>x</b>", "*bold*", "plain"]
-
-
-def test_a_gate_comes_with_its_answer() -> None:
+def test_every_query_comes_along() -> None:
+    texts = {}
+    for name in ("scores", "retriever"):
+        files = facts_of(RESULTS[name]).files
+        assert json.loads(files["record.json"])["schema"]
+        texts[name] = list(csv.DictReader(io.StringIO(files["per_query.csv"])))
+    first = ("run", "q0", "1.0", "1.0")
+    assert tuple(texts["scores"][0].values()) == first
+    assert [row["text"] for row in texts["retriever"]] == ["'=1+1 <b>x</b>", "*bold*", "plain"]
     assert facts_of(RESULTS["gate"]).params["answer"] == "regression"
+
+
+def test_a_benchmark(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path), tmp_path / "benchmarks"
+    result = run_benchmark(world.config, output=output)
+    facts, metrics = facts_of(result), metrics_of(result)
+    systems = [system.name for system in result.report.systems]
+    assert facts.params["systems"] == ", ".join(systems)
+    assert facts.params["collection"] == result.report.collection.name
+    (first, *_) = result.report.systems
+    for mean in first.measures:
+        assert mean.interval is not None
+        assert metrics[f"{first.name}/{mean.measure}"] == mean.value
+        assert metrics[f"{first.name}/{mean.measure}.low"] == mean.interval.low
+    assert any("-vs-" in name for name in metrics)
+    rows = list(csv.DictReader(io.StringIO(facts.files["per_query.csv"])))
+    measures = [info.measure for info in result.report.measures]
+    assert list(rows[0]) == ["run", "query_id", *measures]
+    assert len(rows) == len(systems) * result.report.collection.queries
+    values = [float(row[measures[0]]) for row in rows if row["run"] == first.name]
+    assert sum(values) / len(values) == pytest.approx(first.measures[0].value)
+    assert metrics_of(result.report) == metrics
+    options = ("--output", output, "--format", "metrics", "--quiet")
+    code, printed, _ = cli("benchmark", "run", world.config, *options)
+    assert code == 0
+    assert json.loads(printed) == pytest.approx(metrics)
 
 
 # --- names ---------------------------------------------------------------------------------------
 
-TAKEN = re.compile(r"[/\w.\- ]*")
-
 
 @given(st.sets(st.text(st.sampled_from("aA.@/()=*é \n-"), max_size=8) | st.text(max_size=300)))
 def test_names_for_mlflow_are_taken_and_differ(names: set[str]) -> None:
-    import posixpath
-
     given = mlflow_names(names)
     assert len({name.casefold() for name in given.values()}) == len(names)
     for name in given.values():
-        assert TAKEN.fullmatch(name)
+        assert re.fullmatch(r"[/\w.\- ]{1,250}", name)
         assert posixpath.normpath(name) == name
         assert not name.startswith(("/", ".."))
-        assert 1 <= len(name) <= 250
         assert name != "."
-
-
-def test_common_names_stay_readable() -> None:
-    assert list(mlflow_names(["nDCG@10", "nDCG@10.low", "bm25/RR", "nDCG(gain=exp)@10"]).values())\
-        == ["nDCG_at_10", "nDCG_at_10.low", "bm25/RR", "nDCG_gain_exp_at_10"]  # fmt: skip
 
 
 # --- MLflow -------------------------------------------------------------------------------------
@@ -99,32 +105,34 @@ def test_common_names_stay_readable() -> None:
 
 def test_mlflow_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(rs.MissingExtraError, match=r"pip install 'rankscope\[mlflow\]'"):
+    with pytest.raises(rs.MissingExtraError, match=r"rankscope\[mlflow\]"):
         log(RESULTS["scores"])
 
 
-@pytest.fixture(scope="module")
-def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Log everything to a real MLflow with a store of files, and return what it then holds.
-
-    In a process of its own: MLflow warns of its own accord, and keeps threads.
-    """
-    if find_spec("mlflow") is None:
-        pytest.skip("MLflow is not installed")
-    folder = tmp_path_factory.mktemp("mlflow")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", REAL],
+def in_process(folder: Path, code: str, **environment: str) -> Any:
+    """Run code with a real MLflow in a process of its own: it warns and keeps threads."""
+    hidden = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    path = ":".join([str(Path(__file__).parent), *sys.path])
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
         cwd=folder,
-        env={
-            **os.environ,
-            "MLFLOW_ALLOW_FILE_STORE": "true",  # MLflow 3.17 wants a database otherwise
-            "MLFLOW_TRACKING_URI": (folder / "mlruns").as_uri(),
-            "PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path]),
-        },
+        env={**hidden, **environment, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Log everything to a real MLflow with a store of files, and return what it then holds."""
+    if find_spec("mlflow") is None:
+        pytest.skip("MLflow is not installed")
+    folder = tmp_path_factory.mktemp("mlflow")
+    place = (folder / "mlruns").as_uri()
+    # MLflow 3.17 wants a database otherwise
+    store = {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_TRACKING_URI": place}
+    done = in_process(folder, REAL, **store)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -186,23 +194,6 @@ def test_mlflow_runs_and_experiments(logged: Any) -> None:
     assert logged["refused"].startswith("a run is active already")
 
 
-def log_in_process(folder: Path, code: str, **environment: str) -> Any:
-    """Log the scores with a real MLflow, in a process of its own, and return it."""
-    hidden = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", f"{code}\n{LOGS}"],
-        cwd=folder,
-        env={
-            **hidden,
-            **environment,
-            "PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 LOGS = """
 import rankscope as rs
 from rankscope.integrations.mlflow import log
@@ -217,30 +208,18 @@ needs_mlflow = pytest.mark.skipif(find_spec("mlflow") is None, reason="MLflow is
 
 
 @needs_mlflow
-@pytest.mark.skipif(find_spec("alembic") is None, reason="the extra mlflow is not whole")
-def test_the_default_store_works_with_the_extra(tmp_path: Path) -> None:
-    done = log_in_process(tmp_path, "")
-    assert re.fullmatch(r"[0-9a-f]{32}\n", done.stdout), done.stderr
-    assert (tmp_path / "mlflow.db").exists()
-
-
-@needs_mlflow
 def test_a_database_without_its_packages(tmp_path: Path) -> None:
     hide = "import sys; sys.modules['sqlalchemy'] = None"
     hide += "; import importlib.util as util; known = util.find_spec"
     hide += "; util.find_spec = lambda name: None if name == 'sqlalchemy' else known(name)"
-    done = log_in_process(tmp_path, hide)
-    assert done.stdout == (
-        "MissingExtraError MLflow's store (sqlite) needs the package sqlalchemy; install it with: "
-        "pip install 'rankscope[mlflow]'\n"
-    ), done.stderr
+    done = in_process(tmp_path, hide + LOGS)
+    assert done.stdout.startswith("MissingExtraError "), done.stderr
+    assert "sqlalchemy" in done.stdout
 
 
 @needs_mlflow
 def test_what_mlflow_refuses_is_one_sentence(tmp_path: Path) -> None:
-    done = log_in_process(tmp_path, "", MLFLOW_TRACKING_URI="nowhere://at.all")
-    assert done.stdout.startswith("InputError MLflow did not take the result: "), done.stderr
-    assert done.stdout.endswith(
-        "; check MLFLOW_TRACKING_URI, and that its server or file can be written\n"
-    )
+    done = in_process(tmp_path, LOGS, MLFLOW_TRACKING_URI="nowhere://at.all")
+    assert done.stdout.startswith("InputError "), done.stderr
     assert "nowhere://at.all" in done.stdout
+    assert done.stdout.count("\n") == 1

@@ -142,11 +142,15 @@ def gap_advice(result: Gaps, system: SystemGaps) -> list[Advice]:
             )
         )
     if system.retrieval.gain >= worth:
-        share = system.missing / system.relevant
+        best_order = f"even in the best order {system.system}"  # where only lower grades count
+        if system.relevant:
+            best_order = (
+                f"{_missing(system)} ({system.missing / system.relevant:.0%}) are not among the "
+                f"first {depth:,} of {system.system}{of_which}; even in the best order it"
+            )
         text = (
-            f"Retrieval: {_missing(system)} ({share:.0%}) are not among the first {depth:,} of "
-            f"{system.system}{of_which}; even in the best order it would stay "
-            f"{system.retrieval.gain:.3f} below the best possible {measure} of {system.ideal:.3f}"
+            f"Retrieval: {best_order} would stay {system.retrieval.gain:.3f} below the best "
+            f"possible {measure} of {system.ideal:.3f}"
         )
         if system.is_short:
             text = (
