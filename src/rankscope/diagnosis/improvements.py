@@ -14,16 +14,12 @@ import numpy as np
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
-from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import agreeing
-from rankscope.statistics.relative import relative_change
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.pipeline import Pipeline
     from rankscope.diagnosis.stages import StageRow
     from rankscope.measures.judged import FloatArray
-    from rankscope.statistics.settings import Settings
 
 
 class Improvement(Part):
@@ -37,10 +33,13 @@ class Improvement(Part):
     """The mean of the system below, over the queries that all systems have."""
     mean: float
     """The mean of the stage, over the same queries."""
-    percent: float | None
-    """(mean − base mean) / base mean × 100; null where the base mean is 0."""
-    interval: Interval | None
-    """Of the per cents, by Fieller: it holds 0 if and only if that of the difference does."""
+
+    @property
+    def percent(self) -> float | None:
+        """(mean − base mean) / base mean × 100; None where the base mean is not above 0."""
+        if self.base_mean <= 0:
+            return None
+        return 100 * (self.mean - self.base_mean) / self.base_mean
 
 
 def ndcg_at_10() -> Measure:
@@ -48,33 +47,21 @@ def ndcg_at_10() -> Measure:
     return Measure.of("nDCG", cutoff=10)
 
 
-def improvements(pipeline: Pipeline, row: StageRow, settings: Settings) -> Iterator[Improvement]:
+def improvements(pipeline: Pipeline, row: StageRow) -> Iterator[Improvement]:
     """Tell the changes of the main measure, and of nDCG, in per cent of what was there."""
     main = Measure.parse(pipeline.scores.measures[0])
     measures = [main] if main.name == "nDCG" else [main, ndcg_at_10()]
-    tests = {(change.measure, change.of): change for change in row.changes}
     for measure in measures:
         definition = measure.definition
         if definition.aggregate != "mean" or not definition.higher_is_better:
             continue
         for below in row.of:
             base, system = _paired_values(pipeline, measure, below, row.system)
-            test = tests.get((str(measure), below))
-            # as sure as the interval of the difference is, so that both say the same
-            level = settings.level if test is None else test.interval.level
-            change = relative_change(base, system, level=level, bounds=definition.range)
-            interval = change.interval
-            if interval is not None and change.percent is not None and test is not None:
-                least = interval.low if definition.range[0] < 0 else -100.0
-                interval = agreeing(interval, change.percent, test.decisive_p, settings.alpha)
-                interval = interval.model_copy(update={"low": max(interval.low, least)})
             yield Improvement(
                 measure=str(measure),
                 of=below,
                 base_mean=aggregate(measure, base),
                 mean=aggregate(measure, system),
-                percent=change.percent,
-                interval=interval,
             )
 
 

@@ -91,7 +91,8 @@ def search_slices(
     searched, a slice is compared with the rest of each of its two groups; the slices that are
     farthest below both (in standard errors of a random subset) are tested on the other half.
     """
-    values = matrix.oriented(0)
+    sign = 1 if matrix.scales[0].higher_is_better else -1
+    values = sign * matrix.values[0]
     queries = values.shape[1]
     random = np.random.Generator(random_source(settings.seed, PURPOSE))
     order = random.permutation(queries)
@@ -174,8 +175,9 @@ def _tested(
     """Test slices of one system on the half that was not searched; means are of all queries."""
     if not pairs:
         return []
-    values, oriented = matrix.values[0, system], matrix.oriented(0)[system, half]
     sign = 1 if matrix.scales[0].higher_is_better else -1
+    values = matrix.values[0, system]
+    oriented = sign * values[half]
     p_values = []
     for first, second in pairs:
         parents = table[first, half], table[second, half]

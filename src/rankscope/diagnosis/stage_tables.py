@@ -171,9 +171,8 @@ def _change_cell(change: StageChange | None) -> Cell:
 def _improvements_table(stages: Sequence[StageRow]) -> list[Table]:
     """Return the changes in per cent of what was there."""
     rows = [
-        (
-            *cells(stage.system, change.of, change.measure, change.base_mean, change.mean),
-            Cell(change.percent, ends(change.interval)),
+        cells(
+            stage.system, change.of, change.measure, change.base_mean, change.mean, change.percent
         )
         for stage in stages
         for change in stage.improvements
@@ -182,7 +181,7 @@ def _improvements_table(stages: Sequence[StageRow]) -> list[Table]:
         return []
     note = (
         "improvement: (after − before) / before × 100, of the means over the queries that all "
-        "systems have, with Fieller's interval; – where the mean before is 0"
+        "systems have; – where the mean before is 0"
     )
     return [
         Table(

@@ -208,7 +208,7 @@ def stage_table(
       documents than the runs were asked for are checked all the same. Only rerankers that were
       said to be some are checked.
     - ``improvements``: (mean − base mean) / base mean × 100 of the main measure (of which higher is
-      better), and of nDCG@10 where that is no nDCG, with Fieller's interval.
+      better), and of nDCG@10 where that is no nDCG.
     - ``kept``, ``lost``, ``promoted``: relevant documents up to ``cutoff`` that both have, that
       only the input has, that only the stage has. Of several inputs the one with the best mean of
       the first measure counts.
@@ -247,7 +247,7 @@ def _table(
                 "kept": len(base.top(cutoff)) - lost,
                 "lost": lost,
                 "promoted": after.only(base, cutoff),
-                "improvements": tuple(improvements(pipeline, row, settings)),
+                "improvements": tuple(improvements(pipeline, row)),
             }
             if seen is not None:
                 update |= {
