@@ -9,7 +9,6 @@ import pytest
 from rankscope.benchmark.run import run_benchmark
 from rankscope.diagnosis.baselines import BASELINES
 from rankscope.diagnosis.holes import HOLES
-from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
 
 DOCUMENTS, QUERIES = 120, 40
@@ -88,12 +87,6 @@ def test_the_comparison_shows_nothing(report: BenchmarkReport) -> None:
     pair = report.comparison.pair("bad", "good", "nDCG@10")
     assert abs(pair.difference) > 0.3
     assert pair.verdict == "no difference shown"
-
-
-def test_nor_do_the_groups_of_a_stage(report: BenchmarkReport) -> None:
-    stages = STAGES.of(report.analyses)
-    assert stages is not None
-    assert stages.harmed == ()
 
 
 def test_nor_does_the_comparison_with_plain_search(report: BenchmarkReport) -> None:
