@@ -118,7 +118,7 @@ def test_fields_inside_objects() -> None:
         ("2", "", {"style.level": {"name": "easy"}}),
         ("3", "", {"style": "none", "style.level.name": "dotted"}),
     ]
-    found = query_labels(queries, "style.level.name").of
+    found = labels_of(queries, "style.level.name", bins=4).of
     assert found == {"1": ("hard",), "2": ("easy",), "3": ("dotted",)}
 
 
@@ -247,7 +247,7 @@ def test_refusals() -> None:
         ("zzz", "characters, language, style.level, words"),
     ):
         with pytest.raises(InputError, match=nearest):
-            query_labels(queries, field)
+            check_field(queries, field)
     with pytest.raises(InputError, match="bins"):
         labels([1], bins=0)
     with pytest.raises(UnknownNameError, match="bm25"):

@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.diagnosis.labels import Labels
 from rankscope.diagnosis.registry import Inputs
-from rankscope.diagnosis.segment_fields import Conditions, Grouping
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
-from rankscope.diagnosis.slices import Search, search_slices
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.settings import Settings
 
 stats: Any = import_module("scipy.stats")
@@ -139,7 +135,7 @@ def test_no_advice_about_the_number_of_relevant_documents() -> None:
     worst = answer.costs[0]
     assert (worst.field, worst.label) == ("relevant documents", "1")
     assert worst.is_weak(0.05)
-    assert (answer.findings, answer.advice, answer.slices_searched) == ((), (), 0)
+    assert (answer.findings, answer.advice) == ((), ())
 
 
 # --- which fields
@@ -201,84 +197,7 @@ def test_odd_data() -> None:
         given = inputs({"a": ranks, "b": ranks}, lambda n: {"kind": n % 2}, ["RR", "NumRet"])
         assert look(given, "kind").advice == ()
     sums = look(inputs({"a": [1] * 40}, lambda n: {"kind": n % 2}, ["NumRet"]), "kind")
-    assert (sums.measure, sums.costs, sums.slices) == (None, (), ())
-
-
-# --- two conditions at once
-
-
-def grouped(count: int, **fields: Any) -> Conditions:
-    groupings = []
-    for field, labels in fields.items():
-        members = {
-            str(label): np.flatnonzero(np.asarray(labels) == label).tolist()
-            for label in sorted({*np.asarray(labels).tolist()})
-        }
-        groupings.append(Grouping(Labels(field, False, tuple(members), {}, 0), members))
-    return Conditions.of(groupings, count)
-
-
-def searched(values: Any, conditions: Conditions, seed: int = 0, name: str = "nDCG@10") -> Search:
-    table = np.atleast_2d(values)
-    systems = tuple(f"s{number}" for number in range(len(table)))
-    matrix = Matrix(systems, (Scale.of(name),), tuple(ids(table.shape[1])), table[np.newaxis])
-    settings = Settings(resamples=200, seed=seed)
-    return search_slices(matrix, conditions.names, conditions.table, settings)
-
-
-def random_fields(random: np.random.Generator, count: int, fields: int) -> dict[str, Any]:
-    return {f"f{number}": random.integers(0, 3, count) for number in range(fields)}
-
-
-def test_a_planted_slice_with_good_parents_is_found_exactly() -> None:
-    random = np.random.default_rng(1)
-    fields = random_fields(random, 400, 8)
-    inside = (fields["f2"] == 1) & (fields["f5"] == 0)
-    values = np.where(inside, 0.1, 0.7) + random.uniform(-0.1, 0.1, 400)
-    conditions = grouped(400, **fields)
-    search = searched([values, random.random(400)], conditions)
-    [found] = [part for part in search.slices if part.is_weak(0.05)]
-    assert (found.system, found.fields, found.labels) == ("s0", ("f2", "f5"), ("1", "0"))
-    assert found.n == inside.sum()
-    assert 0 < found.tested < found.n
-    # means and cost are of all queries, though the p-value is of one half
-    assert found.mean == pytest.approx(values[inside].mean())
-    first, second = fields["f2"] == 1, fields["f5"] == 0
-    assert found.parents == pytest.approx(
-        (values[first & ~inside].mean(), values[second & ~inside].mean())
-    )
-    assert found.rest == pytest.approx(values[~inside].mean())
-    assert found.cost == pytest.approx(inside.mean() * (found.rest - found.mean))
-    # what it would gain is what the mean would be at the level of the rest
-    assert found.cost == pytest.approx(found.rest - values.mean())
-    pairs = sum(range(8)) * 9
-    assert search.searched <= pairs
-    assert searched(1 - values, conditions, name="FallOut").slices[0].fields == ("f2", "f5")
-
-
-def test_slices_of_noise_are_not_found() -> None:
-    random = np.random.default_rng(3)
-    alarms = 0
-    for seed in range(40):
-        slices = searched(
-            random.beta(0.6, 0.5, 150), grouped(150, **random_fields(random, 150, 8)), seed
-        ).slices
-        alarms += any(part.is_weak(0.05) for part in slices)
-    assert alarms <= 5  # of 40, at alpha = 0.05
-
-
-def test_a_slice_speaks_for_its_groups() -> None:
-    """In advice the slice comes in place of the groups that are bad because of it."""
-    random = np.random.default_rng(4)
-    first, second = random.integers(0, 3, 300), random.integers(0, 3, 300)
-    bad = (first == 1) & (second == 2)
-    ranks = np.where(bad, random.integers(8, 20, 300), random.integers(1, 3, 300))
-    given = inputs({"a": ranks}, lambda n: {"u": f"u{first[n]}", "v": f"v{second[n]}"})
-    answer = look(given)
-    assert set(codes(answer)) == {"RS604", "RS605"}
-    [advice] = answer.advice
-    values = 1 / ranks
-    assert advice.gain == pytest.approx(values[~bad].mean() - values.mean())
+    assert (sums.measure, sums.costs) == (None, ())
 
 
 # --- contradictions of the whole

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.diagnosis.pipeline import Pipeline
 from rankscope.diagnosis.stages import StageRow, StageSpec, stage_table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding
@@ -35,8 +36,9 @@ def table(
     judgments = as_judgments(qrels)
     made: Any = {name: rs.Run(run, name=name) for name, run in runs.items()}
     scores = rs.evaluate(judgments, made, measures, **options.pop("rules", {}))
-    options = {"settings": FAST, **options}
-    rows, findings = stage_table(judgments, made, stages, scores, **options)
+    pipeline = Pipeline(judgments, made, stages, scores)
+    options = {"settings": FAST, "cutoff": 10, "depth": None, **options}
+    rows, findings = stage_table(pipeline, **options)
     return {row.system: row for row in rows}, findings
 
 

@@ -33,7 +33,8 @@ def pairs_with(matrix: Matrix, baseline: str | None) -> list[tuple[int, int]]:
 
 def best_pair(matrix: Matrix) -> list[tuple[int, int]]:
     """Pair the second best system with the best, by the first measure; none if there is but one."""
-    order = matrix.oriented(0).mean(axis=1).argsort(kind="stable")
+    means = matrix.values[0].mean(axis=1)
+    order = (means if matrix.scales[0].higher_is_better else -means).argsort(kind="stable")
     return [(int(order[-2]), int(order[-1]))] if len(order) > 1 else []
 
 

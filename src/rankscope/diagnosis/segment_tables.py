@@ -1,4 +1,4 @@
-"""Segments as tables: what costs most, two conditions at once, and the systems in each group."""
+"""Segments as tables: what costs most, and the systems in each group."""
 
 from __future__ import annotations
 
@@ -56,8 +56,6 @@ def segment_section(title: str, result: Segments) -> Section:
                 details.append(table)
     shown = [segment for segment in result.segments if any(group.means for group in segment.groups)]
     details += [_table(result, segment) for segment in shown]
-    if costs:
-        details.append(_slices(result))
     return Section(title, tuple(blocks), tuple(details))
 
 
@@ -147,59 +145,6 @@ def _caveats(result: Segments) -> list[str]:
         skipped = (f"{', '.join(fields)} ({reason})" for reason, fields in by_reason.items())
         notes.append(f"not looked at: {'; '.join(skipped)}")
     return notes
-
-
-def _slices(result: Segments) -> Block:
-    """Show the slices of the best system that are worse than both of their groups."""
-    slices = [part for part in result.slices if part.system == result.system]
-    weak = [part for part in slices if part.is_weak(result.alpha)]
-    if not result.slices_searched:
-        return sentences(["Two conditions at once: no two have enough queries in common."])
-    how = (
-        f"{counted(result.slices_searched, 'pair')} of conditions looked at in one half of the "
-        f"queries, {len(slices) or 'none'} of them noticed and tested on the other half"
-    )
-    if not weak:
-        return sentences([f"Two conditions at once: none is worse than both ({how})."])
-    rows = [
-        (
-            Cell(f"{part.fields[0]} = {part.labels[0]}"),
-            Cell(f"{part.fields[1]} = {part.labels[1]}"),
-            Cell(part.n),
-            Cell(part.mean),
-            Cell(part.parents[0]),
-            Cell(part.parents[1]),
-            Cell(part.p_corrected),
-            Cell(part.cost),
-        )
-        for part in weak
-    ]
-    return Table(
-        (
-            Column("group", "text"),
-            Column("and group", "text"),
-            Column("queries"),
-            Column("mean", digits=3),
-            Column("only 1st", digits=3),
-            Column("only 2nd", digits=3),
-            Column("p", "p"),
-            Column("cost", digits=3),
-        ),
-        tuple(rows),
-        title="Two conditions at once, worse than either alone",
-        notes=(
-            (
-                f"{result.measure} of {result.system} over all queries of each; cost: what the "
-                "overall mean would gain if the slice did as well as all others"
-            ),
-            (
-                "p: of being below both groups, from the half that was not searched, corrected by "
-                "Holm over the slices that were tested"
-            ),
-            how,
-        ),
-        name_columns=2,
-    )
 
 
 def _table(result: Segments, segment: Segment) -> Table:

@@ -1,9 +1,8 @@
 """Segments: which groups of queries a system answers worse, and what that costs its mean.
 
 An analysis. The groups come from fields that are named, or from all that are sensible
-(`segment_fields`). Each group is compared with the rest of the queries (`segment_costs`), pairs of
-groups are searched for worse ones (`slices`), and the systems are compared within each group
-(`rankscope.statistics.strata`, `contradictions`).
+(`segment_fields`). Each group is compared with the rest of the queries (`segment_costs`), and the
+systems are compared within each group (`rankscope.statistics.strata`, `contradictions`).
 """
 
 from __future__ import annotations
@@ -18,13 +17,7 @@ from rankscope.diagnosis.contradictions import best_pair, pairs_with, proven_con
 from rankscope.diagnosis.labels import Query, check_field
 from rankscope.diagnosis.query_traits import Known, lacking
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.diagnosis.segment_advice import (
-    WEAK_GROUPS,
-    WEAK_SLICES,
-    segment_advice,
-    weak_groups,
-    weak_slices,
-)
+from rankscope.diagnosis.segment_advice import WEAK_GROUPS, segment_advice, weak_groups
 from rankscope.diagnosis.segment_costs import SegmentCost, segment_costs
 from rankscope.diagnosis.segment_fields import Conditions, automatic_groupings, grouping_of
 from rankscope.diagnosis.segment_means import (
@@ -36,7 +29,6 @@ from rankscope.diagnosis.segment_means import (
     segment_of,
     segment_table,
 )
-from rankscope.diagnosis.slices import QuerySlice, Search, search_slices
 from rankscope.errors import InputError, shown
 from rankscope.findings import Finding, NotApplicable
 from rankscope.statistics.intervals import FEWEST
@@ -64,8 +56,8 @@ class Segments(Analysed):
     """By field: those that were named, or of all fields the costliest ones with groups that differ
     from the rest by more than chance; these by the main measure only, by Student's t, corrected
     over all groups of all fields."""
-    system: str | None = None
-    """The best system, which reports and advice are about; null in records of older versions."""
+    system: str
+    """The best system, which reports and advice are about."""
     queries: int = 0
     """How many queries count."""
     automatic: bool = False
@@ -74,10 +66,6 @@ class Segments(Analysed):
     """Each system in each group of at least 10 queries, against the rest; the costliest first."""
     small: int = 0
     """Groups that are not among these, because they or the rest have fewer than 10 queries."""
-    slices: tuple[QuerySlice, ...] = ()
-    """Queries that meet two conditions at once: the worst of each system."""
-    slices_searched: int = 0
-    """From how many pairs of conditions these were chosen."""
     skipped: dict[str, str] = Field(default_factory=dict)
     """Fields that are not looked at, with the reason; the first 20."""
 
@@ -188,10 +176,8 @@ def _compared(
     alpha, focus = inputs.settings.alpha, inputs.focus
     conditions = Conditions.of(groups.groupings if matrix.scales else (), len(groups.columns))
     costs = segment_costs(matrix, conditions, inputs.settings)
-    search = _searched(inputs, matrix, conditions, groups.artefacts)
     weak = [cost for cost in costs if cost.system == focus and cost.is_weak(alpha)]
     strong = [cost for cost in costs if cost.system == focus and cost.is_strong(alpha)]
-    slices = [part for part in search.slices if part.system == focus and part.is_weak(alpha)]
     blamed = [cost for cost in weak if cost.field not in groups.artefacts]
     segments = named
     if segments is None:
@@ -199,7 +185,7 @@ def _compared(
     measure = matrix.scales[0].name if matrix.scales else None
     queries = len(groups.columns)
     advice = segment_advice(
-        blamed, slices, conditions, inputs.scores.measures[0], several=len(matrix.systems) > 1
+        blamed, conditions, inputs.scores.measures[0], several=len(matrix.systems) > 1
     )
     return Segments(
         measure=measure,
@@ -211,28 +197,15 @@ def _compared(
         automatic=named is None,
         costs=tuple(costs),
         small=conditions.small,
-        slices=search.slices,
-        slices_searched=search.searched,
         skipped=groups.skipped,
         findings=(
             *findings,
             *_contradicted(inputs, matrix, conditions, is_named=named is not None),
             *weak_groups(blamed, queries),
-            *weak_slices(slices, queries),
         ),
         # of another measure than the main one a gain says nothing
         advice=advice if measure == inputs.scores.measures[0] else (),
     )
-
-
-def _searched(
-    inputs: Inputs, matrix: Matrix, conditions: Conditions, artefacts: frozenset[str]
-) -> Search:
-    if not matrix.scales:
-        return Search((), 0)
-    places = [place for place, (field, _) in enumerate(conditions.names) if field not in artefacts]
-    names = [conditions.names[place] for place in places]
-    return search_slices(matrix, names, conditions.table[places], inputs.settings)
 
 
 def _contradicted(
@@ -292,7 +265,7 @@ SEGMENTS = register(
         look=_look,
         section=_section,
         check=_check,
-        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS, WEAK_GROUPS, WEAK_SLICES),
+        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS, WEAK_GROUPS),
         place=20,
     )
 )

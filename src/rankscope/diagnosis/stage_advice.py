@@ -1,4 +1,4 @@
-"""What is to be said of stages: those that lose, that drop what is relevant, that harm a group."""
+"""What is to be said of stages: those that lose, and those that drop what is relevant."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.diagnosis.registry import Advice
-from rankscope.errors import Place, counted, shown
+from rankscope.errors import Place, counted
 from rankscope.findings import PLACES_SHOWN, Finding, declare
 from rankscope.statistics.matrix import Scale
-from rankscope.statistics.sentences import ends, measured, number, p_text, percent
+from rankscope.statistics.sentences import measured, number, p_text
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.pipeline import Pipeline
-    from rankscope.diagnosis.placement import Placement, PlacementRow
-    from rankscope.diagnosis.stage_groups import HarmedGroup
     from rankscope.diagnosis.stages import StageChange, StageRow, Stages
-
-ENOUGH = 0.95
-"""A shallower reranker that keeps this part of the gain is worth knowing of."""
 
 STAGE_LOSES = declare(
     "RS711",
@@ -41,39 +36,17 @@ RELEVANT_DROPPED = declare(
     of a filter, which keeps the order of the others; a note of a reranker that returns fewer
     documents than it is given.""",
 )
-GROUP_WORSE = declare(
-    "RS713",
-    "stage-harms-group",
-    "warning",
-    unit="group",
-    advice="leave such queries to the system below, or tell the stage about them",
-    meaning="""A stage makes the queries of a group significantly worse in the main measure;
-    corrected over all groups of all fields and stages. A note where it is worse over all queries,
-    too.""",
-)
-SHALLOWER = declare(
-    "RS714",
-    "shallower-reranking-would-do",
-    "note",
-    unit="system",
-    advice="rerank fewer documents if time or money matters",
-    meaning="""A reranker that is shown to gain would keep at least 95 % of its gain in the main
-    measure if it looked at fewer documents.""",
-)
 
 
 def stage_findings(result: Stages, pipeline: Pipeline) -> list[Finding]:
     """Say what a reader should know of the stages."""
-    shallower = map(_shallower, result.placements)
     return [
         *_losses(result),
         *(_dropped(row, pipeline) for row in result.stages if _drops(row)),
-        *_harms(result),
-        *(finding for finding in shallower if finding is not None),
     ]
 
 
-def stage_advice(result: Stages, focus: str, queries: int) -> list[Advice]:
+def stage_advice(result: Stages, focus: str) -> list[Advice]:
     """Say what to do about the stages of the best system, and of those on top of it."""
     below = _connected(result.stages, focus, upwards=False)
     above = _connected(result.stages, focus, upwards=True)
@@ -97,15 +70,6 @@ def stage_advice(result: Stages, focus: str, queries: int) -> list[Advice]:
         for row in result.stages
         if row.system in below and row.role == "filter" and row.dropped and row.dropped_ceiling
     ]
-    advice += [
-        Advice(
-            text=f"Leave {_queries(group)} to {group.of}: {group.system}, better over all, is "
-            f"worse for them by {abs(group.difference):.3f} {_ends(group)} in {result.measure}",
-            gain=abs(group.difference) * group.n / queries,
-        )
-        for group in result.harmed
-        if group.system == focus and Scale.of(str(result.measure)).is_better(group.overall)
-    ]
     return advice
 
 
@@ -125,7 +89,7 @@ def _connected(stages: Sequence[StageRow], focus: str, *, upwards: bool) -> set[
     return known
 
 
-def _ends(change: StageChange | HarmedGroup) -> str:
+def _ends(change: StageChange) -> str:
     """Return the interval of a loss, as a positive number, with three decimals."""
     low, high = sorted((abs(change.interval.low), abs(change.interval.high)))
     return f"[{low:.3f}, {high:.3f}]"
@@ -171,10 +135,6 @@ def _losses(result: Stages) -> Iterator[Finding]:
         )
 
 
-def _p(p: float, tests: int) -> str:
-    return f"{p_text(p)} corrected for {tests:,} tests" if tests > 1 else p_text(p)
-
-
 # --- stages that drop relevant documents ---------------------------------------------------------
 
 
@@ -212,72 +172,4 @@ def _dropped(row: StageRow, pipeline: Pipeline) -> Finding:
             "dropped_ceiling": row.dropped_ceiling,
         },
         severity="warning" if row.role == "filter" else "note",
-    )
-
-
-# --- groups that a stage makes worse -------------------------------------------------------------
-
-
-def _queries(group: HarmedGroup) -> str:
-    """Return ``the 40 queries with category = 'soup'``."""
-    if group.field == "words":
-        return f"the {counted(group.n, 'query')} of {group.label} words"
-    return f"the {counted(group.n, 'query')} with {group.field} = {shown(group.label, 40)}"
-
-
-def _harms(result: Stages) -> Iterator[Finding]:
-    """Name each group that a stage makes worse."""
-    scale = Scale.of(str(result.measure))
-    for group in result.harmed:
-        is_gain = scale.is_better(group.overall)
-        numbers = measured(
-            group.difference, group.interval, _p(group.p_corrected, result.group_tests or 0)
-        )
-        overall = number(group.overall, sign=True)
-        whole = (
-            f"although it gains over all ({overall})" if is_gain else f"and over all ({overall})"
-        )
-        yield GROUP_WORSE.finding(
-            f"{group.system} makes {_queries(group)} worse than {group.of}, which it builds on: "
-            f"{result.measure} {numbers}, {whole}",
-            evidence=group.to_dict() | {"measure": result.measure},
-            severity="warning" if is_gain else "note",
-        )
-
-
-# --- depth ---------------------------------------------------------------------------------------
-
-
-def shallower(placement: Placement) -> tuple[PlacementRow, PlacementRow] | None:
-    """Return the lowest depth that keeps nearly all of a reranker's gain, and its own depth."""
-    tried = [row for row in placement.rows if row.gain_kept is not None]
-    enough = [row for row in tried[:-1] if (row.gain_kept or 0.0) >= ENOUGH]
-    return (enough[0], tried[-1]) if enough else None
-
-
-def _shallower(placement: Placement) -> Finding | None:
-    rows = shallower(placement)
-    if rows is None:
-        return None
-    less, full = rows
-    kept = less.gain_kept or 0.0
-    share = percent(round(kept, 2)) if kept < 1 else "all"
-    loss = less.loss or 0.0
-    within = (
-        ""
-        if less.loss_interval is None
-        else f", a loss of {number(loss)} {ends(less.loss_interval)}"
-    )
-    return SHALLOWER.finding(
-        f"reranking {less.depth:,} documents of {placement.of} instead of {full.depth:,} would "
-        f"keep {share} of what {placement.reranker} gains: {placement.measure} of "
-        f"{number(less.value or 0.0)} instead of {number(full.value or 0.0)}{within}",
-        evidence={
-            "reranker": placement.reranker,
-            "of": placement.of,
-            "depth": less.depth,
-            "instead_of": full.depth,
-            "gain_kept": kept,
-            "loss": loss,
-        },
     )

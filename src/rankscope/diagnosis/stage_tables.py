@@ -19,12 +19,10 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.errors import counted
-from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.matrix import Scale
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.placement import Placement, PlacementRow
     from rankscope.diagnosis.stage_roles import Role
     from rankscope.diagnosis.stages import StageChange, StageRow, Stages
 
@@ -39,9 +37,6 @@ def stages_section(result: Stages) -> Section:
     details += _other_changes(stages)
     details += _improvements_table(stages)
     details += _limits_table(stages)
-    details += _reach_table(result.placements)
-    details += [_depths_table(placement) for placement in result.placements if placement.reranker]
-    details += _harmed_table(result)
     details.append(_tops_table(stages))
     return Section("Stages", (changes,) if changes.rows else (), tuple(details))
 
@@ -171,9 +166,8 @@ def _change_cell(change: StageChange | None) -> Cell:
 def _improvements_table(stages: Sequence[StageRow]) -> list[Table]:
     """Return the changes in per cent of what was there."""
     rows = [
-        (
-            *cells(stage.system, change.of, change.measure, change.base_mean, change.mean),
-            Cell(change.percent, ends(change.interval)),
+        cells(
+            stage.system, change.of, change.measure, change.base_mean, change.mean, change.percent
         )
         for stage in stages
         for change in stage.improvements
@@ -182,7 +176,7 @@ def _improvements_table(stages: Sequence[StageRow]) -> list[Table]:
         return []
     note = (
         "improvement: (after − before) / before × 100, of the means over the queries that all "
-        "systems have, with Fieller's interval; – where the mean before is 0"
+        "systems have; – where the mean before is 0"
     )
     return [
         Table(
@@ -267,120 +261,6 @@ def _depth_cell(stage: StageRow) -> Cell:
         return Cell("all")
     notes = {"seen": "seen", "at least": "or more, seen"}
     return Cell(stage.depth, note=notes.get(stage.depth_source or "", ""))
-
-
-def _reach_table(placements: Sequence[Placement]) -> list[Table]:
-    """Return what reranking each system could reach, by depth."""
-    by_system = {placement.of: placement for placement in placements}
-    depths = sorted({row.depth for placement in by_system.values() for row in placement.rows})
-    if len(depths) < 2:
-        return []
-    rows = []
-    for name, placement in by_system.items():
-        known = {row.depth: row for row in placement.rows}
-        rows.append((Cell(name), Cell(placement.value), *(_reach(known.get(n)) for n in depths)))
-    measure = placements[0].measure
-    return [
-        Table(
-            (
-                Column("system", "text"),
-                Column("as it is", digits=3),
-                *(Column(f"first {depth:,}", digits=3) for depth in depths),
-            ),
-            tuple(rows),
-            title="What reranking could reach",
-            notes=(
-                (
-                    f"{measure} if the first documents were in the best order; in parentheses: the "
-                    "share of the relevant documents that is among them"
-                ),
-            ),
-        )
-    ]
-
-
-def _reach(row: PlacementRow | None) -> Cell:
-    if row is None:
-        return Cell()
-    return Cell(row.ceiling, note=f"{100 * row.recall:.0f} %")
-
-
-def _depths_table(placement: Placement) -> Table:
-    """Return what a reranker would give if it looked at fewer documents."""
-    tried = [row for row in placement.rows if row.value is not None]
-    with_kept = any(row.gain_kept is not None for row in tried)
-    rows = []
-    for row in tried:
-        loss = None if row.loss_interval is None else row.loss
-        kept = None if row.gain_kept is None else 100 * row.gain_kept
-        rows.append(
-            (
-                *cells(row.depth, 100 * row.recall, row.ceiling, row.value),
-                Cell(loss, ends(row.loss_interval)),
-                *([Cell(kept)] if with_kept else []),
-            )
-        )
-    rows = [(*cells(0, None, None, placement.value), *[Cell()] * (1 + with_kept)), *rows]
-    columns = [
-        Column("documents reranked"),
-        Column("recall in %", digits=1),
-        Column("ceiling", digits=3),
-        Column(placement.measure, digits=3),
-        Column("loss", digits=3, signed=True),
-    ]
-    trial = (
-        f"{placement.measure} if {placement.reranker}, with the scores that it has, looked at so "
-        f"many documents of {placement.of} and left the others below them as they were; recall: "
-        "the share of the relevant documents that is among them; loss: against its own depth"
-    )
-    notes = [trial]
-    if with_kept:
-        columns.append(Column("gain kept in %", digits=0))
-        notes.append("gain kept: of what it gains with its own depth")
-    return Table(
-        tuple(columns),
-        tuple(rows),
-        title=f"If {placement.reranker} looked at fewer documents of {placement.of}",
-        notes=tuple(notes),
-    )
-
-
-def _harmed_table(result: Stages) -> list[Table]:
-    """Return the groups of queries that a stage makes worse."""
-    rows = []
-    for group in result.harmed:
-        cell = Cell(group.difference, ends(group.interval))
-        rows.append(
-            (
-                *cells(group.system, group.of, f"{group.field}: {group.label}", group.n),
-                marked(cell, group.p_corrected, alpha=result.alpha, is_better=False),
-                *cells(group.p_corrected, group.overall),
-            )
-        )
-    if not rows:
-        return []
-    main = result.measure or ""
-    fields, tests = ", ".join(result.group_fields), result.group_tests or 0
-    return [
-        Table(
-            (
-                *text_columns("stage", "against", "group"),
-                Column("queries"),
-                Column(f"change in {main}", digits=3, signed=True),
-                Column("p", "p"),
-                Column("over all", digits=3, signed=True),
-            ),
-            tuple(rows),
-            title="Groups of queries that a stage makes worse",
-            notes=(
-                (
-                    f"paired tests, p corrected over {tests:,} groups of at least {FEWEST} queries "
-                    f"(by {fields}); all intervals hold at once"
-                ),
-            ),
-            name_columns=3,
-        )
-    ]
 
 
 def _tops_table(stages: Sequence[StageRow]) -> Table:

@@ -5,22 +5,18 @@ An analysis: retrieval sets the ceiling, a reranker works within it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, field_validator
+import numpy as np
+from pydantic import Field
 
-from rankscope.diagnosis.improvements import Improvement, improvements, ndcg_at_10
-from rankscope.diagnosis.labels import check_field
 from rankscope.diagnosis.pipeline import Pipeline
-from rankscope.diagnosis.placement import Placement, Trial, depths_up_to, placement
 from rankscope.diagnosis.ranked_run import is_best_by_grade
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.stage_advice import (
-    GROUP_WORSE,
     RELEVANT_DROPPED,
-    SHALLOWER,
     STAGE_LOSES,
     stage_advice,
     stage_findings,
@@ -30,27 +26,21 @@ from rankscope.diagnosis.stage_checks import (
     TOO_SHALLOW,
     checked_recall,
 )
-from rankscope.diagnosis.stage_groups import Harm, HarmedGroup, harmed_groups
 from rankscope.diagnosis.stage_limits import limits
 from rankscope.diagnosis.stage_roles import DepthSource, Role
 from rankscope.diagnosis.stage_tables import stages_section
-from rankscope.errors import InputError
 from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
+from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part, left_out, left_out_if_empty
-from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.compared import compare_with_all
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.matrix import Matrix, Scale
+from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import differences_alone
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.collection.qrels import Qrels
-    from rankscope.diagnosis.labels import Query
-    from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
-    from rankscope.scoring.judgments import Judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +76,26 @@ class StageChange(Part):
         return self.p if self.p_corrected is None else self.p_corrected
 
 
+class Improvement(Part):
+    """How many per cent a stage improves one measure, against one system it builds on."""
+
+    measure: str
+    """The main measure, or nDCG@10 where that is no nDCG."""
+    of: str
+    """The system below."""
+    base_mean: float
+    """The mean of the system below, over the queries that all systems have."""
+    mean: float
+    """The mean of the stage, over the same queries."""
+
+    @property
+    def percent(self) -> float | None:
+        """(mean − base mean) / base mean × 100; None where the base mean is not above 0."""
+        if self.base_mean <= 0:
+            return None
+        return 100 * (self.mean - self.base_mean) / self.base_mean
+
+
 class StageRow(Part):
     """One stage of a pipeline."""
 
@@ -116,7 +126,7 @@ class StageRow(Part):
     output_recall: float | None = None
     """Recall of its output, likewise; of a reranker anything but that of its input is an error."""
     improvements: tuple[Improvement, ...] = left_out_if_empty()
-    """The same changes as per cents, of the main measure and of nDCG."""
+    """The main measure and nDCG before and after it."""
     cutoff: int
     """The rank that lost, promoted and labels are counted to."""
     kept: int | None = left_out()
@@ -146,14 +156,6 @@ class Stages(Analysed):
     """A p-value up to this counts as a change."""
     stages: tuple[StageRow, ...]
     """The stages, in the order of the systems."""
-    placements: tuple[Placement, ...] = left_out_if_empty()
-    """What reranking would keep and give at several depths, by system."""
-    harmed: tuple[HarmedGroup, ...] = left_out_if_empty()
-    """Groups of queries that a stage makes worse."""
-    group_fields: tuple[str, ...] = left_out_if_empty()
-    """By which fields queries were grouped for that."""
-    group_tests: int | None = left_out()
-    """How many groups were tested, over all fields and stages."""
 
 
 class StagesConfig(AnalysisConfig):
@@ -161,34 +163,15 @@ class StagesConfig(AnalysisConfig):
 
     cutoff: int = Field(default=10, ge=1)
     """The rank that documents gained and lost are counted to."""
-    depths: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1000)
-    """How many documents reranking is tried with, up to as many as the runs hold."""
-    fields: tuple[str, ...] | None = None
-    """By what queries are grouped, to find groups that a stage makes worse: fields of their
-    metadata, or ``words``; null: all of these."""
-
-    @field_validator("depths")
-    @classmethod
-    def _from_1(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
-        if any(depth < 1 for depth in depths):
-            raise ValueError("depths are whole numbers from 1 up")
-        return depths
 
 
 def stage_table(
-    qrels: Judgments | Qrels,
-    runs: Mapping[str, Run],
-    stages: Sequence[StageSpec],
-    scores: Scores,
-    *,
-    cutoff: int = 10,
-    settings: Settings | None = None,
-    depth: int | None = None,
+    pipeline: Pipeline, *, cutoff: int, settings: Settings, depth: int | None
 ) -> tuple[list[StageRow], list[Finding]]:
     """Say of each stage what it changed, and of a reranker whether it kept what it was given.
 
-    ``scores`` are those of all ``runs``. ``depth`` is how many documents the runs were asked for;
-    without it, the longest answer of a reranker and its input is taken for it.
+    ``depth`` is how many documents the runs were asked for; without it, the longest answer of a
+    reranker and its input is taken for it.
 
     - ``changes``: mean paired difference to each system the stage builds on, with the interval and
       the test of ``settings``, over the queries all runs have; p is not corrected. Measures that
@@ -208,20 +191,13 @@ def stage_table(
       documents than the runs were asked for are checked all the same. Only rerankers that were
       said to be some are checked.
     - ``improvements``: (mean − base mean) / base mean × 100 of the main measure (of which higher is
-      better), and of nDCG@10 where that is no nDCG, with Fieller's interval.
+      better), and of nDCG@10 where that is no nDCG.
     - ``kept``, ``lost``, ``promoted``: relevant documents up to ``cutoff`` that both have, that
       only the input has, that only the stage has. Of several inputs the one with the best mean of
       the first measure counts.
     - ``dropped``: relevant documents that the stage has nowhere, though an input has them.
     - ``labels``: the grades up to ``cutoff`` over all judged queries; a negative grade is unjudged.
     """
-    pipeline = Pipeline(as_judgments(qrels), runs, stages, scores)
-    return _table(pipeline, cutoff=cutoff, settings=settings or Settings(), depth=depth)
-
-
-def _table(
-    pipeline: Pipeline, *, cutoff: int, settings: Settings, depth: int | None
-) -> tuple[list[StageRow], list[Finding]]:
     scores, ranked = pipeline.scores, pipeline.ranked
     grades = pipeline.judgments.judged_grade
     ordered = {name for name in scores.measures if is_best_by_grade(Measure.parse(name), grades)}
@@ -247,7 +223,7 @@ def _table(
                 "kept": len(base.top(cutoff)) - lost,
                 "lost": lost,
                 "promoted": after.only(base, cutoff),
-                "improvements": tuple(improvements(pipeline, row, settings)),
+                "improvements": tuple(_improvements(pipeline, spec)),
             }
             if seen is not None:
                 update |= {
@@ -303,6 +279,29 @@ def _changes(
     return changes
 
 
+def _improvements(pipeline: Pipeline, spec: StageSpec) -> Iterator[Improvement]:
+    """Yield the main measure and nDCG before and after a stage, over the same queries."""
+    main = Measure.parse(pipeline.scores.measures[0])
+    measures = [main] if main.name == "nDCG" else [main, Measure.of("nDCG", cutoff=10)]
+    for measure in measures:
+        definition = measure.definition
+        if definition.aggregate == "mean" and definition.higher_is_better:
+            mean = _common_mean(pipeline, measure, spec.system)
+            for below in spec.of:
+                base_mean = _common_mean(pipeline, measure, below)
+                yield Improvement(measure=str(measure), of=below, base_mean=base_mean, mean=mean)
+
+
+def _common_mean(pipeline: Pipeline, measure: Measure, system: str) -> float:
+    """Return a mean over the queries that all systems of the scores have."""
+    scores = pipeline.scores
+    if str(measure) in scores.measures:
+        matrix = Matrix.of_scores(scores.only([str(measure)]))
+        return matrix.mean(0, matrix.systems.index(system))
+    counted = np.logical_and.reduce([pipeline.counted(name) for name in scores.runs])
+    return aggregate(measure, compute(measure, pipeline.ranked[system].judged)[counted])
+
+
 # --- the analysis --------------------------------------------------------------------------------
 
 
@@ -313,92 +312,19 @@ def _look(config: StagesConfig, inputs: Inputs) -> Stages | NotApplicable:
     assert inputs.pipeline is not None
     if not any(spec.of for spec in inputs.pipeline):
         return STAGES.not_applicable("no system builds on another")
-    if config.fields is not None and inputs.queries is not None:
-        for name in config.fields:
-            check_field(inputs.queries, name)
     shared = None if inputs.qrels.gold is not None else inputs.rankings
     pipeline = Pipeline(inputs.qrels, inputs.runs, inputs.pipeline, inputs.scores, shared)
     settings = inputs.settings
-    rows, findings = _table(pipeline, cutoff=config.cutoff, settings=settings, depth=inputs.depth)
-    harm = _harm(pipeline, inputs, config.fields)
-    result = Stages(
-        measure=inputs.scores.measures[0],
-        alpha=settings.alpha,
-        stages=tuple(rows),
-        placements=tuple(_placements(pipeline, rows, config.depths, settings)),
-        harmed=harm.groups,
-        group_fields=harm.fields,
-        group_tests=harm.tests or None,
+    rows, findings = stage_table(
+        pipeline, cutoff=config.cutoff, settings=settings, depth=inputs.depth
     )
-    queries = len(inputs.qrels.query_ids)
+    result = Stages(measure=inputs.scores.measures[0], alpha=settings.alpha, stages=tuple(rows))
     return result.model_copy(
         update={
             "findings": (*findings, *stage_findings(result, pipeline)),
-            "advice": tuple(stage_advice(result, inputs.focus, queries)),
+            "advice": tuple(stage_advice(result, inputs.focus)),
         }
     )
-
-
-def _harm(pipeline: Pipeline, inputs: Inputs, fields: tuple[str, ...] | None) -> Harm:
-    """Look for groups of queries that a stage makes worse in the main measure."""
-    scores = pipeline.scores
-    main = Measure.parse(scores.measures[0])
-    if inputs.queries is None or main.definition.aggregate != "mean":
-        return Harm()
-    matrix = Matrix.of_scores(scores, only_means=True).only_measures(1)
-    pairs = [
-        (matrix.systems.index(pipeline.best(spec.of)), matrix.systems.index(spec.system))
-        for spec in pipeline.stages
-        if spec.of
-    ]
-    return harmed_groups(matrix, pairs, inputs.queries, inputs.settings, fields)
-
-
-def _placements(
-    pipeline: Pipeline, rows: Sequence[StageRow], wanted: Sequence[int], settings: Settings
-) -> Iterator[Placement]:
-    """Say of each system what reranking it would give, with the rerankers that there are."""
-    main = Measure.parse(pipeline.scores.measures[0])
-    if main.definition.aggregate != "mean" or main.needs:
-        main = ndcg_at_10()
-    with_ceiling = is_best_by_grade(main, pipeline.judgments.judged_grade)
-    rerankers = [row for row in rows if row.role in ("rerank", "rerank and cut")]
-    reranked = [(row.of[0], row) for row in rerankers if row.role == "rerank"]
-    plain = [row.system for row in rows if row not in rerankers]
-    bare = [(name, None) for name in plain if name not in {below for below, _ in reranked}]
-    for of, row in [*bare, *reranked]:
-        judged = pipeline.ranked[of].judged
-        most = int(judged.retrieved.max(initial=0))
-        if not most:
-            continue
-        reranker, is_gain = None, False
-        if row is not None and row.depth is not None:
-            step = pipeline.step(of, row.system)
-            reranker = None if step is None else (row.system, step, min(row.depth, most))
-            is_gain = any(
-                change.measure == str(main)
-                and change.decisive_p <= settings.alpha
-                and Scale.of(change.measure).is_better(change.difference)
-                for change in row.changes
-            )
-        yield placement(
-            of,
-            judged,
-            depths_up_to(most, wanted, None if reranker is None else reranker[2]),
-            Trial(main, pipeline.counted(of if row is None else row.system)),
-            with_ceiling=with_ceiling,
-            reranker=reranker,
-            is_gain=is_gain,
-            level=settings.level,
-        )
-
-
-def _check(config: StagesConfig, queries: Sequence[Query]) -> None:
-    for name in config.fields or ():
-        try:
-            check_field(queries, name)
-        except InputError as error:
-            raise InputError(f"stages: {error}") from None
 
 
 STAGES = register(
@@ -412,16 +338,7 @@ STAGES = register(
         needs=("scores", "runs", "qrels", "pipeline"),
         look=_look,
         section=stages_section,
-        check=_check,
-        uses=("queries",),
-        codes=(
-            RERANKER_CHANGED_RECALL,
-            TOO_SHALLOW,
-            STAGE_LOSES,
-            RELEVANT_DROPPED,
-            GROUP_WORSE,
-            SHALLOWER,
-        ),
+        codes=(RERANKER_CHANGED_RECALL, TOO_SHALLOW, STAGE_LOSES, RELEVANT_DROPPED),
         brief=True,
         place=10,
     )

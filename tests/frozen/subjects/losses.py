@@ -137,16 +137,7 @@ def stages() -> Any:
     """
     runs = some_runs(*(str(stage["system"]) for stage in STAGES))
     answer = ask("stages", recipe_qrels(), runs, OF_STAGES, stages=list(STAGES))
-    return {
-        "stages": {row.system: _stage(row) for row in answer.stages},
-        "reranking": {
-            f"{table.reranker or 'nothing'} on {table.of}": {
-                row.depth: [row.recall, row.ceiling, row.value, row.loss, row.gain_kept]
-                for row in table.rows
-            }
-            for table in answer.placements
-        },
-    }
+    return {"stages": {row.system: _stage(row) for row in answer.stages}}
 
 
 def _stage(row: Any) -> Any:
