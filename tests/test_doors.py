@@ -236,7 +236,7 @@ def test_keys_of_a_config(tmp_path: Path) -> None:
     config = tmp_path / "bench.yaml"
     config.write_text(
         "name: doors\ncollection: {corpus: corpus.csv, queries: golden.json, qrels: golden.json,\n"
-        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\ndiagnosis: [risk]\nsystems:\n"
+        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\ndiagnosis: [ties]\nsystems:\n"
         "  a: {run: {path: run.csv, query_key: wer, doc_key: was, score_key: wie,"
         " duplicates: best}}\n"
     )

@@ -14,7 +14,13 @@ import pytest
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, CaseFile
 
-SIZES = {"german": 200, "english": 200, "french": 50, "spanish": 50, "dutch": 50}
+FILES = {
+    "german/standard_v1.json": 200,
+    "english/standard_v1.json": 200,
+    "french/small_v1.json": 50,
+    "spanish/small_v1.json": 50,
+    "dutch/small_v1.json": 50,
+}
 
 
 def cases_of(name: str) -> dict[str, Any]:
@@ -24,21 +30,18 @@ def cases_of(name: str) -> dict[str, Any]:
     return data
 
 
-ALL = {name: cases_of(name) for name in CASE_FILES}
-
-
-@pytest.mark.parametrize("name", CASE_FILES)
-def test_sizes_and_cells(name: str) -> None:
-    folder, _, _ = name.partition("/")
-    cases = ALL[name]["test_cases"]
-    assert len(cases) == SIZES[folder]
+@pytest.mark.parametrize(("name", "size"), FILES.items())
+def test_sizes_and_cells(name: str, size: int) -> None:
+    data = cases_of(name)
+    cases = data["test_cases"]
+    assert len(cases) == size
     categories = Counter(case["category"] for case in cases)
-    assert categories == dict.fromkeys(ENUMERATIONS["category"], SIZES[folder] // 5)
+    assert categories == dict.fromkeys(ENUMERATIONS["category"], size // 5)
     cells = Counter((case["category"], case["difficulty"]) for case in cases)
     assert len(cells) == 15, "every category has easy, medium and hard cases"
     assert len({case["text"].casefold() for case in cases}) == len(cases)
     ids = [case["case_id"] for case in cases]
-    language = ALL[name]["metadata"]["language"]
+    language = data["metadata"]["language"]
     assert len(set(ids)) == len(ids)
     assert all(case_id.startswith(f"{language}_") for case_id in ids)
-    CaseFile.model_validate(ALL[name], strict=True)
+    CaseFile.model_validate(data, strict=True)

@@ -56,10 +56,27 @@ _TABLES: dict[str, tuple[Any, ...]] = {
 _SUFFIXES = {
     "run": (".run", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
     "qrels": (".qrels", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
-    "queries": (".tsv", ".csv", ".json", ".jsonl", ".parquet", ".xml", ".topics"),
+    "queries": (".tsv", ".csv", ".json", ".jsonl", ".parquet"),
     "corpus": (".tsv", ".csv", ".json", ".jsonl", ".parquet"),
 }
-_PLAIN_QUERIES = Queries({"1": "apple pie", "2": "bread & butter", "3": "a < b"})
+_SGML_TOPICS = b"""<top>
+<num> Number: 1
+<title> apple pie
+<desc> Description:
+Which apples, and for a < b?
+</top>
+<top>
+<num> Number: 2 </num>
+<title> bread & butter </title>
+</top>
+"""
+_XML_TOPICS = b"""<?xml version="1.0" encoding="UTF-8"?>
+<topics>
+<topic number="1"><query>apple pie</query><narrative><![CDATA[a <b> &amp;]]></narrative></topic>
+<topic number="2" type="faceted"><query>bread &amp; butter</query>
+<subtopic number="1">salted</subtopic></topic>
+</topics>
+"""
 
 CONFIG = """\
 name: small
@@ -137,6 +154,8 @@ _READ_ONLY = {  # formats that are not written
     "qrels": {".cases.json": json.dumps(_CASES, indent=1).encode()},
     "queries": {
         ".jsonl": _TRACES,
+        ".xml": _XML_TOPICS,
+        ".topics": _SGML_TOPICS,
         ".cases.json": json.dumps(_CASES, indent=1).encode(),
     },
     "corpus": {".sgml": _DOCUMENTS},
@@ -186,12 +205,10 @@ def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:
     for kind, examples in _TABLES.items():
         contents[kind] = {}
         for suffix in _SUFFIXES[kind]:
-            markup = suffix in (".xml", ".topics")
             for packed in ("", *COMPRESSIONS):
-                for table in (_PLAIN_QUERIES,) if markup else examples:
+                for table in examples:
                     path = folder / f"a{suffix}{packed}"
-                    form = {".xml": "trec-xml", ".topics": "trec"}.get(suffix)
-                    table.write(path, format=form if markup else None)
+                    table.write(path)
                     contents[kind].setdefault(suffix + packed, []).append(path.read_bytes())
                     path.unlink()
         for suffix, content in _READ_ONLY.get(kind, {}).items():

@@ -65,11 +65,6 @@ def test_strata_and_seeds(compared: Any) -> None:
     assert compared("--seeds", "all=letters")["runs"] == ["all", "words"]
 
 
-def test_unjudged_documents_bound_the_difference(compared: Any) -> None:
-    holes = compared("--bounds", "-m", "nDCG@10")["pairs"][0]["holes"]
-    assert holes["lowest"] <= holes["difference"] <= holes["highest"]
-
-
 def test_the_best_of_many_runs(rankscope: Rankscope, tmp_path: Path) -> None:
     """The table has the best runs and the baseline; JSON and csv hold all, whatever is shown."""
     (tmp_path / "qrels.txt").write_text("".join(f"q{query} 0 d 1\n" for query in range(12)))

@@ -64,7 +64,6 @@ JUDGED = ("--qrels", "qrels.json")
         ("good.json mixed.json --max-query-drop 0.2", 1),
         ("good.run.json part.run.json --qrels qrels.json", 2),
         ("good.run.json part.run.json --qrels qrels.json --missing zero", 0),
-        ("bad.json bad.json --anchor good.json", 1),
         # five sessions show nothing
         ("good.json bad.json --queries queries.jsonl --cluster session", 0),
         *((f"good.json bad.json --test {test} --resamples 200", 1)

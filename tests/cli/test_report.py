@@ -66,7 +66,7 @@ def test_records(rankscope: Rankscope, experiment: Path) -> None:
     for name, typed in {
         "scores": ["evaluate", *runs, "--per-query"],
         "comparison": ["compare", *runs],
-        "diagnosis": ["diagnose", *runs, "--only", "risk"],
+        "diagnosis": ["diagnose", *runs, "--only", "ties"],
         "power": ["power", *runs],
         "gate": ["gate", first, second, "--qrels", qrels, "-m", "nDCG@10"],
     }.items():
@@ -84,7 +84,7 @@ def test_the_analyses_of_an_experiment_are_those_of_its_report(
     shown = json.loads(done.stdout)["analyses"]
     report = BenchmarkReport.read(experiment / "BenchmarkReport.json")
     assert shown["failures"] == report.to_dict()["analyses"]["failures"]
-    assert shown["risk"] is None
+    assert shown["ties"] is None
     for arguments in ([str(experiment), "--baseline", "words"], ["."], ["qrels.txt"]):
         done = rankscope("diagnose", *arguments)
         assert (done.returncode, done.stdout) == (2, "")

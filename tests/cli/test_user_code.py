@@ -41,7 +41,7 @@ systems:
   mine: {python: {function: "MODULE:answer", version: "${TOKEN}"}}
 depth: 5
 measures: [RR@10]
-diagnosis: [risk]
+diagnosis: [ties]
 """
 
 

@@ -1,24 +1,16 @@
-"""TREC topics: SGML and XML as the tracks publish them, hostile ones, and both written back."""
+"""TREC topics: SGML and XML as the tracks publish them, and hostile ones."""
 
 from __future__ import annotations
 
 import io
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from rankscope.collection.queries import Queries, read_queries
 from rankscope.collection.topics import read_topics
-from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.errors import FormatError, RankscopeError
 from rankscope.tables.record_rows import Origin
-
-LAW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 def rows(text: str) -> list[dict[str, Any]]:
@@ -101,62 +93,3 @@ def test_hostile_repetition_comes_to_an_end() -> None:
     for piece in ("<", "<a", "<!--", "<a ", "</a>", "&#", "<a x=", "<top>", "<![CDATA[", "aaaaa="):
         with suppress(RankscopeError):
             rows("<topic number='1'>x" + piece * 30_000)
-
-
-chars = st.one_of(st.sampled_from('<>&"\n\t :'), st.characters(exclude_categories=["Cs"]))
-ids = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
-    lambda text: not any(c.isspace() for c in text)
-)
-texts = st.text(chars, max_size=20)
-names = st.sampled_from(["description", "narrative", "question", "lang", "dom", "desc", "Title"])
-subtopic = st.fixed_dictionaries({"number": texts, "text": texts})
-fields = st.dictionaries(names, texts | st.lists(texts, max_size=3), max_size=3)
-topics = st.builds(
-    lambda text, rest, subs: {"text": text, **rest, **({"subtopics": subs} if subs else {})},
-    texts,
-    fields,
-    st.lists(subtopic, max_size=2),
-)
-
-
-@pytest.mark.parametrize("name", ["q.trec", "q.xml"])
-@LAW
-@given(table=st.dictionaries(ids, topics, min_size=1, max_size=3))
-def test_what_is_written_comes_back(tmp_path: Path, name: str, table: dict[str, Any]) -> None:
-    made = Queries(table)
-    try:
-        made.write(tmp_path / name)
-    except InputError as error:
-        assert "cannot carry" in str(error)  # noqa: PT017
-        return
-    assert read_queries(tmp_path / name) == made
-
-
-def test_usual_topics_can_be_written(tmp_path: Path) -> None:
-    made = Queries(
-        {
-            "301": {"text": "Topic: crime & < b", "description": "d\ne", "narrative": "n"},
-            "302": {"text": "x", "dom": "Law", "keys": ["a", "b"]},
-        }
-    )
-    for format in ("trec", "trec-xml"):
-        made.write(tmp_path / "q", format=format)
-        assert read_queries(tmp_path / "q") == made
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"text": "a <b> c"}, "looks like a tag"),
-        ({"text": " a"}, "white space"),
-        ({"text": "a", "metadata": {}}, "field 'metadata' is an object"),
-        ({"text": "a", "l": ["one"]}, "list of two"),
-        ({"text": "a", "title": "b"}, "for something else"),
-        ({"text": "a", "subtopics": [{"number": "1", "text": "x"}]}, "has attributes"),
-    ],
-)
-def test_what_sgml_cannot_carry(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
-    path = tmp_path / "q.trec"
-    with pytest.raises(InputError, match=f"query 'q1': .*{words}"):
-        Queries({"q1": fields}).write(path)
-    assert not path.exists()

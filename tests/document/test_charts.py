@@ -21,11 +21,9 @@ from rankscope.document.blocks import (
     Document,
     Picture,
     Plot,
-    Step,
-    Waterfall,
 )
 from rankscope.document.picture_words import described
-from rankscope.document.pictures import drawn, standalone
+from rankscope.document.pictures import drawn, figure
 from rankscope.document.plots import spread
 from rankscope.printing import visible
 
@@ -87,21 +85,21 @@ def near(value: float) -> Any:
 
 
 @pytest.mark.parametrize("block", ALL)
-def test_a_file_is_complete_and_harmless(block: Picture) -> None:
-    text = standalone(block)
-    assert text == standalone(block), "the same bytes each time"
+def test_a_picture_is_complete_and_harmless(block: Picture) -> None:
+    text = svg(block)
+    assert text == svg(block), "the same bytes each time"
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg"
     assert root[0].tag == f"{SVG}title"
     assert root[1].tag == f"{SVG}desc"
     assert root.get("aria-labelledby") == f"{root[0].get('id')} {root[1].get('id')}"
     assert root[1].text == described(block)
-    assert not re.search(r"<script|\bstyle=|\bhref|url\(|@import|var\(", svg(block))
+    assert not re.search(r"<script|\bstyle=|\bhref|url\(|@import|var\(", text)
 
 
 @settings(deadline=None, max_examples=30)
 @given(any_text)
-def test_any_text_makes_sound_files(text: str) -> None:
+def test_any_text_makes_sound_pictures(text: str) -> None:
     blocks = pictures_of(document(text))
     assert len(blocks) == 2
     for block in blocks:
@@ -189,31 +187,3 @@ def test_names_never_overlap(wanted: list[float], apart: float) -> None:
     places = spread(wanted, apart, 0, 300)
     assert all(later - earlier >= apart - 1e-6 for earlier, later in pairwise(places))
     assert all(-1e-6 <= place <= 300 + 1e-6 for place in places)
-
-
-# --- heatmaps ------------------------------------------------------------------------------------
-
-
-def test_cells_have_figures_and_colours() -> None:
-    assert {"+0.100", "-0.200", "0.000", "–"} <= set(texts(HEAT))
-    cells = elements(HEAT, "rect", "cell")
-    assert [("below" in each["class"]) for each in cells] == [False, True, False]
-    strengths = [float(each["fill-opacity"]) for each in cells]
-    assert strengths[1] > strengths[0] > strengths[2]
-    assert len(elements(HEAT, "rect", "empty")) == 1
-
-
-# --- waterfalls ----------------------------------------------------------------------------------
-
-
-def test_steps_begin_where_the_one_before_ended() -> None:
-    [(zero, total)] = numbers(STEPS, "rect", "bar-fill", "x", "width")
-    unit = total / 0.5
-    [(start, rise)] = numbers(STEPS, "rect", "rise", "x", "width")
-    assert (start, rise) == (near(zero + 0.5 * unit), near(0.3 * unit))
-    [(start, fall)] = numbers(STEPS, "rect", "fall", "x", "width")
-    assert (start, fall) == (near(zero + 0.6 * unit), near(0.2 * unit))
-    [(limit,)] = numbers(STEPS, "line", "limit", "x1")
-    assert limit == near(zero + unit)
-    assert "0.800 (+0.300) of 1.000" in texts(STEPS)
-    assert "0.600 (-0.200)" in texts(STEPS)

@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import rankscope as rs
-from rankscope.document.blocks import Code, Entries, Section, Table
+from rankscope.document.blocks import Code, Section, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 from rankscope.records import ExperimentManifest, GitState, Machine
+from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section
-from rankscope.reports.measure_definitions import definitions_section
-from rankscope.reports.reproduction import command_of, numbers_section, reproduction_section
+from rankscope.reports.reproduction import command_of, reproduction_section
 from reports.sample import sample
 
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 0}, "q3": {"d3": 1}}
@@ -53,34 +53,15 @@ def test_every_count_has_its_column() -> None:
 # --- definitions ---------------------------------------------------------------------------------
 
 
-def facts(measure: str, profile: str = "rankscope", **rules: str) -> dict[str, str]:
-    section = definitions_section([measure], asked={}, profile=profile, rules=rules or None)
-    block = section.details[0]
-    assert isinstance(block, Entries)
-    [entry] = block.entries
-    return {"text": entry.text, "formula": entry.formula, **dict(entry.facts)}
-
-
 def test_every_measure_is_defined() -> None:
-    for definition in all_definitions():
-        entry = facts(str(Measure.parse(definition.example)))
-        assert entry["text"] == definition.summary
-        assert entry["formula"]
-        assert {"range", "over queries", "query missing from a run"} <= entry.keys()
-    assert facts("Mine@3", profile="theirs")["text"], "a measure that is not installed"
+    examples = {str(Measure.parse(each.example)): each for each in all_definitions()}
+    shown = columns(definitions_section(list(examples), asked={}, profile="rankscope"))
+    assert shown["measure"] == list(examples)
+    assert shown["what it means"] == [definition.summary for definition in examples.values()]
+    assert all(shown["formula"])
+    unknown = columns(definitions_section(["Mine@3"], asked={}, profile="theirs"))
+    assert unknown["what it means"][0], "a measure that is not installed"
     assert definitions_section([], asked={}, profile="rankscope").all_blocks == ()
-
-
-def test_edges_follow_the_rules() -> None:
-    def missing(measure: str, profile: str = "rankscope", **rules: str) -> str:
-        return facts(measure, profile, **rules)["query missing from a run"]
-
-    left_out = missing("nDCG@5", "trec_eval-9")
-    assert left_out != missing("nDCG@5")
-    assert missing("nDCG@5", "beir") == missing("R@5", queries="both") == left_out
-    assert missing("RR@5", "beir") == missing("RR@5")
-    assert facts("R@5", "sentence-transformers")["no relevant document"] != "0"
-    assert facts("R@5")["no relevant document"] == "0"
 
 
 # --- how to repeat it ----------------------------------------------------------------------------
@@ -138,5 +119,3 @@ def test_commands_are_quoted() -> None:
     file = system.run.file.model_copy(update={"path": "runs/k1=2 $(x).run.gz"})
     odd = system.model_copy(update={"run": system.run.model_copy(update={"file": file})})
     assert " 'run=DIR/runs/k1=2 $(x).run.gz' " in command_of(REPORT, odd, ["R@5"])
-    shown = columns(numbers_section(REPORT))
-    assert len(next(iter(shown.values()))) == sum(len(one.measures) for one in REPORT.systems)

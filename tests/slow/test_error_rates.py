@@ -46,16 +46,13 @@ def test_intervals_of_means(method: Any) -> None:
 
 def test_max_t_where_half_of_the_systems_are_better() -> None:
     random = np.random.default_rng(15)
-    wrong = covered = 0
+    wrong = 0
     equal = np.equal.outer([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1])
     for repetition in range(400):
         values = random.gamma(1.0, size=(6, 25)) + np.repeat([0, 1.5], 3)[:, np.newaxis]
-        result = max_t(values, resamples=400, seed=repetition, step_down=True)
+        result = max_t(values, resamples=400, seed=repetition)
         wrong += bool((result.table() & equal).any())
-        truth = 1.5 * ~equal[result.first, result.second]
-        covered += bool(((result.low <= truth) & (truth <= result.high)).all())
     assert wrong / 400 <= most(400)
-    assert covered / 400 >= 1 - most(400)
 
 
 @pytest.mark.parametrize("unequal", [False, True])

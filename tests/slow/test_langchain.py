@@ -33,7 +33,7 @@ def test_langchain_vector_store() -> None:
     from langchain_core.embeddings import Embeddings
     from langchain_core.vectorstores import InMemoryVectorStore
 
-    class Letters(Embeddings):
+    class Letters(Embeddings):  # type: ignore[misc]
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [[float(text.count(letter)) for letter in "abc"] for text in texts]
 

@@ -22,14 +22,6 @@ def only(differences: Any, **options: Any) -> Equivalence:
     return result
 
 
-def test_by_the_bootstrap_interval() -> None:
-    result = only(ROWS[0], margin=0.1, method="bca")
-    assert result.equivalent
-    assert result.p is None
-    assert result.method == "bca"
-    assert not only(ROWS[0], margin=0.001, method="percentile").equivalent
-
-
 @pytest.mark.parametrize(("count", "equivalent"), [(100, False), (290, False), (310, True)])
 def test_identical_runs_need_queries_too(count: int, equivalent: bool) -> None:
     """The rule of three: 3 / n of the queries may differ by as much as the range."""

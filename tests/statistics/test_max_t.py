@@ -1,4 +1,4 @@
-"""Max-T: against full enumeration and Student's t; error rates are in `slow`."""
+"""Max-T: against full enumeration; error rates are in `slow`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics import max_t as module
-from rankscope.statistics.arrays import special
 from rankscope.statistics.max_t import max_t
 
 Floats = npt.NDArray[np.float64]
@@ -43,9 +42,8 @@ def all_pairs(values: Floats) -> Floats:
     return np.array([values[b] - values[a] for a, b in combinations(range(len(values)), 2)])
 
 
-@pytest.mark.parametrize("step_down", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_all_flips_of_few_queries(seed: int, step_down: bool) -> None:
+def test_all_flips_of_few_queries(seed: int) -> None:
     random = np.random.default_rng(seed)
     coarse = random.integers(0, 4, size=(4, 8)) / 4 + np.array([[0], [0.5], [0], [0.25]])
     result = max_t(coarse)
@@ -94,8 +92,7 @@ def test_p_values_reach_far_below_alpha_over_pairs() -> None:
     result = max_t(values)
     assert result.p.min() == pytest.approx(1 / 10_001)
     assert result.separated.mean() > 0.5
-    assert result.note == ""
-    assert "0.0625" in max_t([[0.0] * 5, [1.0, 0.9, 0.8, 0.9, 0.7]]).note, "2 / 2⁵"
+    assert max_t([[0.0] * 5, [1.0, 0.9, 0.8, 0.9, 0.7]]).floor.tolist() == [0.0625], "2 / 2⁵"
     assert result.table().sum() == 2 * result.separated.sum()
 
 
@@ -125,55 +122,6 @@ def test_no_order_matters() -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    arrays.arrays(
-        np.float64,
-        st.tuples(st.integers(2, 5), st.integers(1, 12)),
-        elements=st.integers(0, 8).map(lambda eighths: eighths / 8),
-    ),
-    st.booleans(),
-    st.sampled_from([0.01, 0.05, 0.2]),
-)
-def test_an_interval_excludes_0_exactly_if_the_pair_is_separated(
-    values: Any, step_down: bool, alpha: float
-) -> None:
-    result = max_t(values, alpha=alpha, step_down=step_down, bounds=(-1, 1))
-    differences = result.differences
-    assert (result.low <= differences + 1e-12).all()
-    assert (differences <= result.high + 1e-12).all()
-    inside = (result.low < 0) & (result.high > 0)
-    at_zero = (result.low == 0) | (result.high == 0)
-    assert (inside | at_zero | result.separated).all()
-    assert not (inside & result.separated).any()
-    assert (at_zero & result.separated <= result.trimmed).all()
-    assert (result.p >= result.floor - 1e-12).all()
-    larger = max_t(values, alpha=alpha, step_down=False)
-    assert (result.p <= larger.p + 1e-12).all()
-
-
-def test_how_far_an_interval_reaches() -> None:
-    values = np.random.default_rng(14).random((4, 40))
-    result = max_t(values, step_down=False)
-    error = all_pairs(values).std(axis=1, ddof=1) / np.sqrt(40)
-    assert result.width == pytest.approx(float(special().stdtrit(39, 1 - 0.025 / 6)))
-    assert result.width > result.critical
-    assert result.high - result.differences == pytest.approx(result.width * error)
-    assert result.t == pytest.approx(result.differences / error)
-    assert result.separated.tolist() == (np.abs(result.t) > result.critical).tolist()
-
-
-def test_an_interval_is_cut_at_0_where_only_the_test_separates() -> None:
-    random = np.random.default_rng(16)
-    values = random.normal(size=(30, 40)) + np.linspace(0, 2.5, 30)[:, np.newaxis]
-    result = max_t(values)
-    between = result.separated & (np.abs(result.t) <= result.width)
-    assert between.any()
-    assert result.trimmed.tolist() == between.tolist()
-    nearest = np.minimum(np.abs(result.low), np.abs(result.high))
-    assert (nearest[between] == 0).all()
-
-
 @pytest.mark.parametrize(
     ("values", "options", "problem"),
     [
@@ -189,13 +137,3 @@ def test_an_interval_is_cut_at_0_where_only_the_test_separates() -> None:
 def test_what_is_refused(values: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         max_t(values, **options)
-
-
-def test_one_query_has_no_spread_and_the_interval_of_what_was_not_seen() -> None:
-    """For one pair a share of 1 − 0.025 of the queries may differ unseen, as far as they can."""
-    result = max_t([[0.25], [0.75]], bounds=(-1.0, 1.0))
-    centre, share = 0.5, 1 - 0.05 / 2  # the second system less the first
-    assert result.differences.tolist() == [centre]
-    assert result.low[0] == pytest.approx(centre - share * (centre + 1))
-    assert result.high[0] == pytest.approx(centre + share * (1 - centre))
-    assert result.p.tolist() == [1.0]
