@@ -20,7 +20,6 @@ from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.reversals import Conclusion
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
-from rankscope.scoring.difference_bounds import difference_bounds
 from rankscope.scoring.inputs import as_judgments
 
 DOCS = list("abcdefgh")
