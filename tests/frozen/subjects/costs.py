@@ -1,61 +1,15 @@
-"""What systems risk and cost, and what an approximate index loses."""
+"""What systems cost, and what an approximate index loses."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import rankscope as rs
-from frozen.diagnosed import ask, ends, recipe_qrels, some_runs
+from frozen.diagnosed import ask, ends
 from frozen.subjects import subject
 from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.runs.exactness import Exactness, QueryExactness
-
-
-@subject
-def risks() -> Any:
-    """URisk, TRisk and GeoRisk, wins and losses against a baseline.
-
-    Oracle: by hand (statistics/test_risk.py).
-    """
-    return {
-        f"losses count {1 + weight} times": _risks(
-            recipe_qrels(),
-            some_runs(),
-            ["nDCG@10", "RR@10"],
-            baseline="lexical",
-            configs={"risk": {"loss_weight": weight}},
-        )
-        for weight in (1, 4)
-    }
-
-
-def _risks(*given: Any, **options: Any) -> Any:
-    answer = ask("risk", *given, **options)
-    return {
-        "critical t": answer.critical,
-        "systems": {
-            f"{row.measure} {row.system}": {
-                "mean": row.mean,
-                "GeoRisk": row.geo_risk,
-                **({} if row.against is None else _against(row)),
-            }
-            for row in answer.systems
-        },
-    }
-
-
-def _against(row: Any) -> Any:
-    return {
-        "reward": row.against.reward,
-        "loss": row.against.loss,
-        "wins": row.against.wins,
-        "losses": row.against.losses,
-        "URisk": row.against.u_risk,
-        "TRisk": row.against.t_risk,
-        "p": row.p_corrected,
-    }
-
 
 QUERIES = [f"q{number:02}" for number in range(40)]
 ONE_RELEVANT = {query_id: {"d": 1} for query_id in QUERIES}

@@ -171,7 +171,6 @@ def robust03_diagnosis() -> Any:
     gaps = ask("gaps", qrels, runs)
     failures = ask("failures", qrels, runs)
     ties = ask("ties", qrels, runs, ["nDCG@10", "P@30"])
-    risks = ask("risk", qrels, runs, ["nDCG@10", "AP"], baseline="SABIR03BASE")
     judged = _holes(qrels, runs, ["nDCG@10", "P@10"], configs={"holes": {"judge": 5}})
     return {
         "gaps": {
@@ -200,13 +199,5 @@ def robust03_diagnosis() -> Any:
                 "different scores": row.distinct_scores,
             }
             for row in ties.systems
-        },
-        "risks": {
-            f"{row.measure} {row.system}": {
-                "URisk": row.against and row.against.u_risk,
-                "TRisk": row.against and row.against.t_risk,
-                "GeoRisk": row.geo_risk,
-            }
-            for row in risks.systems
         },
     }
