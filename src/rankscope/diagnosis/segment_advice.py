@@ -60,13 +60,13 @@ def segment_advice(
     of the queries that either holds, the costlier is named.
     """
     row_of = {name: row for row, name in enumerate(conditions.names)}
-    told: list[BoolArray] = []
+    named: list[BoolArray] = []
     best = []
     for cost in sorted(weak, key=lambda cost: -cost.cost):
         queries = conditions.table[row_of[cost.field, cost.label]]
-        if any((queries & other).sum() >= ALIKE * (queries | other).sum() for other in told):
+        if any((queries & other).sum() >= ALIKE * (queries | other).sum() for other in named):
             continue
-        told.append(queries)
+        named.append(queries)
         system = f" with {cost.system}" if several else ""
         text = (
             f"Queries with {cost.field} = {cost.label} ({cost.n:,} of {conditions.queries:,}): "
