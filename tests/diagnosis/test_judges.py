@@ -91,9 +91,9 @@ def test_a_rater_that_inverts_grades_is_named() -> None:
     assert order.tau == -1
     assert codes(answer)["RS688"] == ["warning"]
     assert codes(answer)["RS685"] == ["warning"]
-    assert len(answer.advice) == 2
+    [advice] = answer.advice
     values = [order.means["good"] for order in answer.orders.raters]
-    assert answer.advice[0].gain == pytest.approx((max(values) - min(values)) / 2)
+    assert advice.gain == pytest.approx((max(values) - min(values)) / 2)
 
 
 def binary() -> tuple[Any, Any, Any]:
@@ -120,7 +120,6 @@ def test_the_innocent_are_not_accused_beside_an_inverted_scale(reference: str | 
     assert rows["inv"].accuracy == 0
     by_name = {row.rater: row for row in answer.raters}
     assert by_name["a"].majority_equal == pytest.approx(1 - wrong.mean())
-    assert by_name["inv"].majority_items == int((~wrong).sum())
     assert "RS685" in codes(answer)
 
 
@@ -163,7 +162,6 @@ def test_mcnemar_by_hand() -> None:
     # the judge alone is right on two of grade 1 and one of grade 2, the constant on two of grade 0
     assert row.deciding == 5
     assert row.p_corrected == pytest.approx(1.0)  # 3 of 5: 2·(10 + 5 + 1)/32
-    assert row.constant_mean == pytest.approx(0.7)
     assert row.constant_squared_error == pytest.approx((5 * 0.49 + 3 * 0.09 + 2 * 1.69) / 10)
 
 
@@ -302,9 +300,9 @@ def test_the_majority_of_the_others_by_hand() -> None:
     }
     answer = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, ratings)
     # of ann's three pairs the others agree on b and c; she gives c the same grade
-    rows = {row.rater: (row.majority_items, row.majority_equal) for row in answer.raters}
+    rows = {row.rater: row.majority_equal for row in answer.raters}
     # of bob's three pairs they agree on c alone: too few to say how he does
-    assert rows == {"ann": (2, 0.5), "bob": (1, None), "cy": (2, 0.5)}
+    assert rows == {"ann": 0.5, "bob": None, "cy": 0.5}
     assert [row.judge for row in answer.comparisons] == ["ann", "cy"]
     assert answer.not_compared.keys() == {"bob"}
 

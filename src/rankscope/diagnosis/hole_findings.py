@@ -63,16 +63,6 @@ OPEN_CONCLUSION = declare(
     matter and not these documents.""",
 )
 
-OTHER_BEST = declare(
-    "RS678",
-    "other-best-without-unjudged",
-    "note",
-    unit="system",
-    advice="do not choose between these two systems before more is judged",
-    meaning="""With unjudged documents left out of all rankings (condensed lists) another system has
-    the best mean of the main measure.""",
-)
-
 
 def _on_top(result: Holes) -> dict[str, DepthShare]:
     """By system: what is unjudged among the first k."""
@@ -122,17 +112,6 @@ def hole_findings(result: Holes, inputs: Inputs) -> list[Finding]:
         for conclusion in result.conclusions
         if _is_doubtful(conclusion, inputs.settings.alpha)
     ]
-    main = [row for row in result.values if row.measure == result.measure]
-    best = next((row for row in main if row.system == inputs.focus), None)
-    other = next((row for row in main if row.condensed_place == 1), None)
-    if best is not None and other is not None and best.condensed_place not in {None, 1}:
-        findings.append(
-            OTHER_BEST.finding(
-                f"{best.system} has the best {result.measure}, and without unjudged documents "
-                f"{other.system} has ({other.condensed:.4f} against {best.condensed:.4f})",
-                evidence={"system": best.system, "other": other.system},
-            )
-        )
     return findings
 
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    Bar,
     Block,
     Cell,
-    Chart,
     Column,
     Notes,
     Section,
-    Sentence,
-    Sentences,
     Table,
     text_columns,
 )
@@ -21,7 +17,7 @@ from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.hole_values import HoleValue
-    from rankscope.diagnosis.holes import Holes, SystemHoles
+    from rankscope.diagnosis.holes import Holes
     from rankscope.diagnosis.judge_next import ToJudge
 
 BRIEF = 45
@@ -34,14 +30,10 @@ SHOWN = 10
 def holes_section(result: Holes, title: str) -> Section:
     """Show what is unjudged, what it could change, and what to judge next."""
     details: list[Block] = [_values(result)]
-    order = _order(result)
-    if order:
-        details.append(Sentences((Sentence(order),)))
     if result.conclusions:
         details.append(_conclusions(result))
     if result.judge:
         details.append(_judge(result))
-    details += [_chart(result), *_bands(result)]
     if result.notes:
         details.append(Notes(result.notes))
     return Section(title, (_shares(result),), tuple(details))
@@ -129,22 +121,6 @@ def _values(result: Holes) -> Table:
 
 def _change(row: HoleValue) -> float | None:
     return None if row.condensed is None or row.value is None else row.condensed - row.value
-
-
-def _order(result: Holes) -> str:
-    """Say in which order the systems are with and without unjudged documents, if that differs."""
-    rows = [row for row in result.values if row.measure == result.measure]
-    plain = sorted(rows, key=lambda row: row.place or 0)
-    condensed = sorted(rows, key=lambda row: row.condensed_place or 0)
-    if len(rows) < 2 or any(row.condensed_place is None for row in rows):
-        return ""
-    if [row.place for row in rows] == [row.condensed_place for row in rows]:
-        return f"The order of the systems by {result.measure} is the same on condensed lists."
-    return (
-        f"The order of the systems by {result.measure} is "
-        f"{', '.join(row.system for row in plain)}; on condensed lists it is "
-        f"{', '.join(row.system for row in condensed)}."
-    )
 
 
 def _conclusions(result: Holes) -> Table:
@@ -242,36 +218,3 @@ def _brief(text: str) -> str:
 
 def _ranks(pair: ToJudge) -> str:
     return ", ".join(f"{name} {rank}" for name, rank in pair.ranks.items())
-
-
-def _chart(result: Holes) -> Chart:
-    return Chart(
-        f"Unjudged among the first {result.cutoff}",
-        tuple(Bar(system.system, _on_top(system, result.cutoff)) for system in result.systems),
-        high=1.0,
-    )
-
-
-def _bands(result: Holes) -> list[Chart]:
-    """Draw how far unjudged documents could move each mean, if they can move any."""
-    known = [
-        (row, (row.lowest, row.highest))
-        for row in result.values
-        if row.measure == result.measure
-        and row.value is not None
-        and row.lowest is not None
-        and row.highest is not None
-    ]
-    if not any(high > low for _, (low, high) in known):
-        return []
-    return [
-        Chart(
-            f"How far unjudged documents could move {result.measure}",
-            tuple(Bar(row.system, row.value or 0.0, band=band) for row, band in known),
-            note="band and brackets: the mean over all ways to judge what is unjudged",
-        )
-    ]
-
-
-def _on_top(system: SystemHoles, cutoff: int) -> float:
-    return next(share.share or 0.0 for share in system.shares if share.depth == cutoff)

@@ -8,7 +8,6 @@ and highest value over all ways to judge them. `HoleContext` is what the whole a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -62,10 +61,6 @@ class HoleValue(Part):
     """The lowest mean that any way to judge them gives; null where it is not known."""
     highest: float | None
     """The highest."""
-    place: int | None
-    """The system's place by the value among all systems, from 1."""
-    condensed_place: int | None
-    """Its place by the condensed value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +160,7 @@ def hole_values(context: HoleContext, notes: list[str]) -> tuple[HoleValue, ...]
         ]
         if is_filled and any(row.lowest is None for row in of_measure):
             unknown.append(str(measure))
-        rows += _placed(of_measure, measure)
+        rows += of_measure
     if skipped:
         notes.append(f"not tried with all unjudged documents relevant: {', '.join(skipped)}")
     if unknown:
@@ -207,29 +202,8 @@ def _value(
         nonrelevant=nonrelevant,
         lowest=lowest,
         highest=highest,
-        place=None,
-        condensed_place=None,
     )
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _placed(rows: Sequence[HoleValue], measure: Measure) -> list[HoleValue]:
-    """Add each system's place; equal values share the first."""
-    sign = 1 if measure.definition.higher_is_better else -1
-
-    def places(values: list[float | None]) -> list[int | None]:
-        known = [sign * value for value in values if value is not None]
-        return [
-            None if value is None else 1 + sum(other > sign * value for other in known)
-            for value in values
-        ]
-
-    by_value = places([row.value for row in rows])
-    by_condensed = places([row.condensed for row in rows])
-    return [
-        row.model_copy(update={"place": place, "condensed_place": condensed})
-        for row, place, condensed in zip(rows, by_value, by_condensed, strict=True)
-    ]

@@ -17,7 +17,6 @@ from pydantic import Field
 from rankscope.diagnosis.hole_findings import (
     MANY_UNJUDGED,
     OPEN_CONCLUSION,
-    OTHER_BEST,
     UNEVEN_UNJUDGED,
     hole_advice,
     hole_findings,
@@ -72,8 +71,11 @@ class DepthShare(Part):
     """How many documents that is, over all queries."""
     unjudged: int
     """How many of them nobody judged."""
-    share: float | None
-    """Which share of them that is; null if there is no document."""
+
+    @property
+    def share(self) -> float | None:
+        """Which share of them that is; None if there is no document."""
+        return self.unjudged / self.documents if self.documents else None
 
 
 class SystemHoles(Part):
@@ -230,18 +232,17 @@ def _of_system(
     return SystemHoles(
         system=name,
         shares=tuple(
-            _share(limit, int(np.minimum(ranking.sizes, limit).sum()), int(by_rank[limit]))
+            DepthShare(
+                depth=limit,
+                documents=int(np.minimum(ranking.sizes, limit).sum()),
+                unjudged=int(by_rank[limit]),
+            )
             for limit in depths
         ),
         answered=int(answered.sum()),
         all_unjudged=int((answered & (unjudged == shown)).sum()),
         half_unjudged=int((answered & (2 * unjudged >= shown)).sum()),
     )
-
-
-def _share(depth: int, documents: int, unjudged: int) -> DepthShare:
-    share = unjudged / documents if documents else None
-    return DepthShare(depth=depth, documents=documents, unjudged=unjudged, share=share)
 
 
 def _uneven(
@@ -387,7 +388,7 @@ HOLES = register(
         uses=("queries", "corpus", "titles"),
         look=_look,
         section=_section,
-        codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION, OTHER_BEST),
+        codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION),
         place=22,
     )
 )

@@ -68,10 +68,8 @@ class JudgeComparison(Part):
     """Pairs on which either the judge or the constant is right, and not both: what is tested."""
     squared_error: float
     """Mean squared difference to the reference."""
-    constant_mean: float
-    """The mean grade of the reference: the best constant answer by squared error."""
     constant_squared_error: float
-    """The squared error of always saying that: the variance of the reference."""
+    """The squared error of always saying the mean grade of the reference: its variance."""
 
     @property
     def is_better(self) -> bool:
@@ -161,7 +159,6 @@ def _comparison(  # noqa: PLR0917
         p_corrected=p,
         deciding=deciding,
         squared_error=float(((grades - truth) ** 2).mean()),
-        constant_mean=mean,
         constant_squared_error=float(((truth - mean) ** 2).mean()),
     )
 

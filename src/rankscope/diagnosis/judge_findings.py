@@ -271,37 +271,4 @@ def judge_advice(result: Judges, focus: str, alpha: float) -> list[Advice]:
                 gain=doubt,
             )
         )
-    return [*lines, *_without_advice(result, focus)]
-
-
-def _without_advice(result: Judges, focus: str) -> list[Advice]:
-    """Say what changes without a rater that is apart.
-
-    A median of fewer raters is another measure of its own; so it is compared with the medians
-    without one of the others.
-    """
-    orders = result.orders
-    assert orders is not None
-    without = {order.rater: order.means[focus] for order in orders.without}
-    lines = []
-    for row in result.raters:
-        others = [mean for rater, mean in without.items() if rater != row.rater]
-        if not row.deviation.is_apart or row.rater not in without or not others:
-            continue
-        mean, usual = without[row.rater], sum(others) / len(others)
-        seen = f"{row.rater} agrees less with the other judges than they do among themselves"
-        if row.majority_equal is not None:
-            seen = (
-                f"{row.rater} gives the grade of the other judges' majority for "
-                f"{row.majority_equal:.0%} of {counted(row.majority_items, 'pair')}"
-            )
-        if is_inverted(row):
-            seen += ", and its scale looks inverted"
-        lines.append(
-            Advice(
-                text=f"{seen}: look at its grades before you use them ({orders.measure} of {focus} "
-                f"is {mean:.3f} without this judge, and {usual:.3f} without another one)",
-                gain=abs(mean - usual),
-            )
-        )
     return lines

@@ -205,9 +205,6 @@ def _order_table(orders: RaterOrders) -> Table:
     rows += [_order_row(order.rater, order, systems) for order in orders.raters]
     if orders.median is not None:
         rows.append(_order_row("median of all", orders.median, systems))
-    rows += [
-        _order_row(f"median without {order.rater}", order, systems) for order in orders.without
-    ]
     notes = [
         (
             f"{orders.measure} by whose grades; τ: Kendall's correlation with the order by the "
@@ -215,10 +212,6 @@ def _order_table(orders: RaterOrders) -> Table:
         ),
         *(f"no order by {name}: {why}" for name, why in orders.left_out.items()),
     ]
-    if orders.without:
-        notes.append(
-            "a median may lie between two grades: compare those without a judge with each other"
-        )
     swaps = [
         f"by {order.rater}: {', '.join(f'{s.behind} ahead of {s.ahead}' for s in order.swaps[:4])}"
         for order in orders.raters

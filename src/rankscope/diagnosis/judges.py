@@ -75,11 +75,9 @@ class RaterSummary(Part):
     """Its mean grade."""
     deviation: RaterDeviation
     """Its distance to the others."""
-    majority_items: int
-    """Pairs that it judged and for which the others have a majority: a most frequent grade. Others
-    that are apart have no vote."""
     majority_equal: float | None
-    """Share of them with the grade of that majority; null where it exists for fewer than half of
+    """Share of the pairs for which the others have a majority, a most frequent grade, with that
+    grade. Others that are apart have no vote. Null where a majority exists for fewer than half of
     the pairs it judged: what is left says little about the judge."""
     correlation: float | None
     """Pearson's, of its grades with the mean grade of the others that are not apart; null where it
@@ -301,7 +299,6 @@ def _summary(
         ratings=int(np.count_nonzero(~np.isnan(grades))),
         mean=float(np.nanmean(grades)),
         deviation=deviation,
-        majority_items=int(both.sum()),
         majority_equal=float((grades[both] == usual[both]).mean()) if enough else None,
         correlation=_correlation(grades, others),
         alpha_without=without.value,

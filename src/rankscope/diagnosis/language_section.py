@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.language_means import corrected_p, name_of
 from rankscope.document.blocks import (
-    Bar,
     Block,
     Cell,
-    Chart,
     Column,
     Section,
     Table,
@@ -20,7 +18,6 @@ from rankscope.document.blocks import (
 from rankscope.document.text import percent
 from rankscope.errors import counted
 from rankscope.statistics import sentences as words
-from rankscope.statistics.matrix import Scale
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.language_means import (
@@ -29,9 +26,6 @@ if TYPE_CHECKING:
         Languages,
         SystemLanguages,
     )
-
-MOST_DRAWN = 30
-"""So many languages, the first of the table, are in the picture."""
 
 MOST_COLUMNS = 8
 """Of more languages than this a table has a row for each, and systems are its columns."""
@@ -44,7 +38,7 @@ def languages_section(result: Languages, title: str = "Languages") -> Section:
         by_measure.setdefault(row.measure, []).append(row)
     main = by_measure.pop(result.measure)
     first, *others = _tables(result, main, notes=_notes(result, main))
-    details: list[Block] = [*_charts(result, main), *others]
+    details: list[Block] = list(others)
     for measure, rows in by_measure.items():
         details += _tables(result, rows, title=measure)
     return Section(title, (sentences(_sentences(main)), first), tuple(details))
@@ -86,26 +80,6 @@ def _sentence(row: SystemLanguages, pair: LanguagePair) -> str:
     if row.differing > 1:
         text += f"; {row.differing:,} of {row.pairs:,} pairs of languages differ"
     return f"{text}."
-
-
-# --- in pictures ---------------------------------------------------------------------------------
-
-
-def _charts(result: Languages, rows: Sequence[SystemLanguages]) -> list[Chart]:
-    """Draw the best system by language."""
-    if len(result.languages) < 2 or not rows:
-        return []
-    is_higher_better = Scale.of(result.measure).higher_is_better
-    best = (max if is_higher_better else min)(rows, key=lambda row: row.mean)
-    shown = result.languages[:MOST_DRAWN]
-    more = len(result.languages) - len(shown)
-    note = f"{len(shown)} of {len(result.languages):,} languages" if more else ""
-    bars = (
-        Bar(name_of(mean.language), mean.mean, ends(mean.interval))
-        for mean in map(best.of, shown)
-        if mean is not None
-    )
-    return [Chart(f"{result.measure} of {best.system} by language", tuple(bars), note=note)]
 
 
 # --- in tables -----------------------------------------------------------------------------------

@@ -57,12 +57,6 @@ FEWEST = 5
 MANY = 0.01
 """From this share of questions on quotes are worth a finding: one or the other occurs by itself."""
 
-LEARNT = 0.05
-"""From this share of questions on, or from `FEWEST`, training questions are worth advice."""
-
-LEAST_DOUBT = 0.001
-"""Of the mean; less is not worth advice."""
-
 WORDS_IN_CORPUS = declare(
     "RS646",
     "questions-quote-documents",
@@ -279,7 +273,7 @@ def _look(config: LeaksConfig, inputs: Inputs) -> Leaks | NotApplicable:
     return result.model_copy(
         update={
             "findings": tuple(_findings(result)),
-            "advice": _advice(result, leaked, questions, inputs),
+            "advice": _advice(result, inputs),
         }
     )
 
@@ -577,18 +571,12 @@ def _findings(result: Leaks) -> list[Finding]:
     return findings
 
 
-def _advice(
-    result: Leaks, leaked: Mapping[LeakKind, _Leaked], questions: _Questions, inputs: Inputs
-) -> tuple[Advice, ...]:
-    """Say how much of the best system's mean comes from questions that leak, if that is certain.
-
-    Of training questions also if it is not: they are no test, whatever the values on them.
-    """
+def _advice(result: Leaks, inputs: Inputs) -> tuple[Advice, ...]:
+    """Say how much of the best system's mean comes from questions that leak, if that is certain."""
     assert inputs.scores is not None
     sign = 1 if inputs.main.definition.higher_is_better else -1
     mean = inputs.scores.run(inputs.focus).means[result.measure]
     advice = []
-    is_said = False
     for count in result.kinds:
         for row in count.means:
             is_certain = row.p_corrected is not None and row.p_corrected <= result.alpha
@@ -599,7 +587,6 @@ def _advice(
                 and sign * (row.leaked - row.others) > 0
             ):
                 doubt = sign * (mean - row.others)
-                is_said |= count.kind == "is a training question"
                 advice.append(
                     Advice(
                         text=f"Leaks: {_sentence(result, count)}; {row.system} has "
@@ -608,33 +595,7 @@ def _advice(
                         gain=doubt,
                     )
                 )
-    learnt = next((count for count in result.kinds if count.kind == "is a training question"), None)
-    if learnt is not None and not is_said:
-        ids = {questions.ids[question] for question in leaked[learnt.kind].question.tolist()}
-        advice += _learnt_advice(result, learnt, ids, inputs)
     return tuple(advice)
-
-
-def _learnt_advice(
-    result: Leaks, count: LeakCount, learnt: set[str], inputs: Inputs
-) -> list[Advice]:
-    """Say how much the mean of the best system would change without training questions."""
-    assert inputs.scores is not None
-    is_many = count.queries >= FEWEST or count.share >= LEARNT
-    values = inputs.scores.values(result.measure, inputs.focus)
-    if inputs.main.definition.aggregate != "mean" or not learnt & values.keys() or not is_many:
-        return []
-    mean = math.fsum(values.values()) / len(values)
-    others = [value for query_id, value in values.items() if query_id not in learnt]
-    doubt = abs(mean - math.fsum(others) / len(others)) if others else abs(mean)
-    if doubt < LEAST_DOUBT:
-        return []
-    if others:
-        change = f"would be {math.fsum(others) / len(others):.3f} instead of {mean:.3f}"
-        text = f"without them {result.measure} of {inputs.focus} {change}"
-    else:
-        text = f"all of {inputs.focus}'s {result.measure} ({mean:.3f}) is in doubt"
-    return [Advice(text=f"Leaks: {_sentence(result, count)}; {text}", gain=doubt)]
 
 
 LEAKS = register(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Block, Cell, Column, Curve, Plot, Section, Table, text_columns
-from rankscope.errors import UnknownNameError, counted
+from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
@@ -44,16 +44,6 @@ NOT_SHOWN_WORTH = declare(
     meaning="""A system has the best mean at its cost, and is not shown to be better than one that
     costs less; corrected over the pairs of systems.""",
 )
-COSTS_MISSING = declare(
-    "RS673",
-    "costs-missing",
-    "note",
-    unit="system",
-    advice="measure it, to see whether the system belongs on the front",
-    meaning="A cost is not known of all systems; those without it are left out.",
-)
-
-
 WIDE = 10
 """Costs that differ by a larger factor are drawn by their ratios."""
 
@@ -144,8 +134,6 @@ def _look(config: ParetoConfig, inputs: Inputs) -> Pareto | NotApplicable:
             front = _front(tested, cost, costs, higher=cost in config.higher)
             fronts.append(front)
             findings += _findings(front, tested)
-    left_out = {front.cost: front for front in fronts if front.left_out}
-    findings += [_missing(front) for front in left_out.values()]
     kept = () if inputs.costs_are_times else tuple(findings)
     return Pareto(alpha=inputs.settings.alpha, fronts=tuple(fronts), findings=kept)
 
@@ -273,15 +261,6 @@ def _findings(front: ParetoFront, tested: _Tested) -> Iterator[Finding]:
         )
 
 
-def _missing(front: ParetoFront) -> Finding:
-    return COSTS_MISSING.finding(
-        f"{front.cost} is not known of {listed(front.left_out, 5)}, and "
-        f"{counted(len(front.systems), 'system')} are compared",
-        count=len(front.left_out),
-        evidence={"cost": front.cost, "systems": list(front.left_out)},
-    )
-
-
 # --- the section ---------------------------------------------------------------------------------
 
 
@@ -381,7 +360,7 @@ PARETO = register(
         needs=("scores", "costs"),
         look=_look,
         section=_section,
-        codes=(DOMINATED, NOT_SHOWN_WORTH, COSTS_MISSING),
+        codes=(DOMINATED, NOT_SHOWN_WORTH),
         place=38,
     )
 )

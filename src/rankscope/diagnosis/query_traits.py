@@ -184,44 +184,6 @@ def constraints(text: str, language: FunctionWords) -> int:
     return max(count + filled, 1)
 
 
-_PHRASES: dict[str, Callable[[str], str]] = {
-    "words": lambda label: f"of {label} words",
-    "characters": lambda label: f"of {label} characters",
-    "relevant documents": lambda label: f"with {label} relevant documents",
-}
-_PHRASES_OF: dict[tuple[str, str], str] = {
-    ("question word", NO_QUESTION): "without a question word",
-    ("question word", OTHER_QUESTION): "that ask without a question word",
-    ("complexity", COMPLEXITIES[0][1]): "with 1–2 constraints",
-    ("complexity", COMPLEXITIES[1][1]): "with 3–4 constraints",
-    ("complexity", COMPLEXITIES[2][1]): "with 5 constraints or more",
-    ("overlap", OVERLAPS[0]): "that share no word with the best relevant document",
-    (
-        "overlap",
-        OVERLAPS[1],
-    ): "that share less than half of their words with the best relevant document",
-    (
-        "overlap",
-        OVERLAPS[2],
-    ): "that share half or more of their words with the best relevant document",
-    ("overlap", OVERLAPS[3]): "that share all of their words with the best relevant document",
-}
-
-
-def phrase(field: str, label: str) -> str:
-    """Return what queries of a group share, to be read behind "queries".
-
-    >>> phrase("words", "1–4"), phrase("category", "timing")
-    ('of 1–4 words', 'with category = timing')
-    """
-    if (field, label) in _PHRASES_OF:
-        return _PHRASES_OF[field, label]
-    kind, _, numbers = label.partition(" ")
-    if field == "rarity" and kind in RARITIES:
-        return f"of {kind} words (mean IDF {numbers.strip('()')})"
-    return _PHRASES[field](label) if field in _PHRASES else f"with {field} = {label}"
-
-
 # --- groups --------------------------------------------------------------------------------------
 
 

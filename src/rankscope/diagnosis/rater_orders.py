@@ -1,8 +1,8 @@
 """Orders by rater: how the ranking of systems changes with whose grades are taken.
 
-All runs are scored again by the grades of each rater, by the median of all, and by the median of
-all without one. Pairs that a rater left out keep the grade of the judgments, so that the orders
-differ by the rater's grades alone; a rater that judged less than half of the pairs is left out.
+All runs are scored again by the grades of each rater, and by the median of all. Pairs that a rater
+left out keep the grade of the judgments, so that the orders differ by the rater's grades alone; a
+rater that judged less than half of the pairs is left out.
 """
 
 from __future__ import annotations
@@ -56,12 +56,10 @@ class SystemSwap(Part):
 
 
 class RaterOrder(Part):
-    """The systems by the grades of one rater, or of all without one."""
+    """The systems by the grades of one rater, or of all."""
 
     rater: str
     """The rater; '' for the median of all."""
-    share: float
-    """Of the judged pairs, the share that the rater, or any of them, judged."""
     means: dict[str, float]
     """By system: the mean of the main measure."""
     order: tuple[str, ...]
@@ -86,8 +84,6 @@ class RaterOrders(Part):
     """By the grades of each rater."""
     median: RaterOrder | None
     """By the median grade of all raters; null where it could not be scored."""
-    without: tuple[RaterOrder, ...]
-    """By the median grade of all raters but the one named."""
     left_out: dict[str, str]
     """By rater: why there is no order."""
 
@@ -144,7 +140,7 @@ def rater_orders(inputs: Inputs, rated: RatedPairs, regrading: Regrading) -> Rat
     higher = inputs.main.definition.higher_is_better
     given = inputs.scores.only([measure])
     scorer = _Scorer(regrading, regrading.numbers_of(rated.pairs))
-    orders: dict[str, tuple[Scores, float]] = {}
+    orders: dict[str, Scores] = {}
     left_out = {}
     for place, rater in enumerate(rated.raters):
         scored = scorer.scored(rated.of(place))
@@ -153,21 +149,13 @@ def rater_orders(inputs: Inputs, rated: RatedPairs, regrading: Regrading) -> Rat
         else:
             orders[rater] = scored
     everybody = scorer.scored(median_grades(rated.rated)) if len(rated.raters) > 1 else ""
-    without = []
-    if len(rated.raters) > 2:
-        for place, rater in enumerate(rated.raters):
-            left = rated.rated.only(rated.rated.rater != place)
-            rest = scorer.scored(median_grades(left))
-            if not isinstance(rest, str):
-                without.append(_order(rater, given, *rest, higher=higher))
     means = _means(given)
     return RaterOrders(
         measure=measure,
         means=means,
         order=_ordered(means, higher),
         raters=tuple(_compared(given, orders, higher=higher)),
-        median=None if isinstance(everybody, str) else _order("", given, *everybody, higher=higher),
-        without=tuple(without),
+        median=None if isinstance(everybody, str) else _order("", given, everybody, higher=higher),
         left_out=left_out,
     )
 
@@ -179,8 +167,8 @@ class _Scorer:
     regrading: Regrading
     numbers: IntArray
 
-    def scored(self, grades: FloatArray) -> tuple[Scores, float] | str:
-        """Return scores and the share of pairs with a grade of the rater; or why there are none."""
+    def scored(self, grades: FloatArray) -> Scores | str:
+        """Return scores, or why there are none."""
         known = (self.numbers >= 0) & ~np.isnan(grades)
         every_pair = self.regrading.given.copy()
         every_pair[self.numbers[known]] = grades[known]
@@ -189,7 +177,7 @@ class _Scorer:
             pairs = counted(len(every_pair), "pair")
             return f"judged {int(known.sum()):,} of {pairs}, and an order needs half of them"
         try:
-            return self.regrading.scores(every_pair), share
+            return self.regrading.scores(every_pair)
         except RankscopeError as error:  # nothing is relevant by these grades, or nothing is left
             return str(error)
 
@@ -204,31 +192,28 @@ def _ordered(means: Mapping[str, float], higher: bool) -> tuple[str, ...]:
     return tuple(sorted(means, key=lambda name: (sign * round(means[name], 12), name)))
 
 
-def _order(rater: str, given: Scores, scores: Scores, share: float, *, higher: bool) -> RaterOrder:
+def _order(rater: str, given: Scores, scores: Scores, *, higher: bool) -> RaterOrder:
     means, before = _means(scores), _means(given)
     names = list(means)
     values = [np.round([table[name] for name in names], 12) for table in (before, means)]
     return RaterOrder(
         rater=rater,
-        share=share,
         means=means,
         order=_ordered(means, higher),
         tau=kendall(*values) if len(names) > 1 else None,
     )
 
 
-def _compared(
-    given: Scores, orders: Mapping[str, tuple[Scores, float]], *, higher: bool
-) -> list[RaterOrder]:
+def _compared(given: Scores, orders: Mapping[str, Scores], *, higher: bool) -> list[RaterOrder]:
     """Return the order by each rater, with the systems that change places."""
     sign = 1 if higher else -1
     names = list(given.runs)
     pairs = list(combinations(range(len(names)), 2))
-    tables = [given, *(scores for scores, _ in orders.values())]
+    tables = [given, *orders.values()]
     means = [sign * np.round([_means(table)[name] for name in names], 12) for table in tables]
     p_values = _p_values(tables, pairs)
     answers = []
-    for place, (rater, (scores, share)) in enumerate(orders.items(), start=1):
+    for place, (rater, scores) in enumerate(orders.items(), start=1):
         swaps = []
         for number, (first, second) in enumerate(pairs):
             before = float(means[0][first] - means[0][second])
@@ -246,7 +231,7 @@ def _compared(
                     p_rater=None if p_values is None else p_values[place][number],
                 )
             )
-        order = _order(rater, given, scores, share, higher=higher)
+        order = _order(rater, given, scores, higher=higher)
         answers.append(order.model_copy(update={"swaps": tuple(swaps)}))
     return answers
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.query_traits import OVERLAPS, phrase
 from rankscope.diagnosis.registry import Advice
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
@@ -61,29 +60,19 @@ def segment_advice(
     of the queries that either holds, the costlier is named.
     """
     row_of = {name: row for row, name in enumerate(conditions.names)}
-    told: list[BoolArray] = []
+    named: list[BoolArray] = []
     best = []
     for cost in sorted(weak, key=lambda cost: -cost.cost):
-        name = (cost.field, cost.label)
-        queries = conditions.table[row_of[name]]
-        if any((queries & other).sum() >= ALIKE * (queries | other).sum() for other in told):
+        queries = conditions.table[row_of[cost.field, cost.label]]
+        if any((queries & other).sum() >= ALIKE * (queries | other).sum() for other in named):
             continue
-        told.append(queries)
+        named.append(queries)
+        system = f" with {cost.system}" if several else ""
         text = (
-            f"{_queries(*name)} ({cost.n:,} of {conditions.queries:,}): {measure} is "
-            f"{cost.mean:.3f}{_with(cost.system, several)}, against {cost.rest:.3f} for the rest "
+            f"Queries with {cost.field} = {cost.label} ({cost.n:,} of {conditions.queries:,}): "
+            f"{measure} is {cost.mean:.3f}{system}, against {cost.rest:.3f} for the rest "
             f"({p_text(cost.p_corrected)} corrected); at the level of the rest the mean would gain "
             f"{cost.cost:.3f}"
         )
         best.append(Advice(text=text, gain=cost.cost))
     return tuple(best[:MOST_ADVICE])
-
-
-def _queries(field: str, label: str) -> str:
-    """Begin a sentence; what is shared with the best document is named as what it is about."""
-    is_overlap = field == "overlap" and label in OVERLAPS
-    return f"{'Vocabulary: queries' if is_overlap else 'Queries'} {phrase(field, label)}"
-
-
-def _with(system: str, several: bool) -> str:
-    return f" with {system}" if several else ""

@@ -33,8 +33,7 @@ def stages_section(result: Stages) -> Section:
     if not any(stage.of for stage in stages):
         return Section("Stages")
     changes = _changes_table(stages, result.alpha)
-    details: list[Block] = [_means_table(stages)]
-    details += _other_changes(stages)
+    details: list[Block] = [*_other_changes(stages)]
     details += _improvements_table(stages)
     details += _limits_table(stages)
     details.append(_tops_table(stages))
@@ -45,28 +44,18 @@ def _main(stages: Sequence[StageRow]) -> str:
     return next(iter(stages[0].measures))
 
 
-def _family(stages: Sequence[StageRow]) -> str:
-    """Say what the p-values of the main measure are corrected over."""
-    main = _main(stages)
-    changes = [change for stage in stages for change in stage.changes if change.measure == main]
-    if all(change.p_corrected is None for change in changes):
-        return "paired test, not corrected"
-    return "corrected over all pairs of systems"
-
-
 def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
     """Return what each stage changed in the main measure."""
     main = _main(stages)
     with_ceiling = any(main in stage.ceiling for stage in stages)
-    with_kept = any(stage.kept is not None for stage in stages)
     rows = []
     for stage in stages:
         changes = [change for change in stage.changes if change.measure == main]
         for place, change in enumerate(changes):
             is_better = Scale.of(main).is_better(change.difference)
             cell = Cell(change.difference, ends(change.interval))
-            counts = (*([stage.kept] if with_kept else []), stage.promoted, stage.lost)
-            whole: list[Value] = list(counts) if place == 0 else [""] * len(counts)
+            counts: tuple[Value, ...] = (stage.kept, stage.promoted, stage.lost)
+            whole = counts if place == 0 else ("", "", "")
             ceiling: Value = stage.ceiling.get(main, "") if place == 0 else ""
             rows.append(
                 (
@@ -79,13 +68,15 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
                 )
             )
     cutoff = stages[0].cutoff
-    which = "kept / gained / lost" if with_kept else "gained / lost"
     notes = [
         (
-            f"{'kept, ' if with_kept else ''}gained, lost: relevant documents {which} in the "
-            f"top {cutoff}, against the best of the systems the stage builds on"
+            f"kept, gained, lost: relevant documents in the top {cutoff}, against the best of the "
+            "systems the stage builds on"
         ),
-        f"† better (↑) or worse (↓) at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}; {_family(stages)}",
+        (
+            f"† better (↑) or worse (↓) at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}; corrected over "
+            "all pairs of systems"
+        ),
     ]
     if with_ceiling:
         notes.insert(0, f"ceiling: {main} if the documents it is given were in the best order")
@@ -95,29 +86,12 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
             Column(f"change in {main}", digits=3, signed=True),
             Column("p", "p"),
             *([Column("ceiling", digits=3)] if with_ceiling else []),
-            *map(Column, ("kept", "gained", "lost") if with_kept else ("gained", "lost")),
+            *map(Column, ("kept", "gained", "lost")),
         ),
         tuple(rows),
         notes=tuple(notes),
         name_columns=2,
     )
-
-
-def _means_table(stages: Sequence[StageRow]) -> Table:
-    measures = list(dict.fromkeys(measure for stage in stages for measure in stage.measures))
-    return Table(
-        (Column("stage", "text"), *(Column(measure, digits=3) for measure in measures)),
-        plain_rows(
-            [_described(stage), *(stage.measures.get(measure) for measure in measures)]
-            for stage in stages
-        ),
-        title="What each stage has",
-    )
-
-
-def _described(stage: StageRow) -> str:
-    of = f" of {' + '.join(stage.of)}" if stage.of else ""
-    return f"{stage.system} ({_kind(stage)}{of})"
 
 
 _ROLES: dict[Role, str] = {
@@ -270,23 +244,16 @@ def _tops_table(stages: Sequence[StageRow]) -> Table:
     rows: list[list[Value]] = [
         [
             stage.system,
-            stage.promoted if stage.of else None,
-            stage.lost if stage.of else None,
             *(stage.labels.get(label, 0) for label in labels),
         ]
         for stage in stages
     ]
     titles = (label if label == "unjudged" else f"grade {label}" for label in labels)
     return Table(
-        (Column("stage", "text"), *map(Column, ("gained", "lost", *titles))),
+        (Column("stage", "text"), *map(Column, titles)),
         plain_rows(rows),
         title=f"The first {cutoff} of each answer",
-        notes=(
-            (
-                f"gained, lost: relevant documents gained / lost in the top {cutoff}; grades: how "
-                "many documents of each are there, over all queries"
-            ),
-        ),
+        notes=("how many documents of each grade are there, over all queries",),
     )
 
 

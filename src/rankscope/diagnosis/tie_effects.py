@@ -23,7 +23,7 @@ from rankscope.diagnosis.registry import (
     register,
 )
 from rankscope.diagnosis.shares import share_of
-from rankscope.document.blocks import Bar, Cell, Chart, Column, Section, Table
+from rankscope.document.blocks import Cell, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure
@@ -33,7 +33,7 @@ from rankscope.scoring.bounds import bounds
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
-    from rankscope.measures.judged import BoolArray, FloatArray
+    from rankscope.measures.judged import BoolArray
     from rankscope.runs.order import Precision
 
 WIDE_TIES = declare(
@@ -63,16 +63,6 @@ TIES_DECIDE = declare(
 )
 
 
-WIDE_ELSEWHERE = 0.05
-"""A system that is not the best is worth advice from this width on, and for no more than this."""
-
-FEW_DIGITS = 4
-"""Scores with so many significant digits at most look rounded."""
-
-MOST_LOOKED_AT = 20_000
-"""Of more tied documents so many, evenly spaced, tell whether scores look rounded."""
-
-
 class TiedCutoff(Part):
     """Ties across one cutoff."""
 
@@ -80,8 +70,6 @@ class TiedCutoff(Part):
     """k."""
     queries: int
     """How many queries have documents with equal scores on both sides of k."""
-    share: float
-    """Of all queries."""
 
 
 class SystemTies(Part):
@@ -108,9 +96,6 @@ class SystemTies(Part):
     """Documents in an answer, on average over the answers."""
     constant_answers: int
     """How many answers have several documents, all with one score: their order means nothing."""
-    rounded: bool = False
-    """Whether the scores of tied documents look rounded: most have at most 4 significant digits;
-    answers with one score, and scores of 0, say nothing about it."""
 
     @property
     def width(self) -> float:
@@ -148,8 +133,6 @@ class TieEffects(Analysed):
     """How ties are broken: trec (the higher id first), id-asc or given."""
     precision: str
     """In which precision scores are compared."""
-    deepest: int
-    """How many documents the longest answer has."""
     systems: tuple[SystemTies, ...]
     """By system."""
     reversals: tuple[TieReversal, ...]
@@ -188,22 +171,21 @@ def _look(config: TiesConfig, inputs: Inputs) -> TieEffects | NotApplicable:
         queries=len(inputs.qrels.query_ids),
         ties=rules.ties,
         precision=rules.precision,
-        deepest=max(int(ranking.sizes.max(initial=0)) for ranking in rankings.values()),
         systems=systems,
         reversals=reversals,
     )
     scale = 1.0 if max(map(abs, measure.definition.range)) <= 1 else None
-    wide = [system for system in systems if system.width > _limit(system, config.wide, scale)]
+    wide = [
+        system
+        for system in systems
+        if system.width > config.wide * (abs(system.value or 0.0) if scale is None else scale)
+    ]
     return result.model_copy(
         update={
             "findings": tuple(_findings(result, wide)),
-            "advice": _advice(result, wide, inputs, scale),
+            "advice": _advice(result, wide, inputs),
         }
     )
-
-
-def _limit(system: SystemTies, share: float, scale: float | None) -> float:
-    return share * (abs(system.value or 0.0) if scale is None else scale)
 
 
 def _of_system(name: str, ranking: Ranking, inputs: Inputs, cutoffs: tuple[int, ...]) -> SystemTies:
@@ -229,7 +211,7 @@ def _of_system(name: str, ranking: Ranking, inputs: Inputs, cutoffs: tuple[int, 
         lowest=ends.lowest if ends is not None and is_known else None,
         highest=ends.highest if ends is not None and is_known else None,
         cutoffs=tuple(
-            TiedCutoff(cutoff=cutoff, queries=count, share=count / queries)
+            TiedCutoff(cutoff=cutoff, queries=count)
             for cutoff, count in zip(cutoffs, across, strict=True)
         ),
         documents=len(same),
@@ -237,18 +219,7 @@ def _of_system(name: str, ranking: Ranking, inputs: Inputs, cutoffs: tuple[int, 
         distinct_scores=float(new.sum() / answers) if answers else None,
         answer_size=float(sizes.sum() / answers) if answers else None,
         constant_answers=int(np.count_nonzero((new == 1) & (sizes > 1))),
-        rounded=_looks_rounded(ranking.score[tied & (new > 1)[ranking.query]]),
     )
-
-
-def _looks_rounded(scores: FloatArray) -> bool:
-    """Tell whether most scores have few significant digits."""
-    scores = scores[:: max(len(scores) // MOST_LOOKED_AT, 1)]
-    size = np.abs(scores[np.isfinite(scores) & (scores != 0)])
-    digits = size / 10.0 ** (np.floor(np.log10(size)) - (FEW_DIGITS - 1))
-    # scores that once were in single precision are a little off
-    is_short = np.abs(digits - np.round(digits)) < 1e-3
-    return bool(len(size)) and 2 * int(np.count_nonzero(is_short)) > len(size)
 
 
 def _same_as_before(ranking: Ranking, precision: Precision) -> BoolArray:
@@ -328,37 +299,21 @@ def _where(result: TieEffects, system: SystemTies) -> str:
     return f"{system.tied_documents:,} of {counted(system.documents, 'document')} share a score"
 
 
-def _advice(
-    result: TieEffects, wide: list[SystemTies], inputs: Inputs, scale: float | None
-) -> tuple[Advice, ...]:
-    """Advise about the best system, and about the one with the widest range if that is very wide.
-
-    What another system has to gain is not the best one's: it counts for little, and comes second.
-    """
+def _advice(result: TieEffects, wide: list[SystemTies], inputs: Inputs) -> tuple[Advice, ...]:
+    """Advise about the best system."""
     if inputs.main.definition.aggregate != "mean":
         return ()
-    advice = [
-        Advice(text=_advised(result, system), gain=system.width)
+    rule = "the order they are given in" if result.ties == "given" else "document ids"
+    return tuple(
+        Advice(
+            text=f"Ties: {result.measure} of {system.system} is {system.value:.3f}, and "
+            f"{system.lowest:.3f} to {system.highest:.3f} with documents of equal score in another "
+            f"order ({_where(result, system)}); equal scores fall back on {rule}: break ties by "
+            "something meaningful",
+            gain=system.width,
+        )
         for system in wide
         if system.system == inputs.focus
-    ]
-    widest = max(wide, key=lambda system: system.width, default=None)
-    if widest is not None and widest.system != inputs.focus:
-        limit = _limit(widest, WIDE_ELSEWHERE, scale)
-        if widest.width > limit:
-            gain = min(widest.width / 2, limit, *(entry.gain for entry in advice))
-            advice.append(Advice(text=_advised(result, widest), gain=gain))
-    return tuple(advice)
-
-
-def _advised(result: TieEffects, system: SystemTies) -> str:
-    rule = "the order they are given in" if result.ties == "given" else "document ids"
-    digits = ", or return scores with more digits" if system.rounded else ""
-    return (
-        f"Ties: {result.measure} of {system.system} is {system.value:.3f}, and "
-        f"{system.lowest:.3f} to {system.highest:.3f} with documents of equal score in another "
-        f"order ({_where(result, system)}); equal scores fall back on {rule}: break ties by "
-        f"something meaningful{digits}"
     )
 
 
@@ -385,9 +340,6 @@ def _section(result: TieEffects) -> Section:
                 Cell(system.constant_answers),
             )
         )
-    unseen = [cutoff for cutoff in cutoffs if cutoff >= result.deepest]
-    cut = ", ".join(f"{cutoff:,}" for cutoff in unseen)
-    ending = (f"no run is deeper than {cut}: ties across it cannot be seen",) if unseen else ()
     table = Table(
         (
             Column("system", "text"),
@@ -413,28 +365,9 @@ def _section(result: TieEffects) -> Section:
                 f"scores: different scores in an answer, of {_sizes(result)}; constant: answers "
                 "whose documents all have one score"
             ),
-            *ending,
         ),
     )
-    return Section(TIES.title, details=(table, *_chart(result)))
-
-
-def _chart(result: TieEffects) -> list[Chart]:
-    """Draw how far ties could move each mean, if they can move any."""
-    bars = [
-        Bar(system.system, system.value, band=(system.lowest, system.highest))
-        for system in result.systems
-        if system.value is not None and system.lowest is not None and system.highest is not None
-    ]
-    if not any(system.width > 0 for system in result.systems):
-        return []
-    return [
-        Chart(
-            f"How far ties could move {result.measure}",
-            tuple(bars),
-            note="band and brackets: the mean over all orders of documents with equal scores",
-        )
-    ]
+    return Section(TIES.title, details=(table,))
 
 
 _RULES = {
