@@ -40,7 +40,6 @@ def test_rag_moe_alone_and_with_others() -> None:
 
 def test_they_are_kept_in_a_manifest() -> None:
     found = load_targets("rag-moe", ["trec-kpi"], HERE)
-    assert isinstance(found, TargetsAndFigures)
     assert Targets.from_plain(asdict(found)) == found
     assert Targets.from_plain({"by_measure": {}, "band_sets": ()}) == Targets()
 

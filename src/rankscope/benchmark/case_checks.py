@@ -73,17 +73,6 @@ DOUBTFUL_LANGUAGE = declare(
     or name that is known; languages are reported apart.""",
 )
 
-DOUBTFUL_TERM = declare(
-    "RS230",
-    "expected-term-in-doubt",
-    "note",
-    unit="expected id",
-    advice="read these cases once more: a mistyped id is a term too, only another one",
-    meaning="""The label, synonyms and definition of an expected term share no word with what the
-    case says, in its description or text. Many such cases are right, as everyday words for a term
-    may be none of its own; but mistyped ids look just so.""",
-)
-
 _FORM = re.compile(r"^([A-Za-z][\w.]*):(\d+)$")
 _CODE = re.compile(r"[a-z]{2,3}")
 _SUSPECT = 0.9
@@ -129,56 +118,6 @@ def check_terms(qrels: Qrels, ontology: Ontology, source: str) -> Iterator[Findi
             count=len(rows),
             places=_terms_at(source, rows),
         )
-
-
-def check_meaning(
-    qrels: Qrels, queries: Queries, ontology: Ontology, source: str
-) -> Iterator[Finding]:
-    """Yield expected terms that share no word with the case, where it can be read in English.
-
-    A description is taken to be in the language of the ontology, and so is a text in English.
-    """
-    doubtful = []
-    for query_id, term_id in _expected(qrels):
-        if query_id not in queries or term_id not in ontology:
-            continue
-        fields = queries.metadata_of(query_id)
-        wording = str(fields.get("description") or "")
-        if fields.get("language") == "en":
-            wording = f"{wording} {queries[query_id]}"
-        if not wording.strip():
-            continue
-        term = ontology[term_id]
-        names = " ".join(
-            [term.label, *(synonym.text for synonym in term.synonyms), term.definition]
-        )
-        if not _beginnings(wording) & _beginnings(names):
-            meant = f"{shown(wording.strip())} expects {term_id} ({shown(term.label)[1:-1]})"
-            doubtful.append((query_id, term_id, meant))
-    if doubtful:
-        examples = "; ".join(text for _, _, text in doubtful[:PLACES_SHOWN])
-        yield DOUBTFUL_TERM.finding(
-            f"{counted(len(doubtful), 'expected term')} without a word in common with the case: "
-            f"{examples}",
-            count=len(doubtful),
-            places=_terms_at(source, doubtful),
-        )
-
-
-def _beginnings(text: str) -> frozenset[str]:
-    """Return the first letters of the words of a text, by which forms of a word are the same."""
-    words = re.findall(r"\w{3,}", text.casefold())
-    return frozenset(word[:4] for word in words if word not in _IDLE)
-
-
-_IDLE = frozenset(
-    [
-        *("the", "and", "for", "not", "are", "was", "with", "from", "that", "this", "there"),
-        *("which", "have", "been", "than", "into", "such", "more", "other"),
-        *("abnormal", "abnormality", "abnormally"),
-    ]
-)
-"""Words that say nothing about what a case is of."""
 
 
 def check_form(qrels: Qrels, source: str) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankscope.benchmark.case_checks import check_fields, check_form, check_meaning, check_terms
+from rankscope.benchmark.case_checks import check_fields, check_form, check_terms
 from rankscope.benchmark.case_schema import STRATA, size_of
 from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
@@ -128,7 +128,6 @@ def validate_cases(
     unable: list[NotApplicable] = []
     if ontology is not None:
         findings += check_terms(qrels, ontology, source)
-        findings += check_meaning(qrels, queries, ontology, source)
     else:
         findings += check_form(qrels, source)
     if corpus is not None:

@@ -236,17 +236,13 @@ class Targets:
     by_measure: dict[str, float] = field(default_factory=dict)
     """The target of each measure, by its canonical name."""
     band_sets: tuple[TargetSet, ...] = ()
+    figure_goals: dict[str, FigureGoal] = field(default_factory=dict)
+    """What figures of analyses should reach, by name."""
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Targets:
         """Make them of what `asdict` returned, as a manifest keeps it."""
-        kind = TargetsAndFigures if "figures" in data else Targets
-        return TypeAdapter(kind).validate_python(data)
-
-    @property
-    def figure_goals(self) -> Mapping[str, FigureGoal]:
-        """What figures of analyses should reach, by name."""
-        return {}
+        return TypeAdapter(Targets).validate_python(data)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -270,22 +266,6 @@ class Targets:
                 ]
                 by_set[band_set.name] = entered[-1] if entered else f"below {bands[0][0]}"
         return by_set
-
-
-@dataclass(frozen=True, slots=True)
-class TargetsAndFigures(Targets):
-    """All targets and bands of a config that has targets of figures, too.
-
-    Others are without the field, and so keep the ids that their experiments were given.
-    """
-
-    figures: dict[str, FigureGoal] = field(default_factory=dict)
-    """The goal of each figure, by its name."""
-
-    @property
-    def figure_goals(self) -> Mapping[str, FigureGoal]:
-        """What figures of analyses should reach, by name."""
-        return self.figures
 
 
 def names_files(
@@ -345,6 +325,4 @@ def load_targets(
             raise InputError(f"bands: the set {shown(band_set.name)} has targets only, no band")
         if sets.setdefault(band_set.name, band_set) != band_set:
             raise InputError(f"bands: two sets are called {shown(band_set.name)}; rename one")
-    if figures:
-        return TargetsAndFigures(wanted, tuple(sets.values()), figures)
-    return Targets(wanted, tuple(sets.values()))
+    return Targets(wanted, tuple(sets.values()), figures)
