@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.benchmark.targets import Targets, TargetsAndFigures, load_targets
+from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.benchmark.verdict import verdict
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import FormatError

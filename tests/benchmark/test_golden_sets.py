@@ -202,9 +202,6 @@ def test_validate(tmp_path: Path, obo: Path) -> None:
     assert cli("cases", "validate", bad, "--ontology", tmp_path / "no.obo")[0] == 2
 
 
-def test_schema_and_copy(tmp_path: Path) -> None:
+def test_schema() -> None:
     status, out, _ = cli("cases", "schema")
     assert (status, json.loads(out)) == (0, case_schema())
-    assert cli("cases", "copy", tmp_path / "hpo")[0] == 0
-    assert len(rs.read_queries(tmp_path / "hpo" / "cases")) == 550
-    assert cli("cases", "copy", tmp_path / "hpo")[0] == 2, "nothing is overwritten"

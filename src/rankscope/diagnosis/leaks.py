@@ -9,7 +9,6 @@ documents: short phrases occur by themselves.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -42,7 +41,7 @@ from rankscope.findings import Code, Finding, NotApplicable, declare
 from rankscope.part import Part, PrivateText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rankscope.diagnosis.labels import Query
     from rankscope.measures.judged import BoolArray, IntArray
