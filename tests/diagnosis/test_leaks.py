@@ -125,6 +125,8 @@ def test_what_leaks_are_worth() -> None:
     run = {f"q{n}": ["a"] if n < 9 or n % 5 == 0 else ["x", "a"] for n in range(40)}
     training = {query_id: queries[query_id] for query_id in list(queries)[:10]}
     result = look(qrels, {"s": run}, "RR@2", queries=queries, training=training)
+    [exact, _] = result.kinds
+    [means] = exact.means
     # q9 is not answered: 9.5 / 10; of the others those in fives: (6 + 24 / 2) / 30
     assert (means.leaked, means.others) == pytest.approx((0.95, 0.6))
     assert means.p_corrected is not None

@@ -1,4 +1,4 @@
-"""The section of leaks: how many questions leak in which way, with examples."""
+"""The section of leaks: how many questions leak in which way, with means and examples."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from rankscope.document.blocks import (
     Column,
     Section,
     Table,
+    marked,
+    marker_note,
     shortened,
     text_columns,
 )
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.leaks import Leaks
+    from rankscope.diagnosis.leaks import LeakCount, LeakedMeans, Leaks
 
 TITLE = "Leaks"
 
@@ -32,6 +34,8 @@ _MEANINGS = {
 def leak_section(result: Leaks) -> Section:
     """Make the section."""
     blocks: list[Block] = [_counts(result)]
+    if any(count.means for count in result.kinds):
+        blocks.append(_means(result))
     if any(count.examples for count in result.kinds):
         blocks.append(_examples(result))
     return Section(TITLE, details=tuple(blocks))
@@ -74,6 +78,44 @@ def _counts(result: Leaks) -> Table:
         ),
         notes=tuple(notes),
     )
+
+
+def _means(result: Leaks) -> Table:
+    rows = [_mean_row(result, count, row) for count in result.kinds for row in count.means]
+    return Table(
+        (
+            Column("a question", "text"),
+            Column("system", "text"),
+            Column("on them"),
+            Column("on the others"),
+            Column("difference", signed=True),
+        ),
+        tuple(rows),
+        title=f"{result.measure} on questions that leak",
+        notes=(
+            (
+                "difference: with its interval by Welch's t; p corrected by Holm over all rows; "
+                + marker_note("on the others", alpha=result.alpha)
+            ),
+            (
+                "a difference need not come from the leak: such questions may be easier for other "
+                "reasons"
+            ),
+        ),
+        name_columns=2,
+    )
+
+
+def _mean_row(result: Leaks, count: LeakCount, row: LeakedMeans) -> tuple[Cell, ...]:
+    difference = row.leaked - row.others
+    interval = None if row.low is None or row.high is None else (row.low, row.high)
+    cell = marked(
+        Cell(difference, interval),
+        row.p_corrected,
+        alpha=result.alpha,
+        is_better=(difference > 0) == result.higher_is_better,
+    )
+    return Cell(count.kind), Cell(row.system), Cell(row.leaked), Cell(row.others), cell
 
 
 def _examples(result: Leaks) -> Table:

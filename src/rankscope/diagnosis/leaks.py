@@ -39,15 +39,19 @@ from rankscope.diagnosis.registry import (
 from rankscope.errors import counted
 from rankscope.findings import Code, Finding, NotApplicable, declare
 from rankscope.part import Part, PrivateText
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.unpaired import group_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.diagnosis.labels import Query
-    from rankscope.measures.judged import BoolArray, IntArray
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.statistics.intervals import Interval
 
 FEWEST = 5
-"""From so many training questions on they are worth advice."""
+"""With fewer questions on either side no means are compared."""
 
 MANY = 0.01
 """From this share of questions on quotes are worth a finding: one or the other occurs by itself."""
@@ -97,6 +101,24 @@ LeakKind = Literal[
 KINDS: tuple[LeakKind, ...] = get_args(LeakKind)
 
 
+class LeakedMeans(Part):
+    """One system on questions that leak, and on all that do not leak in this way."""
+
+    system: str
+    """The system."""
+    leaked: float
+    """The mean of the main measure over the questions that leak."""
+    others: float
+    """The mean over the others."""
+    low: float | None
+    """Lower end of the interval of the difference, by Welch's t; null where it cannot be known."""
+    high: float | None
+    """Upper end."""
+    p_corrected: float | None
+    """Of the difference, by Welch's t, corrected by Holm over kinds and systems; null where there
+    are fewer than five questions on a side, or values do not vary."""
+
+
 class LeakExample(Part):
     """A question that leaks."""
 
@@ -121,6 +143,8 @@ class LeakCount(Part):
     """How many questions."""
     share: float
     """Of all questions with a text."""
+    means: tuple[LeakedMeans, ...]
+    """By system; none where fewer than five questions are on a side."""
     examples: tuple[LeakExample, ...]
     """The first of them."""
 
@@ -130,6 +154,10 @@ class Leaks(Analysed):
 
     measure: str
     """The main measure."""
+    higher_is_better: bool
+    """Whether more of it is better."""
+    alpha: float
+    """A corrected p-value up to this counts."""
     queries: int
     """Judged questions with a text."""
     words: int
@@ -225,18 +253,11 @@ def _look(config: LeaksConfig, inputs: Inputs) -> Leaks | NotApplicable:
         leaked |= quotes.leaked(questions, config.show)
     if inputs.training is not None:
         leaked |= _trained(config, inputs.training, questions)
-    kinds = tuple(
-        LeakCount(
-            kind=kind,
-            queries=len(leaked[kind].question),
-            share=len(leaked[kind].question) / len(questions),
-            examples=tuple(leaked[kind].source[: config.show]),
-        )
-        for kind in KINDS
-        if kind in leaked
-    )
+    kinds = _counts(leaked, questions, inputs, config.show)
     result = Leaks(
         measure=str(inputs.main),
+        higher_is_better=inputs.main.definition.higher_is_better,
+        alpha=inputs.settings.alpha,
         queries=len(questions),
         words=config.words,
         short=int(np.count_nonzero(questions.words.sizes < config.words)),
@@ -422,6 +443,77 @@ def _trained(
 
 
 # --- what it means -------------------------------------------------------------------------------
+
+
+def _counts(
+    leaked: Mapping[LeakKind, _Leaked], questions: _Questions, inputs: Inputs, show: int
+) -> tuple[LeakCount, ...]:
+    """Count, and compare the means of questions that leak with those of the others."""
+    assert inputs.scores is not None
+    measure = str(inputs.main)
+    is_mean = inputs.main.definition.aggregate == "mean"
+    values = {name: inputs.scores.values(measure, name) for name in inputs.scores.runs}
+    groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
+    for kind, pairs in leaked.items():
+        ids = {questions.ids[question] for question in pairs.question.tolist()}
+        for name, by_query in values.items():
+            on_them = np.array([value for query_id, value in by_query.items() if query_id in ids])
+            on_others = np.array([v for query_id, v in by_query.items() if query_id not in ids])
+            if is_mean and min(len(on_them), len(on_others)) >= FEWEST:
+                groups.append((kind, name, on_them, on_others))
+    compared = _compared(groups, inputs)
+    return tuple(
+        LeakCount(
+            kind=kind,
+            queries=len(leaked[kind].question),
+            share=len(leaked[kind].question) / len(questions),
+            means=tuple(row for of, row in compared if of == kind),
+            examples=tuple(leaked[kind].source[:show]),
+        )
+        for kind in KINDS
+        if kind in leaked
+    )
+
+
+def _compared(
+    groups: Sequence[tuple[LeakKind, str, FloatArray, FloatArray]], inputs: Inputs
+) -> list[tuple[LeakKind, LeakedMeans]]:
+    """Compare two groups of questions for each kind and system.
+
+    Intervals hold for all of them at once, and agree with the corrected p-values.
+    """
+    alpha = inputs.settings.alpha
+    tests = [
+        group_difference(
+            on_them,
+            on_others,
+            level=1 - alpha / len(groups),
+            bounds=inputs.main.definition.range,
+        )
+        for _, _, on_them, on_others in groups
+    ]
+    known = iter(corrected([test.p for test in tests if test.p is not None], "holm").tolist())
+    rows = []
+    for (kind, name, *_), test in zip(groups, tests, strict=True):
+        interval, p = test.interval, None if test.p is None else next(known)
+        if interval is not None and p is not None:
+            interval = agreeing(interval, test.difference, p, alpha)
+        row = LeakedMeans(
+            system=name,
+            leaked=test.first,
+            others=test.second,
+            low=_end(interval, "low"),
+            high=_end(interval, "high"),
+            p_corrected=p,
+        )
+        rows.append((kind, row))
+    return rows
+
+
+def _end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
+    """Return an end of an interval; None where it is not known."""
+    value = math.inf if interval is None else float(getattr(interval, end))
+    return value if math.isfinite(value) else None
 
 
 _CODES: dict[LeakKind, Code] = {
