@@ -9,6 +9,7 @@ documents: short phrases occur by themselves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -44,7 +45,7 @@ from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.unpaired import group_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankscope.diagnosis.labels import Query
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
