@@ -33,7 +33,7 @@ def stages_section(result: Stages) -> Section:
     if not any(stage.of for stage in stages):
         return Section("Stages")
     changes = _changes_table(stages, result.alpha)
-    details: list[Block] = [*_other_changes(stages)]
+    details: list[Block] = [_means_table(stages), *_other_changes(stages)]
     details += _improvements_table(stages)
     details += _limits_table(stages)
     details.append(_tops_table(stages))
@@ -91,6 +91,21 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
         tuple(rows),
         notes=tuple(notes),
         name_columns=2,
+    )
+
+
+def _means_table(stages: Sequence[StageRow]) -> Table:
+    measures = list(dict.fromkeys(measure for stage in stages for measure in stage.measures))
+    return Table(
+        (Column("stage", "text"), *(Column(measure, digits=3) for measure in measures)),
+        plain_rows(
+            [
+                f"{stage.system} ({_kind(stage)})",
+                *(stage.measures.get(measure) for measure in measures),
+            ]
+            for stage in stages
+        ),
+        title="What each stage has",
     )
 
 
