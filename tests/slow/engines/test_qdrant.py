@@ -123,9 +123,10 @@ def test_busy_and_unwell(server: QdrantServer, monkeypatch: pytest.MonkeyPatch) 
     with at(server) as system:
         server.next_answers = [(500, {})]
         system.prepare()
+        waits.clear()
         server.next_answers = [(429, {"Retry-After": "7"})]
         assert fetch(system, QUERIES[:1], pause=0).failures == {}
-        assert sum(waits) == pytest.approx(7, abs=0.5)
+        assert sum(waits) > 6, "as long as it asked for"
         server.next_answers = [(503, {})]
         fetched = fetch(system, QUERIES[:1], pause=0)
         assert (fetched.failures, fetched.timings.retried) == ({}, 1)
