@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, get_args
 
@@ -36,8 +38,8 @@ def naive(documents: Mapping[str, float], collapse: str) -> dict[str, float]:
         chunks.setdefault(chunk_id.split("#")[0], []).append(score)
     if collapse == "first":
         return {document: -float(rank) for rank, document in enumerate(chunks, start=1)}
-    combine = max if collapse == "best" else sum
-    return {document: float(combine(scores)) for document, scores in chunks.items()}
+    combine = max if collapse == "best" else operator.add  # sum() of Python 3.12 rounds otherwise
+    return {document: float(reduce(combine, scores)) for document, scores in chunks.items()}
 
 
 @settings(max_examples=40, deadline=None)
