@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 Kind = Literal["qrels", "run", "queries", "corpus", "decisions", "costs"]
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that the caller named; None: found by known names."""
+
+    query: str | None = None
+    relevant: str | None = None  # gold's documents (list or one per row)
+    retrieved: str | None = None  # run's documents (list or one per row)
+    doc: str | None = None  # the document column of a flat table
+    score: str | None = None  # run only
+    grade: str | None = None  # gold only
+
+
 def are_whole(grades: NDArray[np.float64]) -> bool:
     """Tell whether grades are kept as whole numbers, which know no negative 0."""
     return bool(((grades // 1 == grades) & (abs(grades) < LARGEST_GRADE)).all())
