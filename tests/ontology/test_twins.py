@@ -1,17 +1,13 @@
-"""Every similarity beside a plain answer, over random graphs: one with all, pairs, look-up."""
+"""Every similarity beside a plain answer, over random graphs."""
 
 from __future__ import annotations
-
-from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
 
 from ontology.plain import Plain, ontologies
 from ontology.world import NAMES, basis_of, graph_of, values_of, ways
-from rankscope.ontology import graph as graph_module
-from rankscope.ontology.information import from_annotations, from_structure
-from rankscope.ontology.nearness import of_pairs, to_all
+from rankscope.ontology.nearness import from_annotations, from_structure, to_all
 
 
 @settings(max_examples=60, deadline=None)
@@ -28,11 +24,6 @@ def test_similarity_is_as_in_plain_python(plain: Plain) -> None:
         ]
         rows = np.concatenate([to_all(way, graph, values, term) for term in plain.terms])
         np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-12, err_msg=str(way))
-        pairs = of_pairs(way, graph, values, first, second)
-        np.testing.assert_allclose(pairs, expected, rtol=0, atol=1e-12, err_msg=str(way))
-        with patch.object(graph_module, "_MOST_BITS", -1):  # as with more terms than fit
-            looked_up = of_pairs(way, graph_of(plain), values, first, second)
-        np.testing.assert_array_equal(looked_up, pairs)
 
 
 @settings(max_examples=30, deadline=None)
@@ -46,7 +37,6 @@ def test_graph_is_as_in_plain_python(plain: Plain) -> None:
         steps = {other: plain.steps[other][term] for other in plain.below(term)}
         assert dict(zip(below.tolist(), down.tolist(), strict=True)) == steps
         assert set(graph.parents[term].tolist()) == set(plain.parents[term])
-        assert set(graph.grandparents[term].tolist()) == plain.grandparents(term)
         assert graph.descendants[term] == len(plain.below(term)) - 1
         for rule in ("longest", "shortest"):
             assert graph.depths[rule][term] == plain.depth(term, rule)

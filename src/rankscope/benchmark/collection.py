@@ -170,7 +170,7 @@ class Collection:
         """Return a document's title, or the beginning of its text; None if it is not known."""
         ontology = self.judgments.ontology
         if ontology is not None and doc_id in ontology:
-            return ontology.labels[ontology.number(doc_id)] or None
+            return ontology[doc_id].label or None
         if self.corpus is None:
             return self.known_titles.get(doc_id)
         if doc_id not in self.corpus:

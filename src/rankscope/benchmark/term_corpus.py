@@ -42,7 +42,7 @@ def _names(term: Term) -> Iterator[dict[str, Any]]:
 
 def documents_of(ontology: Ontology, unit: Unit) -> Iterator[Document]:
     """Yield a document for each term, or for each name of a term; a term without any has none."""
-    for term in ontology.terms():
+    for term in ontology.terms:
         if unit == "terms":
             yield Document(term.term_id, _fields(term))
             continue

@@ -1,29 +1,71 @@
 """Similarities of two terms: each is a short function of what the terms have in common.
 
-`define_similarity` adds one. Its function gets, as arrays over pairs, the value of the highest
-shared ancestor (−1: there is none) and the values of the two terms, where a value is a depth or an
-information content; or what they share and what they have in all; or the steps between them. Then
-every similarity is brought to [0, 1], is 1 for a term and itself, and 0 where nothing is shared or
-a term is unknown.
+`define_similarity` adds one. Its function gets a `Common`: the expected term beside every term of
+the ontology, as arrays. Whatever it returns is brought to [0, 1], is 1 for a term and itself, and 0
+where no ancestor is shared.
+
+A value of a term is its depth, or its information content: how much it says, from 0 for a root
+upwards. From structure (Seco, Veale & Hayes 2004) that is 1 − ln(terms below + 1) / ln(all terms).
+From annotations (Resnik 1995) it is −ln(n / N), where n of N annotated things have the term or one
+below it; a term that nothing is annotated with counts as if one thing were, so that nothing is
+infinite, and no term says less than one above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankscope.errors import UnknownNameError
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.ontology.graph import DepthRule, Graph
 
 if TYPE_CHECKING:
-    from rankscope.ontology.graph import DepthRule, FloatArray, Graph, IntArray, Lists
-    from rankscope.ontology.information import Information
+    from rankscope.ontology.graph import FloatArray
 
-Basis = Literal["depth", "information", "ancestors", "steps", "relation"]
-"""What a similarity looks at: one shared ancestor by its depth or information content, the
-information content of all shared ancestors, steps, or how two terms are related."""
+Basis = Literal["depth", "information", "steps"]
+"""What a similarity looks at: depths, information content, or steps between terms."""
+
+Information = Literal["structure", "annotations"]
+"""Where information content comes from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """What an expected term has in common with every term; arrays are by term."""
+
+    graph: Graph
+    term: int
+    """The expected term."""
+    values: FloatArray
+    """The depth or information content of every term."""
+
+    @property
+    def first(self) -> float:
+        """The value of the expected term."""
+        return float(self.values[self.term])
+
+    @property
+    def second(self) -> FloatArray:
+        """The value of each other term."""
+        return self.values
+
+    @property
+    def top(self) -> float:
+        """The highest value of any term."""
+        return float(self.values.max(initial=0.0))
+
+    @cached_property
+    def shared(self) -> FloatArray:
+        """The highest value of an ancestor that both share."""
+        return self.graph.highest_shared(self.term, self.values)
+
+
+Function: TypeAlias = "Callable[[Common], FloatArray]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +74,7 @@ class Similarity:
 
     name: str
     basis: Basis
-    function: Callable[..., FloatArray]
+    function: Function
     summary: str
     formula: str
     reference: str
@@ -41,30 +83,20 @@ class Similarity:
 
 _SIMILARITIES: dict[str, Similarity] = {}
 
-_F = TypeVar("_F", bound=Callable[..., "FloatArray"])
-
 
 def define_similarity(
     name: str, basis: Basis, *, formula: str, reference: str, is_symmetric: bool = True
-) -> Callable[[_F], _F]:
-    """Make a function a similarity that can be asked for by name."""
+) -> Callable[[Function], Function]:
+    """Register a function as a similarity under a name."""
 
-    def register(function: _F) -> _F:
-        summary = (function.__doc__ or "").strip().split("\n\n")[0]
+    def register(function: Function) -> Function:
+        summary = " ".join((function.__doc__ or "").strip().split("\n\n")[0].split())
         _SIMILARITIES[name] = Similarity(
-            name, basis, function, " ".join(summary.split()), formula, reference, is_symmetric
+            name, basis, function, summary, formula, reference, is_symmetric
         )
         return function
 
     return register
-
-
-def similarity_named(name: str) -> Similarity:
-    """Return a similarity; an unknown name is an error that lists what there is."""
-    try:
-        return _SIMILARITIES[name]
-    except KeyError:
-        raise UnknownNameError("similarity", name, _SIMILARITIES) from None
 
 
 def all_similarities() -> tuple[Similarity, ...]:
@@ -81,59 +113,41 @@ def all_similarities() -> tuple[Similarity, ...]:
     formula="0.7·d(LCA)/D + 0.3·(1 − (d₁ + d₂ − 2·d(LCA)) / (d₁ + d₂))",
     reference="Phentrieve",
 )
-def hybrid(shared: FloatArray, first: FloatArray, second: FloatArray, top: float) -> FloatArray:
+def hybrid(common: Common) -> FloatArray:
     """How deep the deepest shared ancestor is, and how near the two terms are to it."""
-    apart = _share(first + second - 2 * shared, first + second)
-    return 0.7 * _share(shared, top) + 0.3 * (1.0 - apart)
+    both = common.first + common.second
+    return 0.7 * _share(common.shared, common.top) + 0.3 * (
+        1.0 - _share(both - 2 * common.shared, both)
+    )
 
 
 @define_similarity("resnik-like", "depth", formula="d(LCA)/D", reference="Phentrieve")
-def resnik_like(
-    shared: FloatArray,
-    first: FloatArray,  # noqa: ARG001
-    second: FloatArray,  # noqa: ARG001
-    top: float,
-) -> FloatArray:
+def resnik_like(common: Common) -> FloatArray:
     """How deep the deepest shared ancestor is, of the deepest there is."""
-    return _share(shared, top)
+    return _share(common.shared, common.top)
 
 
 @define_similarity(
     "wu-palmer", "depth", formula="2·d(LCA) / (d₁ + d₂)", reference="Wu & Palmer 1994"
 )
-def wu_palmer(
-    shared: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    top: float,  # noqa: ARG001
-) -> FloatArray:
+def wu_palmer(common: Common) -> FloatArray:
     """How deep the deepest shared ancestor is, of the depth of the two terms."""
-    return _share(2 * shared, first + second)
+    return _share(2 * common.shared, common.first + common.second)
 
 
 # --- by information content ----------------------------------------------------------------------
 
 
 @define_similarity("resnik", "information", formula="IC(MICA) / max IC", reference="Resnik 1995")
-def resnik(
-    shared: FloatArray,
-    first: FloatArray,  # noqa: ARG001
-    second: FloatArray,  # noqa: ARG001
-    top: float,
-) -> FloatArray:
+def resnik(common: Common) -> FloatArray:
     """What the most informative shared ancestor says, of the most that any term says."""
-    return _share(shared, top)
+    return _share(common.shared, common.top)
 
 
 @define_similarity("lin", "information", formula="2·IC(MICA) / (IC₁ + IC₂)", reference="Lin 1998")
-def lin(
-    shared: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    top: float,  # noqa: ARG001
-) -> FloatArray:
+def lin(common: Common) -> FloatArray:
     """What the most informative shared ancestor says, of what the two terms say."""
-    return _share(2 * shared, first + second)
+    return _share(2 * common.shared, common.first + common.second)
 
 
 @define_similarity(
@@ -142,34 +156,31 @@ def lin(
     formula="1 / (1 + IC₁ + IC₂ − 2·IC(MICA))",
     reference="Jiang & Conrath 1997",
 )
-def jiang_conrath(
-    shared: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    top: float,  # noqa: ARG001
-) -> FloatArray:
+def jiang_conrath(common: Common) -> FloatArray:
     """One over one plus what the two terms say beyond their most informative shared ancestor."""
-    return 1.0 / (1.0 + np.maximum(first + second - 2 * shared, 0.0))
+    return 1.0 / (1.0 + np.maximum(common.first + common.second - 2 * common.shared, 0.0))
 
 
 @define_similarity(
     "simgic",
-    "ancestors",
+    "information",
     formula="Σ IC of shared ancestors / Σ IC of all ancestors of the two terms",
     reference="Pesquita et al. 2007",
 )
-def simgic(shared: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+def simgic(common: Common) -> FloatArray:
     """What all shared ancestors say, of what all ancestors say; a term is among its own."""
-    return _share(shared, first + second - shared)
+    shared = common.graph.shared_total(common.term, common.values)
+    everything = common.graph.total(common.values)
+    return _share(shared, everything[common.term] + everything - shared)
 
 
 # --- by steps and relations ----------------------------------------------------------------------
 
 
 @define_similarity("path", "steps", formula="1 / (1 + steps)", reference="Rada et al. 1989")
-def path(steps: FloatArray) -> FloatArray:
+def path(common: Common) -> FloatArray:
     """One over one plus the fewest steps between the terms by way of a shared ancestor."""
-    near: FloatArray = 1.0 / (1.0 + steps)
+    near: FloatArray = 1.0 / (1.0 + common.graph.distances(common.term))
     return near
 
 
@@ -187,29 +198,34 @@ NEAR = 0.30
 
 @define_similarity(
     "credit",
-    "relation",
+    "depth",
     formula="below by s steps: max(.75, .95 − .05(s − 1)); above: max(.50, .85 − .08(s − 1)); "
     "sibling: max(.65, hybrid); cousin: max(.45, hybrid); else hybrid, 0 below .30",
     reference="Phentrieve",
     is_symmetric=False,
 )
-def credit(near: FloatArray, down: FloatArray, up: FloatArray, kin: FloatArray) -> FloatArray:
-    """What a retrieved term earns beside the expected one: more if it is below it than above.
-
-    ``near`` is the hybrid similarity, ``down`` the steps down to the retrieved term and ``up``
-    those up to it (infinite if it is not below or above), ``kin`` the least for siblings and
-    cousins.
-    """
-    earned = np.maximum(near, kin)
-    earned = np.where(earned < NEAR, 0.0, earned)
-    for steps, (nearest, less, least) in ((up, ANCESTOR), (down, DESCENDANT)):
-        related = np.isfinite(steps)
-        earned[related] = np.maximum(least, nearest - less * (steps[related] - 1))
+def credit(common: Common) -> FloatArray:
+    """What a retrieved term earns beside the expected one: more if it is below it than above."""
+    graph, term = common.graph, common.term
+    earned = np.clip(hybrid(common), 0.0, 1.0)
+    earned[earned < NEAR] = 0.0
+    parents = graph.parents[term]
+    for above, least in (
+        (graph.children.of_all(graph.parents.of_all(parents)), COUSIN),
+        (parents, SIBLING),
+    ):
+        kin = graph.children.of_all(above)
+        earned[kin] = np.maximum(earned[kin], least)
+    for (terms, steps), (nearest, less, least) in (
+        (graph.above(term), ANCESTOR),
+        (graph.below(term), DESCENDANT),
+    ):
+        earned[terms] = np.maximum(least, nearest - less * (steps - 1.0))
     return earned
 
 
 def _share(part: FloatArray, whole: FloatArray | float) -> FloatArray:
-    """Divide, where 0 of 0 is 0; both may be arrays."""
+    """Divide, where 0 of 0 is 0."""
     part, divisor = np.broadcast_arrays(part, np.asarray(whole, np.float64))
     share: FloatArray = np.divide(part, divisor, out=np.zeros(part.shape), where=divisor > 0)
     return share
@@ -226,15 +242,24 @@ class Way:
     depth: DepthRule = "longest"
     ic: Information = "structure"
 
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("similarity", self.name, tuple(_SIMILARITIES)),
+            ("rule for depths", self.depth, get_args(DepthRule)),
+            ("source of information content", self.ic, get_args(Information)),
+        ):
+            if value not in known:
+                raise UnknownNameError(what, value, known)
+
     @classmethod
     def of(cls, name: str, depth: str, ic: str) -> Way:
-        """Take a way as a measure's parameters say, which are checked there."""
-        return cls(name, cast("DepthRule", depth), cast("Information", ic))
+        """Take a way as a measure's parameters have it."""
+        return cls(name, depth, ic)  # type: ignore[arg-type]  # checked when made
 
     @property
     def similarity(self) -> Similarity:
-        """What is computed."""
-        return similarity_named(self.name)
+        """The similarity of this name."""
+        return _SIMILARITIES[self.name]
 
 
 def to_all(way: Way, graph: Graph, values: FloatArray, term: int) -> FloatArray:
@@ -242,86 +267,34 @@ def to_all(way: Way, graph: Graph, values: FloatArray, term: int) -> FloatArray:
 
     ``values`` are depths or information contents by term, as the way has it.
     """
-    similarity = way.similarity
-    if similarity.basis == "steps":
-        near = similarity.function(graph.distances(term))
-    elif similarity.basis == "ancestors":
-        everything = graph.total(values)
-        shared = graph.shared_total(term, values)
-        near = similarity.function(shared, everything[term], everything)
-    else:
-        shared = graph.highest_shared(term, values)
-        near = _by_highest(similarity, values, shared, values[term], values)
-        if similarity.basis == "relation":
-            near = similarity.function(near, *_relations(graph, term))
+    near = np.clip(way.similarity.function(Common(graph, term, values)), 0.0, 1.0)
+    near[~graph.related(term)] = 0.0
     near[term] = 1.0
     return near
 
 
-def of_pairs(
-    way: Way, graph: Graph, values: FloatArray, first: IntArray, second: IntArray
-) -> FloatArray:
-    """Return the similarity of pairs of terms, the first of each the expected one."""
-    similarity = way.similarity
-    if similarity.basis == "steps":
-        near = similarity.function(graph.distances_of_pairs(first, second))
-    elif similarity.basis == "ancestors":
-        everything = graph.total(values)
-        shared = graph.shared_total_of_pairs(first, second, values)
-        near = similarity.function(shared, everything[first], everything[second])
-    else:
-        shared = graph.highest_shared_of_pairs(first, second, values)
-        near = _by_highest(similarity, values, shared, values[first], values[second])
-        if similarity.basis == "relation":
-            near = similarity.function(near, *_relations_of_pairs(graph, first, second))
-    near[first == second] = 1.0
-    return near
+def from_structure(graph: Graph) -> FloatArray:
+    """Return information content by term, judging by how many terms are below it."""
+    if len(graph) < 2:
+        return np.ones(len(graph))
+    size = graph.descendants + 1
+    information = 1.0 - np.log(size) / math.log(len(graph))
+    # a root above everything says nothing at all, whatever the two logarithms round to
+    return np.where(size == len(graph), 0.0, np.clip(information, 0.0, 1.0))
 
 
-def _by_highest(
-    similarity: Similarity,
-    values: FloatArray,
-    shared: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-) -> FloatArray:
-    """Return a similarity by the highest shared ancestor, in [0, 1]; where none is shared, 0.
+def from_annotations(graph: Graph, annotated: Mapping[str, Iterable[int]]) -> FloatArray:
+    """Return information content by term, judging by how many things have it or a term below it.
 
-    By shortest depths a shared ancestor may be deeper than a term below it, so that a formula can
-    go beyond 1. What a relation earns rests on the hybrid similarity.
+    ``annotated`` are the terms of each thing: of each disease, gene or text.
     """
-    function = hybrid if similarity.basis == "relation" else similarity.function
-    near = function(np.maximum(shared, 0.0), first, second, float(values.max(initial=0.0)))
-    return np.where(shared < 0, 0.0, np.clip(near, 0.0, 1.0))
-
-
-def _relations(graph: Graph, term: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return by term: steps down to it and up to it, and the least it earns as sibling or cousin.
-
-    Siblings share a direct parent, cousins a parent's parent.
-    """
-    down, up = np.full(len(graph), np.inf), np.full(len(graph), np.inf)
-    terms, steps = graph.below(term)
-    down[terms] = steps
-    terms, steps = graph.above(term)
-    up[terms] = steps
-    kin = np.zeros(len(graph))
-    parents_alike = _of_all(graph.children, graph.grandparents[term])
-    kin[_of_all(graph.children, parents_alike)] = COUSIN
-    kin[_of_all(graph.children, graph.parents[term])] = SIBLING
-    return down, up, kin
-
-
-def _relations_of_pairs(
-    graph: Graph, first: IntArray, second: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return by pair of terms what `_relations` says of it."""
-    kin = np.where(graph.grandparents.share(first, second), COUSIN, 0.0)
-    kin = np.where(graph.parents.share(first, second), SIBLING, kin)
-    return graph.steps_up(second, first), graph.steps_up(first, second), kin
-
-
-def _of_all(lists: Lists, terms: IntArray) -> IntArray:
-    """Return the entries of several lists together, each once."""
-    parts = [lists[term] for term in terms.tolist()]
-    return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+    things = [terms for terms in map(list, annotated.values()) if terms]
+    if len(things) < 2:
+        raise InputError(
+            f"information content needs annotations of at least two things, not {len(things)}; "
+            "give a file with a thing and a term on each line"
+        )
+    counts = np.zeros(len(graph), np.int64)
+    for terms in things:
+        counts[graph.ancestors.of_all(np.array(terms))] += 1
+    return np.log(len(things) / np.maximum(counts, 1))

@@ -127,7 +127,7 @@ def _documents(
             known = corpus[doc_id]
             return known.title or None, known.body[:LONGEST] or None
         if ontology is not None and doc_id in ontology:
-            return ontology.labels[ontology.number(doc_id)] or None, None
+            return ontology[doc_id].label or None, None
         return None, None
 
     return document
