@@ -33,22 +33,22 @@ def read_obo(data: bytes, source: str, wanted: frozenset[str]) -> TermFile:
             versions = [value for _, tag, value in lines if tag == "data-version"]
             file.version = _text(versions[-1]) if versions else ""
         elif kind == "Term":
-            said = _read(lines, number, source)
-            relations = said["relationship"]
+            values = _read(lines, number, source)
+            relations = values["relationship"]
             file.relations.update(relation for relation, _ in relations)
             file.add(
                 Term(
-                    said["id"][0],
-                    said["name"][-1] if said["name"] else "",
-                    tuple(said["synonym"]),
-                    said["def"][-1] if said["def"] else "",
+                    values["id"][0],
+                    values["name"][-1] if values["name"] else "",
+                    tuple(values["synonym"]),
+                    values["def"][-1] if values["def"] else "",
                     (
-                        *(said["is_a"] if IS_A in wanted else ()),
+                        *(values["is_a"] if IS_A in wanted else ()),
                         *(other for relation, other in relations if relation in wanted),
                     ),
-                    tuple(said["alt_id"]),
-                    "true" in said["is_obsolete"],
-                    tuple(said["replaced_by"]),
+                    tuple(values["alt_id"]),
+                    "true" in values["is_obsolete"],
+                    tuple(values["replaced_by"]),
                 ),
                 number,
             )
@@ -79,19 +79,19 @@ def _stanzas(data: bytes, source: str) -> Iterator[tuple[str, int, list[_Line]]]
 
 def _read(lines: list[_Line], begun: int, source: str) -> dict[str, list[Any]]:
     """Return what a term's lines say, by tag."""
-    said: dict[str, list[Any]] = {tag: [] for tag in _READERS}
+    values: dict[str, list[Any]] = {tag: [] for tag in _READERS}
     for number, tag, value in lines:
-        if (tag == "id") == bool(said["id"]):
+        if (tag == "id") == bool(values["id"]):
             expected = "one id of a term, as its first line"
             raise _unlike(expected, f"{tag}: {value}", source, number)
         try:
             if tag in _READERS:
-                said[tag].append(_READERS[tag](value))
+                values[tag].append(_READERS[tag](value))
         except ValueError as error:
             raise _unlike(str(error), value, source, number) from None
     if not lines:
         raise _unlike("a line 'id: …'", "a term that has no id", source, begun)
-    return said
+    return values
 
 
 def _unlike(expected: str, got: str, source: str, line: int) -> FormatError:

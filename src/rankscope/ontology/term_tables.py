@@ -42,15 +42,17 @@ def read_term_table(data: bytes, source: str) -> TermFile:
     alternatives (other ids), obsolete (true) and replaced_by, or parents instead of parent. What
     several rows say of a child is put together.
     """
-    said: dict[str, dict[str, dict[str, None]]] = {}  # by child and column; a dict keeps the order
+    by_child: dict[
+        str, dict[str, dict[str, None]]
+    ] = {}  # by child and column; a dict keeps the order
     for _, row in _rows(data, source, _COLUMNS, ("child", "parent")):
-        columns = said.setdefault(row["child"], {name: {} for name in _COLUMNS})
+        columns = by_child.setdefault(row["child"], {name: {} for name in _COLUMNS})
         for name, cell in row.items():
             parts = cell.split("|") if name in _LISTS else [cell]
             column = columns["parent" if name == "parents" else name]
             column.update(dict.fromkeys(filter(None, map(str.strip, parts))))
     file = TermFile(source)
-    for child, columns in said.items():
+    for child, columns in by_child.items():
         file.add(
             Term(
                 child,
@@ -63,8 +65,10 @@ def read_term_table(data: bytes, source: str) -> TermFile:
                 tuple(columns["replaced_by"]),
             )
         )
-    known = {other for columns in said.values() for other in columns["alternatives"]} | {*said}
-    parents = (parent for columns in said.values() for parent in columns["parent"])
+    known = {other for columns in by_child.values() for other in columns["alternatives"]} | {
+        *by_child
+    }
+    parents = (parent for columns in by_child.values() for parent in columns["parent"])
     for root in dict.fromkeys(parent for parent in parents if parent not in known):
         file.add(Term(root))  # a root needs no line of its own
     return file
