@@ -228,7 +228,7 @@ def test_probfuse_twin(runs: list[Lists], grades: dict[str, dict[str, int]], seg
         return
 
     def segment(rank: int, size: int) -> int:
-        return (rank - 1) * segments // size
+        return (rank - 1) // math.ceil(size / segments)
 
     def probability(run: Lists, own: str, which: int) -> float:
         shares = []
@@ -236,9 +236,9 @@ def test_probfuse_twin(runs: list[Lists], grades: dict[str, dict[str, int]], seg
             if q != own:
                 ranked = ranks(run.get(q, {}))
                 part = [d for d, r in ranked.items() if segment(r, len(ranked)) == which]
-                if part:
-                    shares.append(sum(grades[q].get(d, 0) >= 1 for d in part) / len(part))
-        return statistics.fmean(shares) if shares else 0.0
+                hits = sum(grades[q].get(d, 0) >= 1 for d in part)
+                shares.append(hits / max(len(part), 1))
+        return statistics.fmean(shares)
 
     expected: Lists = {}
     for q in queries:

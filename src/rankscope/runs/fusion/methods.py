@@ -373,9 +373,9 @@ def _votes(duel: Bools, vote: float) -> NDArray[np.generic]:
 def probfuse(pool: Pool, *, probabilities: list[Floats]) -> Floats:
     """Probabilistic fusion: how often each part of each run's lists was relevant before.
 
-    Formula: Σ P(segment | run) / segment, segments counted from 1; of n documents the one at rank r
-        is in segment ⌊(r − 1) · x / n⌋ + 1 of x = 25. P is the mean over training queries of the
-        part of the segment's documents with a grade of 1 or more; unjudged ones are not relevant
+    Formula: Σ P(segment | run) / segment, segments counted from 1; a list of n is cut into pieces
+        of ⌈n / x⌉, x = 25. P is the mean over training queries of the part of the segment's
+        documents with a grade of 1 or more; unjudged ones are not relevant
     Training: the judged queries, except, for each query fused, itself: its own judgments never
         have a say in its own list
     Not returned: adds 0; a segment no training query has documents in has P = 0

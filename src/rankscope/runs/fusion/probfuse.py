@@ -23,8 +23,8 @@ RELEVANT = 1.0
 
 
 def segment_of(ranking: Ranking, segments: int) -> Ints:
-    """Return the segment of each row, from 0: lists are cut into parts as equal as can be."""
-    return (ranking.rank - 1) * segments // np.repeat(ranking.size, ranking.size)
+    """Return the segment of each row, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
+    return (ranking.rank - 1) // np.repeat(-(-ranking.size // segments), ranking.size)
 
 
 def learnt(side: SideBySide, options: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,6 @@ def _probabilities(
     The shape is (queries, segments); a cell is one segment of one query's list.
     """
     share = np.zeros((len(side.query_ids), segments))
-    filled = np.zeros((len(side.query_ids), segments))
     for low, high in side.blocks():
         ranking = side.ranking(which, low, high)
         rows = pl.DataFrame(
@@ -94,8 +93,7 @@ def _probabilities(
         documents = np.bincount(cells - begin, minlength=size)
         relevant_documents = np.bincount(hits - begin, minlength=size)
         share[low:high] = (relevant_documents / np.maximum(documents, 1)).reshape(-1, segments)
-        filled[low:high] = (documents > 0).reshape(-1, segments)
-    return _of_others(share) / np.maximum(_of_others(filled), 1.0)
+    return _of_others(share) / _of_others(judged[:, None] * 1.0)
 
 
 def _of_others(values: Floats) -> Floats:
