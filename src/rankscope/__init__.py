@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rankscope.retrieval.golden import RetrieverResult as RetrieverResult
     from rankscope.retrieval.golden import evaluate_retriever as evaluate_retriever
     from rankscope.runs.fusion.fuse import fuse as fuse
+    from rankscope.runs.fusion.fuse import normalize as normalize
     from rankscope.runs.table import Run as Run
     from rankscope.runs.table import read_run as read_run
     from rankscope.runs.validation import Validation as Validation
@@ -108,6 +109,7 @@ _HOME = {
     "fuse": "runs.fusion.fuse",
     "gate": "statistics.gate",
     "measure": "measures.registry",
+    "normalize": "runs.fusion.fuse",
     "power": "statistics.power",
     "read_corpus": "collection.corpus",
     "read_ontology": "ontology.terms",

@@ -36,7 +36,13 @@ def files(tmp_path: Path) -> None:
             {"method": "combmnz", "normalise": "minmax", "depth": 1},
         ),
         ("a.tsv", "--method rbc --p 0.5", {"method": "rbc", "p": 0.5}),
-        ("a.csv", "--method logisr --sigma 0.5", {"method": "logisr", "sigma": 0.5}),
+        ("a.csv", "--method lognisr --sigma 0.5", {"method": "lognisr", "sigma": 0.5}),
+        ("a.csv", "--method gmnz --gamma 0.5", {"method": "gmnz", "gamma": 0.5}),
+        (
+            "a.run",
+            "--method slidefuse --qrels qrels.json --window 2",
+            {"method": "slidefuse", "qrels": QRELS, "window": 2},
+        ),
         (
             "a.run",
             "--method probfuse --qrels qrels.json --segments 2",

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.runs.fusion.fuse import fuse
+from rankscope.runs.fusion.fuse import fuse, normalize
+from rankscope.runs.fusion.methods import METHODS
 from rankscope.runs.fusion.normalisation import NORMALISATIONS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
@@ -49,15 +50,18 @@ def test_queries_without_documents_stay_in_their_place() -> None:
 
 def test_a_single_document_counts_for_something() -> None:
     """The one document that a run is sure of gains by every normalisation."""
-    for name in NORMALISATIONS:
-        fused = fuse([{"q": {"b": 0.2}}, {"q": {"a": 3, "b": 2.9, "c": 1}}], method=name)["q"]
+    runs = [{"q": {"b": 0.2}}, {"q": {"a": 3, "b": 2.9, "c": 1}}]
+    for name in set(NORMALISATIONS) - {"minmaxinverted", "zscore"}:
+        fused = fuse(runs, method="combsum", normalise=name)["q"]
         assert next(iter(fused)) == "b", name
+    assert next(iter(fuse(runs, method="zscore")["q"])) == "b"
 
 
 def test_a_returned_document_is_never_worth_less_than_one_that_is_not() -> None:
-    negative = {"q": {"a": -1.0, "b": -5.0}}
-    for name in NORMALISATIONS:
-        fused = fuse([negative, {"q": {"c": -3.0}}], method=name, weights=[1, 0])["q"]
+    runs = [{"q": {"a": -1.0, "b": -5.0}}, {"q": {"c": -3.0}}]
+    asked = [("combsum", name) for name in set(NORMALISATIONS) - {"minmaxinverted", "zscore"}]
+    for method, name in [*asked, ("zscore", None)]:
+        fused = fuse(runs, method=method, normalise=name, weights=[1, 0])["q"]
         assert fused["a"] > fused["b"] >= fused["c"], name
 
 
@@ -70,7 +74,88 @@ def test_a_draw_by_weights_is_a_draw() -> None:
 def test_sigma_keeps_the_order_of_documents_found_once() -> None:
     runs = [{"q": ["a", "b", "z"]}, {"q": ["a"]}]
     assert list(fuse(runs, method="logisr")["q"]) == ["a", "z", "b"]
-    assert list(fuse(runs, method="logisr", sigma=0.01)["q"]) == ["a", "b", "z"]
+    assert list(fuse(runs, method="lognisr")["q"]) == ["a", "b", "z"]
+
+
+LEARNT_FROM: tuple[Lists, Lists] = (
+    {
+        "q1": {"a": 3, "b": 2, "c": 1},
+        "q2": {"a": 3, "b": 2, "c": 1},
+        "new": {"x": 3, "y": 2, "z": 1},
+    },
+    {"q1": {"b": 2, "a": 1}, "q2": {"c": 2, "b": 1}, "new": {"y": 5, "x": 4}},
+)
+JUDGED = {"q1": {"a": 1}, "q2": {"b": 2, "not found": 1}}
+
+ODDS = math.log(0.2 / 0.8)
+"""One relevant document among the first five ranks, of each run and query."""
+
+TRAINED: dict[str, tuple[dict[str, Any], List]] = {
+    "bayesfuse": ({}, {"x": 2 * ODDS, "y": 2 * ODDS, "z": ODDS + math.log(0.001 / 0.999)}),
+    # MAP of the first: (1 + (1/2)/2) / 2 = 0.625; of the second: (1/2 + (1/2)/2) / 2 = 0.375
+    "mapfuse": ({}, {"x": 0.625 + 0.375 / 2, "y": 0.625 / 2 + 0.375, "z": 0.625 / 3}),
+    # relevant at ranks 1, 2, 3 of the first: 1/2, 1/2, 0; at ranks 1, 2 of the second: 0, 1
+    "posfuse": ({}, {"x": 1.5, "y": 0.5, "z": 0.0}),
+    "slidefuse": ({"window": 1}, {"x": 0.5 + 0.5, "y": 1 / 3 + 0.5, "z": 0.25}),
+    "segfuse": ({}, {"x": 0.2 * 4 + 0.2 * 5, "y": 0.2 * 3 + 0.2 * 6, "z": 0.2 * 2}),
+    # lists of 3 in pieces of 2: 1/2, 0; lists of 2 in pieces of 1: 0, 1
+    "probfuse": ({"segments": 2}, {"x": 0.5 + 1 / 2, "y": 0.5, "z": 0.0}),
+}
+
+
+def test_every_trained_method_is_among_them() -> None:
+    assert set(TRAINED) == {name for name, method in METHODS.items() if method.observe}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_methods_by_hand(name: str) -> None:
+    options, expected = TRAINED[name]
+    fused = fuse(LEARNT_FROM, method=name, qrels=JUDGED, **options)["new"]
+    assert fused == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_query_is_never_fused_by_its_own_judgments(name: str) -> None:
+    """Whatever is judged for it, its list is the same to the last digit; others' are not."""
+    random = np.random.default_rng(3)
+    docs = [f"d{number}" for number in range(30)]
+    runs: list[Lists] = [
+        {q: dict(zip(random.permutation(docs)[:20].tolist(), random.random(20), strict=True))
+         for q in ("q1", "q2", "q3", "q4")}
+        for _ in range(3)
+    ]  # fmt: skip
+    judged = {
+        q: dict.fromkeys(random.permutation(docs)[:7].tolist(), 1) for q in ("q1", "q2", "q3")
+    }
+    before = fuse(runs, method=name, qrels=judged)
+    other = {**judged, "q1": dict.fromkeys(docs[:20], 1)}
+    after = fuse(runs, method=name, qrels=other)
+    assert after["q1"] == before["q1"]
+    assert after["q4"] != before["q4"]
+
+
+def test_lists_deeper_than_what_is_learnt() -> None:
+    """Behind rank 1000 bayesfuse has the odds of a document that was not returned."""
+    long = {f"d{number}": -float(number) for number in range(6000)}
+    runs = [{"q1": long, "q2": long, "q3": long}, {"q3": {"e": 1.0}}]
+    qrels = {"q1": {"d1200": 1}, "q2": {"d5500": 1}}
+    fused = fuse(runs, method="bayesfuse", qrels=qrels)["q3"]
+    assert fused["d1200"] == pytest.approx(2 * math.log(0.001 / 0.999))
+    assert fuse(runs, method="segfuse", qrels=qrels)["q3"]["d5500"] == 0
+
+
+def test_normalising_alone() -> None:
+    run = Run({"q": {"a": 4.0, "b": 2.0, "c": 0.0}, "empty": {}}, name="mine")
+    for name in ("minmax", "min-max", "min_max", "Min-Max"):
+        assert normalize(run, name).to_dict() == {"q": {"a": 1, "b": 0.5, "c": 0}, "empty": {}}
+    assert normalize(run).name == "mine"
+    assert normalize(run, "min_max_inverted")["q"] == {"c": 1, "b": 0.5, "a": 0}
+    assert list(normalize(run, "zmuv")["q"].values()) == pytest.approx([1.5**0.5, 0, -(1.5**0.5)])
+    one, two = normalize([run, {"q": {"d": 1.0}}], "borda")
+    assert one["q"] == {"a": 1.0, "b": 0.75, "c": 0.5, "d": 0.25}
+    assert two["q"] == {"d": 1.0, "c": 0.5, "b": 0.5, "a": 0.5}
+    with pytest.raises(UnknownNameError, match="minmax"):
+        normalize(run, "minimax")
 
 
 def test_forms(tmp_path: Path) -> None:
@@ -115,7 +200,10 @@ def test_mistakes() -> None:
         ({"k": 0}, "not 0"),
         ({"k": math.inf}, "inf"),
         ({"method": "rbc", "p": 1}, "not 1"),
-        ({"method": "logisr", "sigma": -1}, "-1"),
+        ({"method": "lognisr", "sigma": -1}, "-1"),
+        ({"method": "logisr", "sigma": 1}, "no sigma"),
+        ({"method": "gmnz", "gamma": -1}, "-1"),
+        ({"method": "slidefuse", "window": 0}, "window"),
         ({"method": "probfuse", "segments": 0}, "segments"),
         ({"depth": 0}, "not 0"),
         ({"depth": 2.5}, "2.5"),

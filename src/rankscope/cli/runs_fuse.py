@@ -52,28 +52,33 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     type=OutputName(),
     metavar="OUT",
     required=True,
-    help="Where to; - is standard output.",
+    help="File to write; - is standard output.",
 )
 @click.option(
     "--method",
     metavar="NAME",
     default="rrf",
     show_default=True,
-    help="How: rrf, minmax, zscore, combsum, combmnz, borda, … (--methods lists all).",
+    help="Method: rrf, minmax, zscore, combsum, combmnz, borda, … (--methods lists all).",
 )
-@click.option("--k", type=float, default=60, show_default=True, help="The constant of rrf.")
 @click.option("--weights", metavar="0.3,0.7,…", callback=_weights, help="One for each run.")
 @click.option(
     "--normalise",
     metavar="NAME",
-    help="Of comb… methods: minmax, zscore, rank, sum, max.  [default: scores as given]",
+    help="Of methods that use scores: minmax, minmaxinverted (distances), zscore, rank, sum, max, "
+    "borda.  [default: scores as given]",
 )
-@click.option("--p", type=float, default=0.9, show_default=True, help="The persistence of rbc.")
-@click.option("--sigma", type=float, default=0.0, show_default=True, help="Of logisr.")
 @click.option(
-    "--segments", type=int, default=25, show_default=True, help="Parts of a list, for probfuse."
+    "--qrels",
+    metavar="FILE",
+    help="Judgments that trained methods learn from. No query is fused by its own.",
 )
-@click.option("--qrels", metavar="FILE", help="Judgments that probfuse learns from.")
+@click.option("--k", type=float, help="Constant of rrf.  [default: 60]")
+@click.option("--p", type=float, help="Persistence of rbc.  [default: 0.9]")
+@click.option("--sigma", type=float, help="Constant of lognisr.  [default: 0.01]")
+@click.option("--gamma", type=float, help="Exponent of gmnz.  [default: 1]")
+@click.option("--segments", type=int, help="Parts of a list, for probfuse.  [default: 25]")
+@click.option("--window", type=int, help="Ranks on either side, for slidefuse.  [default: 5]")
 @click.option("--depth", type=int, help="Keep so many documents a query.  [default: all]")
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
 @click.option("--format", "output", metavar="FORMAT", help="The format of OUT.")

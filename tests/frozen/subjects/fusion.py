@@ -17,11 +17,16 @@ COMBINATIONS = ["combsum", "combmnz", "combanz", "combmax", "combmin", "combmed"
 METHODS: dict[str, dict[str, Any]] = {
     "rrf": {"method": "rrf"},
     "rrf, k 10": {"method": "rrf", "k": 10},
-    **{f"linear, {name}": {"method": name} for name in NORMALISATIONS},
+    "linear, minmax": {"method": "minmax"},
+    "linear, zscore": {"method": "zscore"},
+    **{
+        f"linear, {rule}": {"method": "combsum", "normalise": rule}
+        for rule in ("rank", "sum", "max")
+    },
     **{name: {"method": name} for name in COMBINATIONS},
     "isr": {"method": "isr"},
     "logisr": {"method": "logisr"},
-    "logisr, sigma 0.01": {"method": "logisr", "sigma": 0.01},
+    "logisr, sigma 0.01": {"method": "lognisr", "sigma": 0.01},
     "rbc": {"method": "rbc"},
     "rbc, p 0.7": {"method": "rbc", "p": 0.7},
     "borda": {"method": "borda"},

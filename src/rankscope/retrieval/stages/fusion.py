@@ -83,7 +83,7 @@ class FuseOptions(Options):
     p: float | None = Field(default=None, ge=0, le=1)
     """Of rbc."""
     sigma: float | None = Field(default=None, ge=0)
-    """Of logisr."""
+    """Of lognisr."""
     normalise: str | None = None
     """Of the comb… methods."""
     measure: Annotated[str, AfterValidator(_measure)] | None = None

@@ -1,13 +1,13 @@
-"""Fusion: several runs into one.
+"""Fusion: several runs into one, and the scores of a run brought to another scale.
 
-The verb over pooling, normalisation and the fusion methods: it takes runs in any form, checks what
-was asked for, and makes a run of the scores that a method gives, best document first.
+The verbs over pooling, normalisation and the fusion methods: they take runs in any form, check the
+options, and make a run of the scores that a method gives, best document first.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,53 +17,54 @@ import polars as pl
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.runs import order
+from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
-from rankscope.runs.fusion.normalisation import normalisation_named
-from rankscope.runs.fusion.pooling import SideBySide
+from rankscope.runs.fusion.normalisation import (
+    INVERTED,
+    NORMALISATIONS,
+    negated,
+    normalisation_named,
+)
+from rankscope.runs.fusion.pooling import Pool, SideBySide
 from rankscope.runs.naming import run_names
 from rankscope.runs.table import Run, as_run
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.methods import Method
-    from rankscope.runs.fusion.pooling import Pool
-    from rankscope.runs.order import Floats, Ints
+    from rankscope.runs.order import Floats
 
-__all__ = ["fuse"]
-
-DEFAULTS: dict[str, Any] = {
-    "k": 60,
-    "p": 0.9,
-    "sigma": 0.0,
-    "segments": 25,
-    "normalise": None,
-    "qrels": None,
-    "weights": None,
-}
-"""What the options are unless they are given."""
+__all__ = ["fuse", "normalize"]
 
 
 def fuse(
     runs: Any,
     *,
     method: str = "rrf",
-    k: float = 60,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     normalise: str | None = None,
+    qrels: Any = None,
     depth: int | None = None,
     name: str | None = None,
-    p: float = 0.9,
-    sigma: float = 0.0,
-    segments: int = 25,
-    qrels: Any = None,
+    k: float | None = None,
+    p: float | None = None,
+    sigma: float | None = None,
+    gamma: float | None = None,
+    segments: int | None = None,
+    window: int | None = None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
 
     ``runs`` is a list, or a dict by name, of runs in any form: tables, dicts, frames, paths. The
-    methods with their formulas are in docs/reference/fusion.md; each takes some of the options:
+    methods with their formulas are in docs/reference/fusion.md, ranx's names work too. Each method
+    takes some of the options:
 
-    - ``k`` (rrf), ``p`` (rbc), ``sigma`` (logisr), ``segments`` and ``qrels`` (probfuse)
     - ``weights``: one for each run, in order or by name; only their proportions matter
-    - ``normalise`` (comb…): minmax, zscore, rank, sum or max; by default scores are taken as given
+    - ``normalise``, of methods that use scores: a rule of `normalize`; by default scores are taken
+      as given
+    - ``qrels``: the judgments that trained methods learn from, of queries in the runs. A query is
+      fused by what the other judged queries show, never by its own judgments
+    - ``k`` (rrf: 60), ``p`` (rbc: 0.9), ``sigma`` (lognisr: 0.01), ``gamma`` (gmnz: 1),
+      ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
 
     ``depth`` keeps the best so many documents of each fused list. The run is called ``name``, or
     as the method.
@@ -83,14 +84,55 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
-    options: dict[str, Any] = {"k": k, "p": p, "sigma": sigma, "segments": segments}
-    options |= {"normalise": normalise, "qrels": qrels, "weights": weights}
+    options = {
+        "normalise": normalise,
+        "qrels": qrels,
+        "k": k,
+        "p": p,
+        "sigma": sigma,
+        "gamma": gamma,
+        "segments": segments,
+        "window": window,
+    }
     if depth is not None:
-        _check_whole("depth", depth)
+        _check("depth", depth)
     named = named_runs(runs)
-    fusion = prepared(named, method, options)
-    chosen = weights_of(weights, list(named))
-    return fusion.run(chosen, depth=depth, name=name or fusion.method.name)
+    fusion = prepared(named, method, {**options, "weights": weights})
+    return fusion.run(
+        weights_of(weights, list(named)), depth=depth, name=name or fusion.method.name
+    )
+
+
+def normalize(run: Any, method: str = "minmax") -> Any:
+    """Bring the scores of a run to another scale, query by query.
+
+    ``method`` is minmax, minmaxinverted (of distances: the lowest first), zscore, rank, sum, max or
+    borda, or ranx's name for it, such as min-max or zmuv; docs/reference/fusion.md has the
+    formulas. ``run`` is a run in any form, or a list of runs, for which a list is returned: by
+    borda, each of them then has all documents that any of them returned.
+
+    >>> normalize({"q": {"a": 9.0, "b": 8.0, "c": 5.0}})["q"]
+    {'a': 1.0, 'b': 0.75, 'c': 0.0}
+    >>> normalize({"q": {"near": 0.1, "far": 0.9}}, "min-max-inverted")["q"]
+    {'near': 1.0, 'far': 0.0}
+    """
+    rule = normalisation_named(method)
+    if not isinstance(run, list | tuple):
+        return _normalised([as_run(run)], rule)[0]
+    runs = [_taken(given, f"run{number}") for number, given in enumerate(run, start=1)]
+    if rule == "borda" and runs:
+        return _normalised(runs, rule)
+    return [_normalised([taken], rule)[0] for taken in runs]
+
+
+def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
+    """Normalise runs together."""
+    side = SideBySide([negated(run) for run in runs] if rule == INVERTED else runs)
+    tables = [(pool, NORMALISATIONS[rule](pool)) for pool in side.pools()]
+    return [
+        _ranked(side, ((pool, table[:, which]) for pool, table in tables), run.name)
+        for which, run in enumerate(runs)
+    ]
 
 
 def prepared(
@@ -100,25 +142,29 @@ def prepared(
     *,
     only: Sequence[str] | None = None,
 ) -> Fusion:
-    """Check what was asked for and bring runs side by side; ``only`` names the queries to fuse."""
+    """Check the options and bring runs side by side; ``only`` names the queries to fuse."""
     chosen = method_named(method)
-    for option in options or {}:
-        if option not in DEFAULTS:
-            raise UnknownNameError("option of fusion", option, DEFAULTS)
-    settings = {**DEFAULTS, **(options or {})}
-    for option, value in settings.items():
-        default = DEFAULTS[option]
-        is_set = value is not default and not (isinstance(value, int | float) and value == default)
-        if is_set and option not in chosen.options:
+    given = {option: value for option, value in (options or {}).items() if value is not None}
+    for option, value in given.items():
+        if option not in OPTIONS:
+            raise UnknownNameError("option of fusion", option, OPTIONS)
+        if option not in chosen.options:
             raise InputError(
                 f"{chosen.name} takes no {option}; it takes {' and '.join(chosen.options)}"
             )
-    _check(settings)
-    side = SideBySide(list(runs.values()), only)
-    asked = {name: settings[name] for name in chosen.options if name != "weights"}
-    if chosen.prepare is not None:
-        asked = chosen.prepare(side, asked)
-    return Fusion(side, chosen, asked)
+        _check(option, value)
+    settings: dict[str, Any] = {**chosen.options, **given}
+    settings.pop("weights", None)
+    listed = list(runs.values())
+    if settings.get("normalise") is not None:
+        settings["normalise"] = normalisation_named(settings["normalise"])
+        if settings["normalise"] == INVERTED:
+            listed = [negated(run) for run in listed]
+    side = SideBySide(listed, only)
+    if chosen.observe is not None:
+        qrels = settings.pop("qrels")
+        settings["training"] = Training(side, chosen.name, qrels, chosen.observe(**settings))
+    return Fusion(side, chosen, settings)
 
 
 @dataclass(eq=False)
@@ -127,7 +173,7 @@ class Fusion:
 
     side: SideBySide
     method: Method
-    options: dict[str, Any]
+    settings: dict[str, Any]
     _pools: list[Pool] | None = None
 
     def keep(self) -> None:
@@ -136,49 +182,55 @@ class Fusion:
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
         """Fuse with these weights."""
-        options = dict(self.options)
-        if self.method.is_weighted:
-            options["weights"] = weights
-        sizes = np.zeros(len(self.side.query_ids), np.int64)
-        doc_ids, scores = [pl.Series("doc_id", dtype=pl.String)], [np.empty(0)]
-        for pool in self._pools if self._pools is not None else self.side.pools():
+        settings = self.settings | ({"weights": weights} if self.method.is_weighted else {})
+
+        def score(pool: Pool) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
-                score = self.method.function(pool, **options)
-            self._check_finite(pool, score)
-            rows, size = _best(pool, score, depth)
-            sizes[pool.low : pool.low + pool.queries] = size
-            doc_ids.append(pool.doc_id.gather(rows))
-            scores.append(score[rows] + 0.0)  # no negative zero
-        return Run.trusted(
-            self.side.query_ids,
-            sizes,
-            pl.concat(doc_ids),
-            np.concatenate(scores),
-            name=name,
-            is_best_first=True,
-        )
+                values = self.method.function(pool, **settings)
+            bad = np.flatnonzero(~np.isfinite(values))
+            if bad.size:
+                query_id = self.side.query_ids[pool.low + int(pool.query[bad[0]])]
+                raise InputError(
+                    f"query {shown(query_id)}: the fused score of document "
+                    f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the "
+                    "scores or normalise them"
+                )
+            return values
 
-    def _check_finite(self, pool: Pool, score: Floats) -> None:
-        bad = np.flatnonzero(~np.isfinite(score))
-        if bad.size:
-            query_id = self.side.query_ids[pool.low + int(pool.query[bad[0]])]
-            raise InputError(
-                f"query {shown(query_id)}: the fused score of document "
-                f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the scores "
-                "or normalise them"
-            )
+        pools = self._pools if self._pools is not None else self.side.pools()
+        return _ranked(self.side, ((pool, score(pool)) for pool in pools), name, depth)
 
 
-def _best(pool: Pool, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
-    """Return the candidates in their new order, cut at a depth, and how many each query has."""
-    rows, size = pool.by_query, pool.candidates
-    offsets = np.concatenate([[0], np.cumsum(size)])
-    best = order.best_first(offsets, score[rows], lambda at: pool.doc_id.gather(rows[at]))
-    in_order = rows if best is None else rows[best]
-    if depth is None:
-        return in_order, size
-    place = np.arange(len(rows)) - np.repeat(offsets[:-1], size)
-    return in_order[place < depth], np.minimum(size, depth)
+def _ranked(
+    side: SideBySide,
+    scored: Iterable[tuple[Pool, Floats]],
+    name: str,
+    depth: int | None = None,
+) -> Run:
+    """Make a run of candidates with their scores; one whose score is NaN is left out."""
+    sizes = np.zeros(len(side.query_ids), np.int64)
+    doc_ids, scores = [pl.Series("doc_id", dtype=pl.String)], [np.empty(0)]
+    for pool, score in scored:
+        rows = pool.by_query[~np.isnan(score[pool.by_query])]
+        size = np.bincount(pool.query[rows], minlength=pool.queries)
+        offsets = np.concatenate([[0], np.cumsum(size)])
+        documents, values = pool.doc_id.gather(rows), score[rows] + 0.0  # no negative zero
+        best = order.best_first(offsets, values, documents.gather)
+        best = np.arange(len(rows)) if best is None else best
+        if depth is not None:
+            best = best[np.arange(len(rows)) - np.repeat(offsets[:-1], size) < depth]
+            size = np.minimum(size, depth)
+        sizes[pool.low : pool.low + pool.queries] = size
+        doc_ids.append(documents.gather(best))
+        scores.append(values[best])
+    return Run.trusted(
+        side.query_ids,
+        sizes,
+        pl.concat(doc_ids),
+        np.concatenate(scores),
+        name=name,
+        is_best_first=True,
+    )
 
 
 def joined(runs: Sequence[Run], name: str) -> Run:
@@ -247,28 +299,40 @@ def weights_of(
     return np.array(listed, np.float64)
 
 
-def _check(settings: Mapping[str, Any]) -> None:
-    """Refuse options out of their range."""
-    if not _is_number(settings["k"]) or settings["k"] <= 0:
-        raise InputError(f"k must be a number above 0, not {_plain(settings['k'])}")
-    if not _is_number(settings["p"]) or not 0 < settings["p"] < 1:
-        raise InputError(f"p must be strictly between 0 and 1, not {_plain(settings['p'])}")
-    if not _is_number(settings["sigma"]) or settings["sigma"] < 0:
-        raise InputError(f"sigma must be a number from 0 up, not {_plain(settings['sigma'])}")
-    _check_whole("segments", settings["segments"])
-    if settings["normalise"] is not None:
-        normalisation_named(settings["normalise"])
-
-
-def _check_whole(name: str, value: Any) -> None:
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise InputError(f"{name} must be a whole number from 1 up, not {_plain(value)}")
-
-
 def _is_number(value: Any) -> bool:
     is_real = hasattr(value, "__float__") and not isinstance(value, bool | str)
     return is_real and math.isfinite(float(value))
+
+
+def _is_whole(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+_Range = tuple[str, Callable[[Any], bool]]
+
+_WHOLE: _Range = ("a whole number from 1 up", lambda value: _is_whole(value) and value >= 1)
+_FROM_0: _Range = ("a number from 0 up", lambda value: _is_number(value) and value >= 0)
+
+OPTIONS: dict[str, _Range | None] = {
+    "weights": None,
+    "normalise": None,
+    "qrels": None,
+    "k": ("a number above 0", lambda value: _is_number(value) and value > 0),
+    "p": ("strictly between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
+    "sigma": _FROM_0,
+    "gamma": _FROM_0,
+    "segments": _WHOLE,
+    "window": _WHOLE,
+    "depth": _WHOLE,
+}
+"""What may be set, and its range; None where it is checked elsewhere."""
+
+
+def _check(option: str, value: Any) -> None:
+    """Refuse an option out of its range."""
+    asked = OPTIONS[option]
+    if asked is not None and not asked[1](value):
+        raise InputError(f"{option} must be {asked[0]}, not {_plain(value)}")
 
 
 def _plain(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The lists of several runs, ranked and put side by side: what every fusion method looks at.
+"""The lists of several runs, ranked and put side by side: what normalisations and methods look at.
 
 Between runs and fusion. Work goes block of queries by block of queries, so that the memory it
 takes does not grow with the runs.
@@ -17,7 +17,7 @@ import polars as pl
 from rankscope.runs import order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,6 +50,11 @@ class Ranking:
         return np.repeat(self.query, self.size)
 
     @property
+    def row_size(self) -> Ints:
+        """The length of the list that each row is in."""
+        return np.repeat(self.size, self.size)
+
+    @property
     def rank(self) -> Ints:
         """The rank of each row, from 1."""
         return np.arange(1, len(self.score) + 1) - np.repeat(self.first, self.size)
@@ -77,8 +82,7 @@ class SideBySide:
 
     def sizes(self, which: int) -> Ints:
         """Return how many documents a run has for each query."""
-        group = self._groups[which]
-        return np.append(self.runs[which].sizes, 0)[group]  # -1 takes the last
+        return np.append(self.runs[which].sizes, 0)[self._groups[which]]  # -1 takes the last
 
     def ranking(self, which: int, low: int, high: int) -> Ranking:
         """Return one run's documents for the queries from ``low`` to before ``high``."""
@@ -130,10 +134,13 @@ class Pool:
     @classmethod
     def of(cls, rankings: Sequence[Ranking], low: int, high: int) -> Pool:
         """Find the rows of several runs that are the same document of the same query."""
-        known = _rows(rankings[0]).with_row_index("at").cast({"at": pl.Int64})
+        listed = [
+            pl.DataFrame({"query": ranking.row_query, "doc_id": ranking.doc_id})
+            for ranking in rankings
+        ]
+        known = listed[0].with_row_index("at").cast({"at": pl.Int64})
         candidate = [np.arange(known.height)]
-        for ranking in rankings[1:]:
-            rows = _rows(ranking)
+        for rows in listed[1:]:
             joined = rows.join(known, on=["query", "doc_id"], how="left", maintain_order="left")
             new = joined["at"].is_null().to_numpy()
             at = joined["at"].fill_null(0).to_numpy().copy()
@@ -141,38 +148,25 @@ class Pool:
             added = rows.filter(new).select(pl.Series("at", at[new]), "query", "doc_id")
             known = pl.concat([known, added])
             candidate.append(at)
-        return cls(
-            low,
-            high - low,
-            tuple(rankings),
-            tuple(candidate),
-            known["query"].to_numpy(),
-            known["doc_id"],
-        )
+        query, doc_id = known["query"].to_numpy(), known["doc_id"]
+        return cls(low, high - low, tuple(rankings), tuple(candidate), query, doc_id)
 
-    def table(
-        self, columns: Sequence[NDArray[np.generic]], absent: Sequence[Floats] | None = None
-    ) -> Floats:
-        """Return the table of values given by run and row, of shape (candidates, runs).
-
-        Where a run did not return a candidate it is NaN, or what ``absent`` says by run and query.
-        """
-        table = np.full((len(self.query), len(columns)), np.nan)
+    def table(self, columns: Iterable[NDArray[np.generic]], absent: float = np.nan) -> Floats:
+        """Return the table of values given by run and row, of shape (candidates, runs)."""
+        table = np.full((len(self.query), len(self.rankings)), absent)
         for which, values in enumerate(columns):
-            if absent is not None:
-                table[:, which] = absent[which][self.query]
             table[self.candidate[which], which] = values
         return table
 
     @cached_property
-    def rank(self) -> Floats:
-        """The table of ranks, from 1."""
-        return self.table([ranking.rank for ranking in self.rankings])
+    def score(self) -> Floats:
+        """The table of scores as given."""
+        return self.table(ranking.score for ranking in self.rankings)
 
     @cached_property
-    def returned(self) -> Ints:
-        """By candidate: how many runs returned it."""
-        return np.bincount(np.concatenate(self.candidate), minlength=len(self.query))
+    def rank(self) -> Floats:
+        """The table of ranks, from 1."""
+        return self.table(ranking.rank for ranking in self.rankings)
 
     @cached_property
     def by_query(self) -> Ints:
@@ -184,13 +178,16 @@ class Pool:
         """By query: how many candidates there are."""
         return np.bincount(self.query, minlength=self.queries)
 
-    def size(self, which: int) -> Ints:
-        """By query: how many documents a run returned."""
-        ranking = self.rankings[which]
-        sizes = np.zeros(self.queries, np.int64)
-        sizes[ranking.query] = ranking.size
-        return sizes
+    @cached_property
+    def borda_points(self) -> Floats:
+        """The table of Borda's points, without an empty cell.
 
-
-def _rows(ranking: Ranking) -> pl.DataFrame:
-    return pl.DataFrame({"query": ranking.row_query, "doc_id": ranking.doc_id})
+        A run gives its best candidate as many points as there are candidates, the next one less,
+        and shares what is left among those that it did not return.
+        """
+        count = self.candidates[self.query][:, None]
+        size = np.zeros((self.queries, len(self.rankings)))
+        for which, ranking in enumerate(self.rankings):
+            size[ranking.query, which] = ranking.size
+        shared = (count - size[self.query] + 1) / 2
+        return np.where(np.isnan(self.rank), shared, count - self.rank + 1)
