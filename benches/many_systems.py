@@ -25,7 +25,8 @@ import numpy as np
 
 from rankscope.document.csv_text import as_csv
 from rankscope.document.views import document_of
-from rankscope.scoring.evaluate import Scores, evaluate
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.scores import Scores
 from rankscope.statistics.compare import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 

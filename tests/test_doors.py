@@ -218,11 +218,11 @@ def test_keys_and_duplicates_through_every_door(door: str, tmp_path: Path) -> No
     golden = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
     pairs = [{"frage": q, "treffer": d, "wert": 9 - n} for q in RUN for n, d in enumerate(RUN[q])]
     run = FILES[".csv"](tmp_path / "run", [*pairs, pairs[-1]])
-    keys = {"query_key": "frage", "score_key": "wert", "duplicates": "first"}
+    keys = {"query": "frage", "score": "wert", "duplicates": "first"}
     qrels = rs.Qrels(golden, query_key="frage", doc_key="gut")
-    assert OPTIONS[door](qrels, run, **keys, doc_key="treffer") == RR
+    assert OPTIONS[door](qrels, run, **keys, doc="treffer") == RR
     with pytest.raises(InvalidDataError, match="RS106"):
-        OPTIONS[door](qrels, run, **{**keys, "duplicates": None}, doc_key="treffer")
+        OPTIONS[door](qrels, run, **{**keys, "duplicates": None}, doc="treffer")
     with pytest.raises(TypeError, match="treffer_key"):
         OPTIONS[door](qrels, run, treffer_key="treffer")
 
@@ -250,11 +250,11 @@ def test_keys_of_a_config(tmp_path: Path) -> None:
 
 def test_a_field_of_documents_that_is_not_there() -> None:
     documents = [_langchain("x", source="a.pdf")]
-    assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc_key="source")["RR"] == 1
+    assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="source")["RR"] == 1
     with pytest.raises(InputError, match=r"a document has no 'typo', .* holds 'source'"):
         rs.Run({"q1": documents}, doc_key="typo")
     with pytest.raises(InputError, match=r"'typo'.*; there are 'source'"):
-        rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc_key="typo")
+        rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="typo")
     with pytest.raises(InputError, match="expected documents with a field 'typo'"):
         rs.Run([{"query_id": "q1", "retrieved": ["a", "b"]}], doc_key="typo")
 

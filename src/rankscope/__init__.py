@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting as Accounting
     from rankscope.scoring.bounds import Bounds as Bounds
     from rankscope.scoring.bounds import bounds as bounds
-    from rankscope.scoring.evaluate import Scores as Scores
     from rankscope.scoring.evaluate import evaluate as evaluate
     from rankscope.scoring.explain import Explanation as Explanation
     from rankscope.scoring.explain import explain as explain
     from rankscope.scoring.judgments import Judgments as Judgments
+    from rankscope.scoring.scores import Scores as Scores
     from rankscope.scoring.weights import train_weights as train_weights
     from rankscope.scoring.why import Why as Why
     from rankscope.scoring.why import why as why
@@ -94,7 +94,7 @@ _HOME = {
     "RetrieverResult": "retrieval.golden",
     "Run": "runs.table",
     "RunParts": "scale.run_parts",
-    "Scores": "scoring.evaluate",
+    "Scores": "scoring.scores",
     "UnknownNameError": "errors",
     "Validation": "runs.validation",
     "Why": "scoring.why",

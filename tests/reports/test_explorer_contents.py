@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rankscope as rs
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents
 from rankscope.reports.explorer.of_runs import contents_of_scored
 from rankscope.reports.explorer.packing import blocks, unpacked
 from rankscope.reports.explorer.whole_page import limited, report_page
-from rankscope.scoring.scored import keeping
+from rankscope.scoring.evaluate import score
+from rankscope.scoring.options import DEFAULT
 
 TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1"}
 
@@ -41,9 +41,8 @@ def qrels_and_runs(systems: int = 3, queries: int = 20) -> tuple[Any, dict[str, 
 
 def made(systems: int = 3, **options: Any) -> tuple[Contents, Any, dict[str, Any], Any]:
     qrels, runs = qrels_and_runs(systems)
-    with keeping() as scored:
-        scores = rs.evaluate(qrels, runs, ["nDCG@10", "RR"])
-    return contents_of_scored(scored[0], **options), qrels, runs, scores
+    scored = score(qrels, runs, ["nDCG@10", "RR"], DEFAULT)
+    return contents_of_scored(scored, **options), qrels, runs, scored.scores
 
 
 def decoded(block: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -315,8 +315,8 @@ def test_ids_that_belong_to_other_questions_are_refused() -> None:
     with pytest.raises(InvalidDataError, match=r"2 ids .*--query-key question.*RS173"):
         rs.evaluate(GOLDEN, swapped, "RR")
     by_words = _answers({1: "What is 2?", 2: "What is 1?"})
-    assert rs.evaluate(GOLDEN, by_words, "RR", query_key="question").means["RR"] == (1 + 1 / 2) / 4
-    assert rs.evaluate(GOLDEN, swapped, "RR", query_key="id").means["RR"] > 0
+    assert rs.evaluate(GOLDEN, by_words, "RR", query="question").means["RR"] == (1 + 1 / 2) / 4
+    assert rs.evaluate(GOLDEN, swapped, "RR", query="id").means["RR"] > 0
 
 
 @pytest.mark.parametrize(
@@ -338,4 +338,4 @@ def test_words_as_ids_on_one_side_name_the_remedy() -> None:
     numbered = pl.DataFrame(_answers({1: "What is 1?"}))
     with pytest.raises(InvalidDataError, match="--query-key"):
         rs.evaluate(golden, numbered, "RR")
-    assert rs.evaluate(golden, numbered, "RR", query_key="question").means == {"RR": 1}
+    assert rs.evaluate(golden, numbered, "RR", query="question").means == {"RR": 1}

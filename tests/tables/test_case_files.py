@@ -160,7 +160,8 @@ def test_keys(tmp_path: Path) -> None:
         rs.read_qrels(path)
     keys: Any = {"query_key": "text", "doc_key": "expected_mondo_ids"}
     assert rs.read_qrels(path, **keys).to_dict() == {"t": {"b": 1}}
-    assert rs.evaluate(path, {"t": ["b"]}, "RR", **keys)["RR"] == 1
+    columns: Any = {"query": "text", "relevant": "expected_mondo_ids"}
+    assert rs.evaluate(path, {"t": ["b"]}, "RR", **columns)["RR"] == 1
     with pytest.raises(InputError, match="typo"):
         rs.read_qrels(path, query_key="typo")
 
@@ -185,7 +186,7 @@ def test_a_run_by_case_id(tmp_path: Path) -> None:
     by_text = {"Anasarka": ["HP:0012050"]}
     with pytest.raises(InputError, match="--query-key"):
         rs.evaluate(path, by_text, "RR")
-    assert rs.evaluate(path, by_text, "RR", query_key="text")["RR"] == 0.5
+    assert rs.evaluate(path, by_text, "RR", query="text")["RR"] == 0.5
 
 
 # --- languages

@@ -139,7 +139,7 @@ def test_keys(form: str, tmp_path: Path) -> None:
     run = rs.read_run(path, query_key="app.question", doc_key="source")
     assert run["apple-pie"] == {"d3.md": 0.5, "d1.md": 0.25}
     golden = {"apple pie": ["d1"], "leek soup": ["d0"]}
-    assert rs.evaluate(golden, path, "RR", query_key="input.value")["RR"] == (1 / 2 + 1) / 2
+    assert rs.evaluate(golden, path, "RR", query="input.value")["RR"] == (1 / 2 + 1) / 2
     wrong: list[Any] = [{"query_key": "typo"}, {"doc_key": "typo"}]
     for keys in wrong:
         with pytest.raises(InputError, match="typo"):

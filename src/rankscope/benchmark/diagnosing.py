@@ -18,7 +18,7 @@ from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
 from rankscope.runs.exactness import Exactness
-from rankscope.scoring.evaluate import Scores
+from rankscope.scoring.scores import Scores
 
 Answer = Analysed | NotApplicable
 """What an analysis says."""

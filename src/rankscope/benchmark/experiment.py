@@ -51,7 +51,7 @@ from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
-from rankscope.scoring.evaluate import Scores
+from rankscope.scoring.scores import Scores
 from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval

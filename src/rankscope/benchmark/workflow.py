@@ -24,9 +24,10 @@ from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.exactness import Exactness
 from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
 from rankscope.runs.validation import Reference, Validation
-from rankscope.scoring.evaluate import RunScores, Scores, evaluate
+from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.scores import RunScores, Scores
 from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
 

@@ -20,6 +20,7 @@ from rankscope.cli.options import (
     Names,
     check_standard_input,
     format_option,
+    given_options,
     language_options,
     measures_option,
     named_runs,
@@ -102,6 +103,7 @@ def compare(
     qrels: str,
     run: tuple[str, ...],
     measures: tuple[str, ...],
+    baseline: str | None,
     intersect: bool,
     seeds: tuple[str, ...],
     queries_file: str | None,
@@ -123,24 +125,33 @@ def compare(
     gives a run another name than its tag or file has.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
-    from rankscope.scoring.scored import keeping
-    from rankscope.statistics.compare import compare as compare_runs
+    from rankscope.scoring.evaluate import score
+    from rankscope.scoring.options import Scoring
+    from rankscope.statistics.compare import compare_scores
+    from rankscope.statistics.settings import Settings
 
     check_standard_input(qrels, *run, queries_file, corpus)
     is_page = format == "html"
     fields = query_fields(queries_file, texts=is_page, by=by, cluster=cluster, weights=weights)
-    with keeping(enabled=is_page) as scored:
-        comparison = compare_runs(
-            qrels,
-            named_runs(run),
-            list(measures or DEFAULT_MEASURES),
-            queries="both" if intersect else None,
-            strata=fields["by"],
-            clusters=fields["cluster"],
-            weights=fields["weights"],
-            seeds=_seeds(seeds),
-            **options,
-        )
+    rules = {name: options.pop(name) for name in ("profile", "order", "ontology")}
+    rules |= {"queries": "both" if intersect else None, **given_options()}
+    settings = Settings.of(**options)
+    scored = score(
+        qrels,
+        named_runs(run),
+        list(measures or DEFAULT_MEASURES),
+        Scoring.of("compare", rules),
+        apart=False,
+    )
+    comparison = compare_scores(
+        scored.scores,
+        baseline=baseline,
+        settings=settings,
+        strata=fields["by"],
+        clusters=fields["cluster"],
+        weights=fields["weights"],
+        seeds=_seeds(seeds),
+    )
     emit(
         comparison,
         format=format,

@@ -10,6 +10,7 @@ from rankscope.cli.options import (
     MAX_SIZE,
     METADATA,
     OutputName,
+    given_chunking,
     table_options,
 )
 from rankscope.errors import counted
@@ -49,7 +50,11 @@ def convert(source: str, target: str, **options: Any) -> None:
 
     labels = options.pop("labels")
     done = run_conversion(
-        source, target, labels=parse_labels(labels) if labels else None, **options
+        source,
+        target,
+        labels=parse_labels(labels) if labels else None,
+        chunking=given_chunking(),
+        **options,
     )
     noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
     where = "standard output" if target == "-" else target

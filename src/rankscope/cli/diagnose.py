@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ from rankscope.cli.options import (
     OutputName,
     check_standard_input,
     format_option,
+    given_options,
     language_options,
     measures_option,
     named_runs,
@@ -30,8 +32,11 @@ from rankscope.cli.output import emit
 from rankscope.cli.page_contents import page_contents
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.reports.explorer.contents import Contents
+    from rankscope.scoring.scores import Scored
 
 
 @click.command()
@@ -97,7 +102,6 @@ def diagnose(
     then its report is read.
     """
     from rankscope.part import without_texts
-    from rankscope.scoring.scored import keeping
 
     if pool is not None:
         from rankscope.diagnosis.judge_next import check_pool_name
@@ -105,11 +109,10 @@ def diagnose(
         check_pool_name(pool)
     of_folder = not run and os.path.isdir(qrels)
     files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
-    with keeping(enabled=format == "html") as scored:
-        if of_folder:
-            diagnosis = _of_folder(ctx, qrels, options["only"])
-        else:
-            diagnosis = _of_runs(qrels, run, configured, options)
+    if of_folder:
+        diagnosis = _of_folder(ctx, qrels, options["only"])
+    else:
+        diagnosis, scored = _of_runs(qrels, run, configured, options)
     if pool is not None:
         _write_pool(diagnosis, pool)
 
@@ -120,7 +123,7 @@ def diagnose(
         if of_folder:
             return limited(_folder_contents(qrels), top=top, with_text=text)
         return page_contents(
-            scored,
+            scored(),
             **files,
             top=top,
             with_text=text,
@@ -145,9 +148,13 @@ def _folder_contents(folder: str) -> Contents | None:
 
 def _of_runs(
     qrels: str, run: tuple[str, ...], configured: tuple[str, ...], options: dict[str, Any]
-) -> Diagnosis:
+) -> tuple[Diagnosis, Callable[[], Scored]]:
+    """Diagnose runs; also return a function that scores them once more, for a page."""
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.records.diagnosis import diagnose as diagnose_runs
+    from rankscope.scoring.evaluate import score
+    from rankscope.scoring.inputs import read_inputs
+    from rankscope.scoring.options import Scoring
 
     if not run and qrels != "-" and not os.path.exists(qrels):
         raise click.UsageError(f"{qrels}: file or folder not found")
@@ -155,16 +162,15 @@ def _of_runs(
         raise click.UsageError("Missing argument 'RUN...'.")
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
     check_standard_input(qrels, *run, *(options[name] for name in files))
-    measures = options.pop("measures")
+    measures = list(options.pop("measures") or DEFAULT_MEASURES)
+    rules = {**given_options(), "profile": options["profile"], "ontology": options["ontology"]}
+    scoring = Scoring.of("diagnose", rules)
+    judgments, runs, _ = read_inputs(qrels, named_runs(run), scoring)
     targets = _goals(options.pop("targets"))
-    return diagnose_runs(
-        qrels,
-        named_runs(run),
-        list(measures or DEFAULT_MEASURES),
-        targets=targets,
-        configs=_configs(configured),
-        **options,
+    diagnosis = diagnose_runs(
+        judgments, runs, measures, targets=targets, configs=_configs(configured), **options
     )
+    return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
 
 
 def _of_folder(ctx: click.Context, folder: str, only: tuple[str, ...]) -> Diagnosis:

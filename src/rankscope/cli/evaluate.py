@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    given_options,
     language_options,
     measures_option,
     named_runs,
@@ -131,13 +132,14 @@ def evaluate(
     A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
     from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER
+    from rankscope.collection.qrels import parse_labels
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
-    from rankscope.scoring.evaluate import evaluate as score
+    from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, as_runs
     from rankscope.scoring.limits import read_limits
-    from rankscope.scoring.scored import keeping
+    from rankscope.scoring.options import Scoring
     from rankscope.tables.table_options import check_keys
 
     check_standard_input(qrels, *run, corpus, queries)
@@ -149,21 +151,26 @@ def evaluate(
         if is_given and format == METRICS:
             raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
-    judgments = as_judgments(_labelled(qrels, labels) if labels else qrels)
-    rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
     with Scaling(workers, cluster, per_query_output) as scaling:
+        options: dict[str, Any] = {
+            **given_options(), "profile": profile, "ties": ties, "order": order, "corpus": corpus,
+            "queries": "both" if intersect else None, "ontology": ontology,
+            "labels": parse_labels(labels) if labels else None, "executor": scaling.executor,
+        }  # fmt: skip
+        scoring = Scoring.of("evaluate", options)
+        judgments = as_judgments(qrels, scoring)
         given = named_runs(run)
-        question = scaling.question(judgments, {**rules, "order": order, "corpus": corpus})
+        question = scaling.question(judgments, scoring)
         files = None if question is None else scaling.named(given, question)
-        runs, _ = (files, 0) if files else as_runs(given, judgments, order=order, corpus=corpus)
+        runs, _ = (files, 0) if files else as_runs(given, judgments, scoring)
         limits = read_limits(fail_under, runs, profile=profile)
         asked += [limit.asked for limit in limits]
         if files and question is not None:
             wants_bounds = bounds or format not in ("csv", METRICS, "trec")
             holes = {"holes": bounds, "hole_grade": hole_grade} if wants_bounds else None
             runs = scaling.scored(files, replace(question, measures=tuple(asked), bounds=holes))
-        with keeping(enabled=format == "html") as scored:
-            scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
+        scored = score(judgments, runs, asked, scoring)
+        scores = scored.scores
         if not files:
             scaling.write(scores)
     check_keys()
@@ -182,7 +189,7 @@ def evaluate(
         return status
     bounds_by_run = {
         name: getattr(system, "bounds", None)
-        or _bounds(judgments, system, asked, holes=bounds, hole_grade=hole_grade, **rules)
+        or _bounds(judgments, system, asked, scoring, holes=bounds, hole_grade=hole_grade)
         for name, system in (runs.items() if set(scores.runs) == set(runs) else ())
         if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
@@ -207,18 +214,11 @@ def evaluate(
     return status
 
 
-def _labelled(qrels: str, labels: str) -> Any:
-    """Read qrels whose grades are labels."""
-    from rankscope.collection.qrels import parse_labels, read_qrels
-
-    return read_qrels(qrels, labels=parse_labels(labels))
-
-
 def _bounds(*run: Any, **options: Any) -> Any:
     """Find the bounds of one run; loaded only where they are asked for."""
-    from rankscope.scoring.bounds import bounds
+    from rankscope.scoring.bounds import bounds_of
 
-    return bounds(*run, **options)
+    return bounds_of(*run, **options)
 
 
 def _texts(queries: str | None, qrels: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    given_options,
     measures_option,
     named_run,
     table_options,
@@ -60,11 +61,12 @@ def explain(
     from rankscope.document.views import document_of
     from rankscope.measures.language import parse_measures
     from rankscope.scoring.explain import explain as explain_measure
-    from rankscope.scoring.inputs import as_judgments, as_runs
+    from rankscope.scoring.inputs import read_inputs
+    from rankscope.scoring.options import Scoring
 
     check_standard_input(qrels, run)
-    judgments = as_judgments(qrels)
-    runs, _ = as_runs([named_run(run)], judgments, order=order)
+    scoring = Scoring.of("explain", {**given_options(), "order": order})
+    judgments, runs, _ = read_inputs(qrels, [named_run(run)], scoring)
     [the_run] = runs.values()
     explanations = [
         explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)

@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     Names,
     check_standard_input,
     format_option,
+    given_options,
     language_options,
     measures_option,
     named_run,
@@ -156,6 +157,7 @@ def gate(
             clusters=fields["cluster"],
             weights=fields["weights"],
             **options,
+            **given_options(),
         )
         document = gate_document(result, texts=fields["texts"])
         _write_reports(document, junit, markdown)

@@ -14,6 +14,8 @@ from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Chunking
+
     Choice = click.Choice[str]
     ParamType = click.ParamType[str]
 else:  # of click before 8.4 they cannot be subscripted
@@ -120,49 +122,47 @@ MAX_SIZE = click.option(
 )
 
 
+_GIVEN = "rankscope.options"
+
+
+def _give(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep an option of scoring for `given_options`."""
+    if value is not None:
+        ctx.meta.setdefault(_GIVEN, {})[str(param.name)] = value
+
+
+def given_options() -> dict[str, Any]:
+    """Return the options of scoring that the present command was given, by their Python names."""
+    given: dict[str, Any] = dict(click.get_current_context().meta.get(_GIVEN, {}))
+    if "collapse" in given and "doc_id_from" not in given:
+        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
+    return given
+
+
+def given_chunking() -> Chunking | None:
+    """Return how chunks become documents, if the present command was told."""
+    given = given_options()
+    if "doc_id_from" not in given:
+        return None
+    from rankscope.runs.collapsing import Chunking
+
+    return Chunking.of(given["doc_id_from"], given.get("collapse", "best"))
+
+
 def _while_reading(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     if value is not None:
         from rankscope.tables.table_options import reading
 
         ctx.with_resource(reading(**{str(param.name): value}))
-
-
-_COLLAPSE = "rankscope.collapse"
-
-
-def _keep_collapse(ctx: click.Context, _: click.Parameter, collapse: str | None) -> None:
-    ctx.meta[_COLLAPSE] = collapse
-
-
-def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) -> None:
-    collapse = ctx.meta.get(_COLLAPSE)
-    if doc_id_from is not None:
-        from rankscope.runs.collapsing import collapsing
-
-        ctx.with_resource(collapsing(doc_id_from, collapse or "best"))
-    elif collapse is not None:
-        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
-
-
-def _set_aside(ctx: click.Context, _: click.Parameter, rule: Any) -> None:
-    if rule is not None:
-        from rankscope.scoring.judgments import unanswered
-
-        ctx.with_resource(unanswered(rule))
-
-
-def _overlap(ctx: click.Context, _: click.Parameter, overlap: float | None) -> None:
-    if overlap is not None:
-        from rankscope.scoring.overlap import overlapping
-
-        ctx.with_resource(overlapping(overlap))
+        if param.name == "duplicates":
+            _give(ctx, param, value)
 
 
 NO_ANSWER = click.option(
     "--no-answer",
     type=click.Choice(["empty"]),
     expose_value=False,
-    callback=_set_aside,
+    callback=_give,
     help="Questions without expected documents are meant to have no answer, as those with "
     "the mark no_answer are, and left out of all means.",
 )
@@ -171,7 +171,7 @@ OVERLAP = click.option(
     type=float,
     metavar="SHARE",
     expose_value=False,
-    callback=_overlap,
+    callback=_give,
     help="Where gold is spans or texts: the share of one that must be retrieved for it to "
     "be found.  [default: 0.5]",
 )
@@ -195,11 +195,8 @@ def _ontology(ctx: click.Context, _: click.Parameter, path: str | None) -> Any:
                 raise click.UsageError(f"{option} needs --ontology")
         return None
     from rankscope.ontology.terms import read_ontology
-    from rankscope.scoring.judged_terms import near_in
 
-    ontology = read_ontology(path, relations=relations, annotations=annotations)
-    ctx.with_resource(near_in(ontology))
-    return ontology
+    return read_ontology(path, relations=relations, annotations=annotations)
 
 
 def ontology_options(command: Command) -> Command:
@@ -236,31 +233,21 @@ def ontology_options(command: Command) -> Command:
     return command
 
 
-_LANGUAGE = "rankscope.language"
-
-
-def _speak(ctx: click.Context, _: click.Parameter, languages: Any) -> None:
-    from rankscope.scoring.by_language import speaking
-
-    ctx.with_resource(speaking(ctx.meta.get(_LANGUAGE), languages))
-
-
 def language_options(command: Command) -> Command:
     """Add the options that say which language of cases is looked at."""
     options = [
         click.option(
             "--language",
             metavar="CODE",
-            is_eager=True,
             expose_value=False,
-            callback=_keep(_LANGUAGE),
+            callback=_give,
             help="Of cases in several languages, those of one, such as de.",
         ),
         click.option(
             "--languages",
             type=click.Choice(["apart", "together"]),
             expose_value=False,
-            callback=_speak,
+            callback=_give,
             help="Cases in several languages are never averaged unless together is asked for.",
         ),
     ]
@@ -275,9 +262,8 @@ def table_options(command: Command) -> Command:
         click.option(
             "--collapse",
             type=click.Choice(["best", "first", "sum"]),
-            is_eager=True,  # the next one needs it
             expose_value=False,
-            callback=_keep_collapse,
+            callback=_give,
             help="With --doc-id-from, what a document scores: the best of its chunks, by the rank "
             "of the first, or their sum.  [default: best]",
         ),
@@ -285,7 +271,7 @@ def table_options(command: Command) -> Command:
             "--doc-id-from",
             metavar="RULE",
             expose_value=False,
-            callback=_collapsed,
+            callback=_give,
             help="Runs hold chunks of documents: '#' or '::' (what is before the last one), a "
             "regular expression (its first group), or a table file from chunk to document.",
         ),

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     from rankscope.diagnosis.failures import Failures
     from rankscope.reports.explorer.contents import Contents
-    from rankscope.scoring.scored import Scored
+    from rankscope.scoring.scores import Scored
 
 
 def page_contents(
-    scored: list[Scored],
+    scored: Scored,
     *,
     queries: str | None,
     corpus: str | None,
@@ -22,7 +22,7 @@ def page_contents(
     baseline: str | None = None,
     failures: Failures | None = None,
 ) -> Contents | None:
-    """Gather queries, rankings and texts behind what was scored first; None if nothing was.
+    """Gather queries, rankings and texts behind what was scored.
 
     ``queries`` may be the file of judgments, if that is a golden set and holds them.
     """
@@ -30,10 +30,8 @@ def page_contents(
     from rankscope.reports.explorer.of_runs import TOP, contents_of_scored
     from rankscope.reports.explorer.whole_page import limited
 
-    if not scored:
-        return None
     contents = contents_of_scored(
-        scored[0],
+        scored,
         queries=_asked(queries) if with_text else (),
         corpus=None if corpus is None or not with_text else read_corpus(corpus),
         baseline=baseline,

@@ -16,6 +16,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    given_options,
     language_options,
     measures_option,
     ontology_options,
@@ -66,7 +67,7 @@ def power(
     seed: int,
     format: str,
     target: str | None,
-    ontology: Any,  # noqa: ARG001  (in force while files are read)
+    ontology: Any,
 ) -> None:
     """Say which differences so many queries can show, and how many a difference needs.
 
@@ -84,7 +85,7 @@ def power(
         from rankscope.statistics.power import power as find
 
         options: Any = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
-        options["order"] = order
+        options |= {"order": order, "ontology": ontology, **given_options()}
         report = find(*files, measures or "nDCG@10", **options)
         emit(report, format=format, target=target)
         return

@@ -11,6 +11,7 @@ from rankscope.cli.options import (
     METADATA,
     OutputName,
     check_standard_input,
+    given_chunking,
     named_runs,
     table_options,
 )
@@ -107,19 +108,21 @@ def fuse(
     -, standard input.
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
-    from rankscope.runs.table import with_metadata_of
+    from rankscope.runs.table import as_run, with_metadata_of
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
     from rankscope.tables.table_options import check_keys
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
-    fused = fuse_runs(named_runs(run), **options)
+    chunking, runs = given_chunking(), named_runs(run)
+    if chunking is not None:
+        runs = [as_run(each, chunking=chunking) for each in runs]
+    fused = fuse_runs(runs, **options)
     check_keys()
     if metadata is not None:
         fused = with_metadata_of(fused, metadata, chosen)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"
-    runs = counted(len(run), "run")
-    put_line(f"{fused.name}: {size}, fused from {runs}, written to {where}")
+    put_line(f"{fused.name}: {size}, fused from {counted(len(run), 'run')}, written to {where}")

@@ -9,6 +9,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    given_chunking,
     table_options,
 )
 from rankscope.cli.validating import validate_each
@@ -50,7 +51,9 @@ def validate(
     from rankscope.runs.validation import Reference
 
     check_standard_input(*run, qrels, queries, corpus)
-    reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus)
+    reference = Reference.read(
+        qrels=qrels, queries=queries, corpus=corpus, chunking=given_chunking()
+    )
     return validate_each(
         run,
         lambda path: reference.validate(path, depth=depth, format=input_format),

@@ -9,11 +9,13 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scores import Scores
 
 WORKERS = click.option(
     "--workers",
@@ -47,29 +49,28 @@ class Scaling:
         self.is_on = workers is not None or cluster is not None or output is not None
         self._workers, self._cluster, self._output = workers or 1, cluster, output
         self._stack = ExitStack()
+        self.executor: Executor | None = None
         self.broken: list[str] = []
         """What is wrong with runs that were left out, in a sentence each."""
 
     def __enter__(self) -> Scaling:
         if self.is_on:
             from rankscope.scale.executors import workers_of
-            from rankscope.scoring.parted import working_on
 
             pool = workers_of(workers=self._workers, cluster=self._cluster)
-            executor = self._stack.enter_context(pool)
-            self._stack.enter_context(working_on(executor))
+            self.executor = self._stack.enter_context(pool)
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
-    def question(self, judgments: Judgments, options: dict[str, Any]) -> Question | None:
+    def question(self, judgments: Judgments, scoring: Scoring) -> Question | None:
         """Return what workers are asked about each run; None if there are none."""
         if not self.is_on:
             return None
         from rankscope.scale.evaluating import Question
 
-        return Question(judgments, (), options)
+        return Question(judgments, (), scoring)
 
     def named(self, runs: Sequence[Any], question: Question) -> dict[str, Any] | None:
         """Return the files of runs by name, if workers can score them from these alone."""

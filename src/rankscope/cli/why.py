@@ -13,6 +13,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    given_options,
     named_run,
     table_options,
 )
@@ -65,6 +66,12 @@ def why(
     names = [name.strip() for name in profiles.split(",")] if profiles else list(PROFILES)
     numbers = [number for number in (mine, theirs) if number is not None]
     result = explain_difference(
-        qrels, [named_run(run)], measure, profiles=names, numbers=numbers, order=order
+        qrels,
+        [named_run(run)],
+        measure,
+        profiles=names,
+        numbers=numbers,
+        order=order,
+        **given_options(),
     )
     emit(result, format=format, target=target)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.stages import StageSpec
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)

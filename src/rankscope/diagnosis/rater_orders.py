@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rankscope.diagnosis.registry import Inputs
     from rankscope.measures.judged import FloatArray, IntArray
-    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.scores import Scores
 
 MOST_RATERS = 30
 """With more raters nobody looks at an order for each."""

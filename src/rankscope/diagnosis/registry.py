@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Section
     from rankscope.runs.exactness import Exactness
     from rankscope.runs.table import Run
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scores import Scores
 
 Need = Literal[
     "scores",

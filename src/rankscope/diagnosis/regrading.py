@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.rules import Profile
+    from rankscope.scoring.scores import Scores
 
 PAIR = ["query_id", "doc_id"]
 

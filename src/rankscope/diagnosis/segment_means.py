@@ -19,8 +19,8 @@ from rankscope.statistics.strata import by_group
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scores import Scores
 
 SMALL_GROUPS = declare(
     "RS602",

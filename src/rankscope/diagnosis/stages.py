@@ -40,7 +40,7 @@ from rankscope.statistics.pairwise import differences_alone
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.scores import Scores
 
 
 @dataclass(frozen=True, slots=True)

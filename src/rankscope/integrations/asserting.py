@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding
     from rankscope.measures.language import Measure
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.limits import Limit
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.gate import GateResult
 
 __all__ = ["QualityError", "assert_at_least"]
@@ -157,7 +157,8 @@ def _known_scores(side: Any) -> Any:
 
 def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: Any) -> Scores:
     """Return scores as they are, those of a result, or those of a run."""
-    from rankscope.scoring.evaluate import Scores, evaluate  # noqa: PLC0415
+    from rankscope.scoring.evaluate import evaluate  # noqa: PLC0415
+    from rankscope.scoring.scores import Scores  # noqa: PLC0415
 
     scores = _known_scores(candidate)
     if not isinstance(scores, Scores):

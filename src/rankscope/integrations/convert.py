@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
+    from rankscope.runs.collapsing import Chunking
 
 __all__ = ["Conversion", "convert"]
 
@@ -117,11 +118,13 @@ def convert(
     raters: Raters | None = None,
     name: str | None = None,
     metadata: PathLike | None = None,
+    chunking: Chunking | None = None,
 ) -> Conversion:
     """Read a file and write it in another format; kind and formats are found if not given.
 
     ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``metadata`` a file
-    of ir_metadata to be written at the top of a TREC run.
+    of ir_metadata to be written at the top of a TREC run; ``chunking`` says which documents its
+    chunks become.
     """
     kind = kind or guess_kind(source, written_to=target)
     if kind not in get_args(Kind):
@@ -138,6 +141,8 @@ def convert(
     if kind == "run":
         run = read_run(source, format=source_format, name=name)
         check_keys()
+        if chunking is not None:
+            run = run.collapsed(chunking)
         if metadata is not None:
             run = with_metadata_of(run, metadata, format_for(target, target_format, RUN))
         run.write(target, format=target_format)

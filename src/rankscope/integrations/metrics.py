@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
     from rankscope.records import BenchmarkReport
     from rankscope.retrieval.golden import RetrieverResult
-    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.compare import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.intervals import Interval

@@ -27,7 +27,7 @@ from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError
 from rankscope.integrations.metrics import metrics_of
 from rankscope.retrieval.golden import RetrieverResult
-from rankscope.scoring.evaluate import Scores
+from rankscope.scoring.scores import Scores
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.gate import GateResult
 from rankscope.tables.parquet import parquet_frame

@@ -6,6 +6,7 @@ An analysis that is registered (`rankscope.diagnosis.registry`) is asked here wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,10 +24,10 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Record, dotted, left_out_if_empty
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
-from rankscope.scoring.by_language import refuse_mixed, speaking
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments, as_runs
-from rankscope.scoring.judged_terms import near_in
+from rankscope.scoring.by_language import refuse_mixed
+from rankscope.scoring.evaluate import score
+from rankscope.scoring.inputs import read_inputs
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.compare import compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
     from rankscope.records.figure_kpis import FigureGoal
-    from rankscope.scoring.by_language import Languages
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.rules import Profile
+    from rankscope.scoring.scores import Scores
 
 __all__ = ["Diagnosis", "diagnose"]
 
@@ -131,10 +130,6 @@ def diagnose(
     costs: Any = None,
     targets: Mapping[str, float | FigureGoal] | None = None,
     configs: Mapping[str, Any] | None = None,
-    profile: str | Profile = "rankscope",
-    ontology: Any = None,
-    language: str | None = None,
-    languages: Languages | None = None,
     **options: Any,
 ) -> Diagnosis:
     """Ask every analysis (or ``only`` some, by name) about one or several runs.
@@ -145,8 +140,8 @@ def diagnose(
     (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
     last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``targets`` says what figures should
     reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis,
-    as in a benchmark's config: ``{"segments": ["category", "words"]}``. ``ontology``, ``language``
-    and ``languages`` are those of `rankscope.evaluate`. ``options`` are those of
+    as in a benchmark's config: ``{"segments": ["category", "words"]}``. ``options`` are those of
+    `rankscope.evaluate` (profile, ontology, language, …) and of
     `rankscope.statistics.settings.Settings`: alpha, resamples, seed, …
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
@@ -163,10 +158,11 @@ def diagnose(
     prepared = {
         name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked or analyses
     }
+    rules = {name: options.pop(name) for name in ScoringOptions.__annotations__ if name in options}
     settings = Settings.of(**options)
+    scoring = Scoring.of("diagnose", rules, without=("executor", "overlap"))
     goals = as_goals(targets or {})
-    with near_in(ontology), speaking(language, languages):
-        judgments = as_judgments(qrels)
+    judgments, named, _ = read_inputs(qrels, runs, scoring)
     refuse_mixed(judgments)
     if judgments.gold is not None:
         raise InputError(
@@ -175,12 +171,12 @@ def diagnose(
         )
     if judgments.alignments is None:
         judgments.alignments = {}  # each run is aligned once for all that look at it
-    named, _ = as_runs(runs, judgments)
     if baseline is not None and baseline not in named:
         raise UnknownNameError("run", baseline, named)
     tables = _tables(named)
     documents = None if corpus is None else _corpus(corpus)
-    scores = evaluate(judgments, tables, measures, profile=profile, corpus=documents)
+    scoring = replace(scoring, corpus=documents, ontology=None)  # which the judgments know
+    scores = score(judgments, tables, measures, scoring).scores
     asked_queries = None if queries is None else _matching(_queries(queries), judgments)
     inputs = Inputs(
         scores=scores,

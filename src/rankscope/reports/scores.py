@@ -35,7 +35,7 @@ from rankscope.scoring.inputs import documents_of
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import Bounds, BoundsTable
-    from rankscope.scoring.evaluate import RunScores, Scores
+    from rankscope.scoring.scores import RunScores, Scores
 
 FEW = 2_000
 """Up to so many values of a measure, means have intervals unless told otherwise: more take longer

@@ -14,14 +14,13 @@ from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name, suffix_of
-from rankscope.measures.language import parse_measures, strict_and_soft
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
-from rankscope.scoring.by_language import Languages, refuse_mixed, speaking
-from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.by_language import refuse_mixed
+from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judged_terms import near_in
+from rankscope.scoring.options import Languages, Scoring
 from rankscope.tables.case_records import holds_cases
 from rankscope.tables.columns import find_name
 from rankscope.tables.ids import id_text
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.runs.collapsing import Collapse
     from rankscope.runs.table import Run
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["RetrieverResult", "evaluate_retriever"]
@@ -140,8 +139,9 @@ def evaluate_retriever(
     (0.5, ['apple pie?'])
     """
     golden = _loaded(golden)
-    with near_in(ontology), speaking(language, languages):
-        judgments = as_judgments(golden)
+    rules = {"ontology": ontology, "language": language, "languages": languages}
+    scoring = Scoring.of("evaluate_retriever", rules)
+    judgments = as_judgments(golden, scoring)
     refuse_mixed(judgments)
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
@@ -161,10 +161,8 @@ def evaluate_retriever(
     for note in fetched.notes:
         warnings.warn(f"{run.name}: {note}", stacklevel=2)
     wanted = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
-    together = strict_and_soft(parse_measures(wanted), of_terms=ontology is not None)
-    asked = [parsed.asked for parsed in together]
     return RetrieverResult(
-        scores=evaluate(judgments, run, asked),
+        scores=score(judgments, run, wanted, scoring).scores,
         run=run,
         k=k,
         texts={question.query_id: question.text for question in questions},

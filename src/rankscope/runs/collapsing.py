@@ -17,8 +17,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -29,7 +27,7 @@ from rankscope.files import COMPRESSIONS, is_path
 from rankscope.tables.ids import id_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rankscope.runs.order import Floats, Ints
 
@@ -301,39 +299,3 @@ def _read_documents(path: str) -> dict[str, str]:
                 position,
             )
     return documents
-
-
-_CURRENT: ContextVar[Chunking | None] = ContextVar("rankscope_chunking", default=None)
-
-
-@contextmanager
-def collapsing(doc_id_from: Any, collapse: Collapse = "best") -> Iterator[None]:
-    """Let runs that are taken meanwhile be collapsed; without a rule nothing changes."""
-    if doc_id_from is None:
-        if collapse != "best":
-            raise InputError(
-                f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
-            )
-        yield
-        return
-    is_ready = isinstance(doc_id_from, Chunking)
-    token = _CURRENT.set(doc_id_from if is_ready else Chunking.of(doc_id_from, collapse))
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
-
-
-@contextmanager
-def not_collapsing() -> Iterator[None]:
-    """Let runs that are taken meanwhile stay as they are."""
-    token = _CURRENT.set(None)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
-
-
-def current_chunking() -> Chunking | None:
-    """Return how runs are to be collapsed at present; None if they are not."""
-    return _CURRENT.get()

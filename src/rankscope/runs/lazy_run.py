@@ -12,6 +12,7 @@ from rankscope.tables.columns import NO_QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Executor
 
     from rankscope.runs.table import Run
     from rankscope.tables.trec_file import TrecFile
@@ -66,6 +67,10 @@ class LazyRun(ABC):
     @abstractmethod
     def _load(self) -> Run:
         """Read the run."""
+
+    def worked_on(self, executor: Executor) -> LazyRun:  # noqa: ARG002
+        """Return the run with somebody else to do the work, where it can be shared."""
+        return self
 
     def scan_for(self, judgments: Any, precision: Any) -> Any:  # noqa: ARG002
         """Return the scan of the run for some judgments; None if its table is to be looked at."""

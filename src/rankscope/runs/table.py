@@ -16,7 +16,7 @@ import polars as pl
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
-from rankscope.runs.collapsing import Chunking, current_chunking
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.naming import name_in_file
 from rankscope.tables.columns import RUN
@@ -464,11 +464,11 @@ def run_from(
     if duplicates is None and kept_duplicates() is None and file.may_be_native:
         read = _read_natively(file, name)
         if read is not None:
-            return in_documents(read)
+            return read
     try:
         rows = file.rows(("query_id", "doc_id", "score"))
         run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
-        return in_documents(run._not_a_list() if _ranks_go_by_score(file, run) else run)
+        return run._not_a_list() if _ranks_go_by_score(file, run) else run
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         text = file.rows(RUN.roles, as_text=True)
         Run.from_rows(without_duplicates(text, duplicates), name=name)
@@ -529,16 +529,14 @@ def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
     return run.with_metadata(read_metadata(path))
 
 
-def as_run(data: Any, *, name: str = "run") -> Run:
-    """Take a run in any form: a run as it is, a path, or data that makes one."""
+def as_run(data: Any, *, name: str = "run", chunking: Chunking | None = None) -> Run:
+    """Take a run in any form: a run as it is, a path, or data that makes one.
+
+    With ``chunking`` it is collapsed, unless it was before.
+    """
     if is_path(data):
-        return read_run(data)
+        data = read_run(data)
     if isinstance(data, LazyRun):
         data = data.loaded
-    return in_documents(data if isinstance(data, Run) else Run(data, name=name))
-
-
-def in_documents(run: Run) -> Run:
-    """Return a run as it is, or collapsed if that is asked for at present and not done yet."""
-    chunking = current_chunking()
+    run = data if isinstance(data, Run) else Run(data, name=name)
     return run if chunking is None or run.chunks is not None else run.collapsed(chunking)

@@ -20,9 +20,8 @@ from rankscope.findings import Finding, NotApplicable, Unable, worst_first
 from rankscope.part import Part, left_out
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
-from rankscope.runs.collapsing import current_chunking
 from rankscope.runs.positions import answered_questions
-from rankscope.runs.table import Run, in_documents, without_duplicates
+from rankscope.runs.table import Run, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.grouping import Groups
 from rankscope.tables.metadata import parse_metadata
@@ -33,6 +32,7 @@ from rankscope.tables.rows import Rows
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Chunking
     from rankscope.tables.columns import PairLayout
 
 __all__ = ["Validation", "validate_run"]
@@ -82,9 +82,18 @@ class Reference:
     corpus_ids: Callable[[], Iterable[str]] | None = None
     listed: tuple[str, ...] = ()
     """The questions of a golden list, in its order."""
+    chunking: Chunking | None = None
+    """How chunks become documents, before runs are checked."""
 
     @classmethod
-    def read(cls, *, qrels: Any = None, queries: Any = None, corpus: Any = None) -> Reference:
+    def read(
+        cls,
+        *,
+        qrels: Any = None,
+        queries: Any = None,
+        corpus: Any = None,
+        chunking: Chunking | None = None,
+    ) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
@@ -98,13 +107,13 @@ class Reference:
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
                 judged = judged.without(judged.no_answer)
-        ids = None if corpus is None else passes_over_documents(corpus)
-        return cls(tuple(findings), judged, _query_ids(queries), ids, listed)
+        ids = None if corpus is None else passes_over_documents(corpus, chunking)
+        return cls(tuple(findings), judged, _query_ids(queries), ids, listed, chunking)
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
         rows = self._in_places(_rows(run, RUN, format=format))
-        rows = _in_documents(without_duplicates(rows, None))
+        rows = _in_documents(without_duplicates(rows, None), self.chunking)
         under_test = RunUnderTest(rows, depth=depth)
         against = RunAgainst(
             under_test,
@@ -248,23 +257,23 @@ def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     return lambda: ids
 
 
-def passes_over_documents(corpus: Any) -> Callable[[], Iterable[str]]:
+def passes_over_documents(corpus: Any, chunking: Chunking | None) -> Callable[[], Iterable[str]]:
     """Return a function that passes over the ids, of documents where chunks are collapsed."""
-    ids, chunking = passes_over_ids(corpus), current_chunking()
+    ids = passes_over_ids(corpus)
     if chunking is None:
         return ids
     return lambda: dict.fromkeys(chunking.documents(ids())[0])
 
 
-def _in_documents(rows: Rows) -> Rows:
+def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:
     """Collapse chunks, if that is asked for; rows with errors stay as they are, to be shown."""
-    if current_chunking() is None:
+    if chunking is None:
         return rows
     try:
         run = Run.from_rows(rows, name=rows.source)
     except InvalidDataError:
         return rows
-    return _rows(in_documents(run), RUN)
+    return _rows(run.collapsed(chunking), RUN)
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError
 from rankscope.files import can_be_read_again, is_path
-from rankscope.runs.collapsing import collapsing, current_chunking
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.naming import NamedFile, name_in_file, run_names
 from rankscope.runs.table import Run, read_run
@@ -21,11 +20,14 @@ from rankscope.scale.executors import Workers
 from rankscope.scale.run_cuts import PartedFile
 from rankscope.scale.run_parts import RunParts
 from rankscope.scale.visible import check_visible
-from rankscope.scoring.bounds import BoundsTable, bounds
-from rankscope.scoring.evaluate import RunScores, evaluate
-from rankscope.scoring.parted import alone, current_executor, is_several
+from rankscope.scoring.bounds import BoundsTable, bounds_of
+from rankscope.scoring.evaluate import score
+from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.parted import is_several
+from rankscope.scoring.scores import RunScores
 from rankscope.tables.chroma import answer_in
-from rankscope.tables.table_options import kept_duplicates, named_keys, reading
+from rankscope.tables.columns import Columns
+from rankscope.tables.table_options import named_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.options import Scoring
 
 PARTED = 1 << 26
 """Of several runs, those in files of so many bytes are scanned in parts."""
@@ -46,8 +49,8 @@ class Question:
 
     judgments: Judgments
     measures: tuple[str, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of `rankscope.evaluate`: profile, ties, …"""
+    scoring: Scoring = DEFAULT
+    """By which rules."""
     bounds: Mapping[str, Any] | None = None
     """Options of `rankscope.bounds`, where these are wanted; ``holes`` for every run, else for runs
     with ties."""
@@ -56,7 +59,13 @@ class Question:
     def can_be_asked_elsewhere(self) -> bool:
         """Whether a worker needs no more than this and the file."""
         of_ids = self.judgments.gold is None and self.judgments.ontology is None
-        return of_ids and not named_keys() and self.options.get("corpus") is None
+        has_known_columns = not named_keys() and self.scoring.columns == Columns()
+        return of_ids and has_known_columns and self.scoring.corpus is None
+
+    @property
+    def alone(self) -> Question:
+        """The same for one who does all the work."""
+        return replace(self, scoring=replace(self.scoring, executor=None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,26 +92,19 @@ class ScoredRun(LazyRun):
         return read_run(self._path, name=self.name)
 
 
-def answers(
-    files: Sequence[tuple[str, str]], question: Question, chunking: Any, duplicates: Any
-) -> list[Answer]:
+def answers(files: Sequence[tuple[str, str]], question: Question) -> list[Answer]:
     """Score runs, each by its name and its path; what is wrong with one is its answer."""
-    with alone(), reading(duplicates=duplicates), collapsing(chunking):
-        return [_answer(NamedFile.of(path, name), question) for name, path in files]
+    return [_answer(NamedFile.of(path, name), question) for name, path in files]
 
 
 def _answer(run: NamedFile | RunParts, question: Question) -> Answer:
-    options: dict[str, Any] = dict(question.options)
     try:
-        scores = evaluate(question.judgments, [run], question.measures, **options)
+        scores = score(question.judgments, [run], question.measures, question.scoring).scores
         rows = tuple(scores.run(name) for name in scores.runs)
         table = None
-        more = question.bounds
-        if more is not None and not scores.is_by_language:
-            known = ("profile", "ties", "precision", "queries", "order")
-            rules: Any = {rule: options[rule] for rule in known if rule in options}
-            if more["holes"] or rows[0].counts["tied_hits"]:
-                table = bounds(question.judgments, run, question.measures, **rules, **more)
+        more = None if scores.is_by_language else question.bounds
+        if more is not None and (more["holes"] or rows[0].counts["tied_hits"]):
+            table = bounds_of(question.judgments, run, question.measures, question.scoring, **more)
     except RankscopeError as error:
         return Answer(problem=str(error))
     return Answer(rows, table)
@@ -129,8 +131,8 @@ def spread(runs: Any, question: Question) -> Any:
     if is_path(runs):
         if is_several(runs) or not can_be_read_again(runs):
             return runs
-        if _is_as_it_is(question) and PartedFile.open(runs) is not None:
-            return RunParts(runs)
+        if question.scoring.is_plain and PartedFile.open(runs) is not None:
+            return RunParts(runs, executor=question.scoring.executor)
         ((_, run),) = score_files(names_of([runs]), question).items()
         return run
     if isinstance(runs, list | tuple) and runs and all(map(_is_file, runs)):
@@ -143,12 +145,6 @@ def spread(runs: Any, question: Question) -> Any:
 
 def _is_file(run: Any) -> bool:
     return is_path(run) and can_be_read_again(run)
-
-
-def _is_as_it_is(question: Question) -> bool:
-    """Tell whether rows count as the files have them."""
-    by_score = question.options.get("order", "score") == "score"
-    return by_score and current_chunking() is None and kept_duplicates() is None
 
 
 def score_files(
@@ -166,7 +162,7 @@ def score_files(
     Raises:
         RankscopeError: a run is broken, and nobody is told; or all are.
     """
-    executor = current_executor()
+    executor = question.scoring.executor
     scored: dict[str, ScoredRun] = {}
     for done, (name, answer) in enumerate(_answers(files, question, executor), start=1):
         if answer.problem:
@@ -194,24 +190,23 @@ def _answers(
     with Workers(executor) as workers:
         size = min(-(-len(small) // (4 * workers.count)) or 1, _BATCH)
         batches = [small[low : low + size] for low in range(0, len(small), size)]
-        common = (question, current_chunking(), kept_duplicates())
-        for batch, results in zip(batches, workers.map(answers, batches, *common), strict=True):
+        results_of = workers.map(answers, batches, question.alone)
+        for batch, results in zip(batches, results_of, strict=True):
             yield from zip((name for name, _ in batch), results, strict=True)
     for name, path in large.items():
         try:
-            run = RunParts(path, name=name)
+            run = RunParts(path, name=name, executor=executor)
         except RankscopeError as error:
             yield name, Answer(problem=str(error))
         else:
-            yield name, _answer(run, question)
+            yield name, _answer(run, question.alone)
 
 
 def _refusal(path: PathLike, name: str, question: Question, problem: str) -> RankscopeError:
     """Return what is wrong with a run, as it is raised without workers."""
     file = NamedFile.of(os.fspath(path), name)
     try:
-        with alone():
-            evaluate(question.judgments, [file], question.measures, **question.options)
+        score(question.judgments, [file], question.measures, question.alone.scoring)
     except RankscopeError as error:
         return error
     return InputError(problem)
@@ -221,7 +216,7 @@ def _is_large(path: PathLike, question: Question) -> bool:
     if is_several(path):
         return True
     try:
-        is_large = os.path.getsize(path) >= PARTED and _is_as_it_is(question)
+        is_large = os.path.getsize(path) >= PARTED and question.scoring.is_plain
         return is_large and PartedFile.open(path) is not None
     except (OSError, RankscopeError):
         return False

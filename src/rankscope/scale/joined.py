@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.runs.table import Run, in_documents, read_run, scores_of, without_duplicates
+from rankscope.runs.table import Run, read_run, scores_of, without_duplicates
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids
@@ -49,4 +49,4 @@ def joined_run(paths: Sequence[PathLike], name: str) -> Run:
         for rows in files
     ]
     joined = _JoinedRows(pl.concat(frames), name, RUN, files=tuple(files))
-    return in_documents(Run.from_rows(without_duplicates(joined, None), name=name))
+    return Run.from_rows(without_duplicates(joined, None), name=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Iterator
 from glob import glob, has_magic
@@ -22,11 +23,12 @@ from rankscope.scale.rank_order import ranks_go_by_score
 from rankscope.scale.run_cuts import PartedFile, refuse_mixed_files
 from rankscope.scale.spool import open_rows, settled
 from rankscope.scale.visible import check_visible
-from rankscope.scoring.parted import current_executor
 from rankscope.scoring.scan_tables import scan_of
 from rankscope.scoring.scans import PackedPairs
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rankscope.files import PathLike
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
@@ -48,7 +50,13 @@ class RunParts(LazyRun):
     every document (docs/how-to/evaluate-at-scale.md) reads it whole.
     """
 
-    def __init__(self, files: PathLike | Iterable[PathLike], *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        files: PathLike | Iterable[PathLike],
+        *,
+        name: str | None = None,
+        executor: Executor | None = None,
+    ) -> None:
         paths = paths_of(files)
         opened = [PartedFile.open(path) for path in paths]
         for path, file in zip(paths, opened, strict=True):
@@ -62,9 +70,16 @@ class RunParts(LazyRun):
         given = files.run_name if isinstance(files, NamedFile) else ""
         first = self._files[0].table
         super().__init__(name or given or name_in_file(first.path, first.first_tag))
+        self._executor = executor
         self._scans: dict[tuple[int, Precision], tuple[Judgments, Scan]] = {}
         self._is_list: bool | None = None
         self._unjudged: Scan | None = None
+
+    def worked_on(self, executor: Executor) -> RunParts:
+        """Return the run with its parts scanned by an executor."""
+        shared = copy.copy(self)
+        shared._executor = executor
+        return shared
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts, in the order of their rows; each can be sent to another machine."""
@@ -84,9 +99,8 @@ class RunParts(LazyRun):
         return self._scans[key][1]
 
     def _scanned(self, packed: PackedPairs, precision: Precision) -> Scan:
-        executor = current_executor()
-        check_visible(executor, [file.path for file in self._files if file.is_plain])
-        with Workers(executor) as workers:
+        check_visible(self._executor, [file.path for file in self._files if file.is_plain])
+        with Workers(self._executor) as workers:
             try:
                 return self._in_parts(packed, precision, workers)
             except PartError as error:
@@ -137,7 +151,7 @@ class RunParts(LazyRun):
         Raises:
             PartError: a document is in two parts of a query.
         """
-        with Workers(current_executor()) as workers:
+        with Workers(self._executor) as workers:
             scan = self._settled(whole, self.parts(), judgments.packed, precision, workers)
         self._scans[id(judgments), precision] = judgments, scan
 
@@ -158,7 +172,7 @@ class RunParts(LazyRun):
     def is_list(self) -> bool:
         """Whether the order of rows is meant: false for files whose ranks go by score."""
         if self._is_list is None:
-            with Workers(current_executor()) as workers:
+            with Workers(self._executor) as workers:
                 self._is_list = not ranks_go_by_score(self._any_scan(), self.parts, workers)
         return self._is_list
 
@@ -215,10 +229,10 @@ def paths_of(files: PathLike | Iterable[PathLike]) -> list[PathLike]:
     return [files]
 
 
-def divided(path: PathLike) -> RunParts | None:
+def divided(path: PathLike, executor: Executor | None = None) -> RunParts | None:
     """Return a file as a run in parts, if it can be cut; else the ordinary reader takes it."""
     try:
         file = PartedFile.open(path)
     except RankscopeError:
         return None
-    return None if file is None else RunParts([path])
+    return None if file is None else RunParts([path], executor=executor)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rankscope.files import PathLike
-    from rankscope.scoring.evaluate import RunScores
+    from rankscope.scoring.scores import RunScores
 
 PIECE_ROWS = 1 << 17
 """About so many rows are a piece, and a row group of the file."""

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -22,18 +22,22 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
-from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
-from rankscope.scoring.rules import profile_named
+from rankscope.scoring.inputs import (
+    as_judgments,
+    as_one_run,
+    named_columns,
+    without_identical,
+)
+from rankscope.scoring.options import Scoring, ScoringOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
-    from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.rules import Profile
 
 __all__ = ["Bounds", "bounds"]
 
@@ -83,25 +87,41 @@ def bounds(
     *,
     holes: bool = True,
     hole_grade: float = 1.0,
-    profile: str | Profile = "rankscope",
-    ties: Ties | None = None,
-    precision: Precision | None = None,
-    queries: QueryPolicy | None = None,
-    order: Order = "score",
+    **options: Unpack[ScoringOptions],
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
+
+    ``options`` are those of `evaluate`.
 
     >>> [bound] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
     >>> bound.ties
     TieBounds(lowest=0.5, highest=1.0)
     """
+    scoring = Scoring.of("bounds", options, without=_NOT_HERE)
+    with named_columns(scoring):
+        judgments = as_judgments(qrels, scoring)
+        return bounds_of(judgments, run, measures, scoring, holes=holes, hole_grade=hole_grade)
+
+
+_NOT_HERE = ("lengths", "corpus", "executor", "overlap")
+
+
+def bounds_of(
+    judgments: Judgments,
+    run: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    scoring: Scoring,
+    *,
+    holes: bool = True,
+    hole_grade: float = 1.0,
+) -> BoundsTable:
+    """Return the bounds of one run by the rules of a call; see `bounds`."""
     check_hole_grade(hole_grade)
-    judgments = as_judgments(qrels)
     refuse_mixed(judgments)
-    _, given = as_one_run(run, judgments, order=order)
+    _, given = as_one_run(run, judgments, scoring)
     worlds: dict[Profile, World] = {}
     table = []
-    for measure, rules in rules_of(measures, profile, ties, precision, queries):
+    for measure, rules in rules_of(measures, scoring.profile, scoring.changes):
         if rules not in worlds:
             worlds[rules] = World(judgments, given, rules)
         world = worlds[rules]
@@ -119,17 +139,12 @@ def bounds(
 
 def rules_of(
     measures: str | Measure | Iterable[str | Measure],
-    profile: str | Profile,
-    ties: Ties | None,
-    precision: Precision | None,
-    queries: QueryPolicy | None,
+    profile: Profile,
+    changes: Mapping[str, Any],
 ) -> list[tuple[Measure, Profile]]:
     """Return each measure as a profile means it, with the rules for it; each once."""
-    rules = profile_named(profile)
-    changed = {"ties": ties, "precision": precision, "queries": queries}
-    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
-    meant = dict.fromkeys(rules.meaning(asked.measure) for asked in parse_measures(measures))
-    return [(measure, replace(rules.rules_for(measure), **changes)) for measure in meant]
+    meant = dict.fromkeys(profile.meaning(asked.measure) for asked in parse_measures(measures))
+    return [(measure, replace(profile.rules_for(measure), **changes)) for measure in meant]
 
 
 def check_hole_grade(grade: float) -> None:

@@ -8,47 +8,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.soundness import Remark
 from rankscope.tables.language_codes import language_code
 
-Languages = Literal["apart", "together"]
-"""What becomes of cases in several languages."""
+if TYPE_CHECKING:
+    from rankscope.scoring.options import Languages
 
 NO_LANGUAGE = "(none)"
 """What cases without a language are called, beside others with one."""
 
 
-_SPOKEN: ContextVar[tuple[str | None, Languages | None]] = ContextVar(
-    "rankscope_language", default=(None, None)
-)
-
-
-@contextmanager
-def speaking(language: str | None, languages: Languages | None = None) -> Iterator[None]:
-    """Let judgments that are taken meanwhile be those of one language, or of all together."""
-    if languages not in (None, "apart", "together"):
-        raise UnknownNameError("way to take languages", str(languages), ["apart", "together"])
-    if language is not None and languages == "together":
-        raise InputError("one language cannot be taken together with others; leave one of them out")
-    if language is languages is None:
-        yield
-        return
-    token = _SPOKEN.set((language, languages))
-    try:
-        yield
-    finally:
-        _SPOKEN.reset(token)
-
-
-def as_spoken(judgments: Judgments) -> Judgments:
-    """Return the judgments of the language that is spoken at present, if one is."""
-    language, languages = _SPOKEN.get()
+def in_language(
+    judgments: Judgments, language: str | None, languages: Languages | None
+) -> Judgments:
+    """Return the judgments of one language, or of all together."""
     if language is not None:
         return _of_language(judgments, language)
     if languages == "together" and languages_in(judgments):

@@ -31,15 +31,18 @@ import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Spans
-from rankscope.scoring.judgments import Judgments, unanswered_rule
-from rankscope.scoring.overlap import overlap_needed
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.text_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.runs.piece_run import PieceRun
+    from rankscope.scoring.judgments import NoAnswer
     from rankscope.tables.pieces import Piece, Pieces
+
+OVERLAP = 0.5
+"""How much of a gold piece must be retrieved for it to be found, if nobody says."""
 
 STRETCH = 5
 """How many words in a row a text and a passage must share for them to count."""
@@ -80,7 +83,9 @@ class Gold:
         return [document for document in documents if document is not None]
 
 
-def gold_judgments(pieces: Pieces) -> Judgments:
+def gold_judgments(
+    pieces: Pieces, *, no_answer: NoAnswer | None, overlap: float | None
+) -> Judgments:
     """Make judgments of gold pieces, each of which is one thing to find."""
     gold = {
         query_id: tuple({_place(piece): piece for piece in each}.values())
@@ -90,11 +95,10 @@ def gold_judgments(pieces: Pieces) -> Judgments:
         query_id: {_name(piece, place): _grade(piece) for place, piece in enumerate(each, start=1)}
         for query_id, each in gold.items()
     }
-    rule = unanswered_rule()
-    if rule == "empty":
-        rule = [query_id for query_id, each in gold.items() if not each]
-    judgments = Judgments(named, no_answer=[*pieces.no_answer, *(rule or ())])
-    judgments.gold = Gold(gold, overlap_needed())
+    if no_answer == "empty":
+        no_answer = [query_id for query_id, each in gold.items() if not each]
+    judgments = Judgments(named, no_answer=[*pieces.no_answer, *(no_answer or ())])
+    judgments.gold = Gold(gold, overlap or OVERLAP)
     if not judgments.gold.are_spans and not judgments.gold.are_texts:
         raise InputError(
             "some of the gold has a document, start and end and some has a text only; give all of "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
+from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of, named_columns
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import relevance_level_of
-from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import Factors
     from rankscope.measures.judged import JudgedRun
-    from rankscope.runs.order import Order
-    from rankscope.scoring.rules import Profile
 
 __all__ = ["Explanation", "explain"]
 
@@ -111,26 +109,27 @@ def explain(
     query_id: str,
     measure: str | Measure,
     *,
-    profile: str | Profile = "rankscope",
     depth: int = 20,
-    order: Order = "score",
+    **options: Unpack[ScoringOptions],
 ) -> Explanation:
     """Explain one query's value: each rank, which document is there, and what it adds.
 
-    All ranks down to ``depth`` are listed, and below it those that add something;
-    ``order="given"`` ranks documents as they are listed.
+    All ranks down to ``depth`` are listed, and below it those that add something; ``options`` are
+    those of `evaluate`.
 
     >>> explanation = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
     >>> [(step.doc_id, step.contribution) for step in explanation.steps]
     [('d2', 0.0), ('d1', 0.5)]
     """
-    meant = profile_named(profile).meaning(Measure.parse(measure))
-    rules = profile_named(profile).rules_for(meant)
-    judgments = as_judgments(qrels)
+    scoring = Scoring.of("explain", options, without=("lengths", "corpus", "executor", "overlap"))
+    meant = scoring.profile.meaning(Measure.parse(measure))
+    rules = replace(scoring.profile.rules_for(meant), **scoring.changes)
     query_id = str(query_id)
-    if query_id not in judgments.query_ids:
-        raise UnknownNameError("judged query", query_id, judgments.query_ids)
-    name, given = as_one_run(run, judgments, order=order)
+    with named_columns(scoring):
+        judgments = as_judgments(qrels, scoring)
+        if query_id not in judgments.query_ids:
+            raise UnknownNameError("judged query", query_id, judgments.query_ids)
+        name, given = as_one_run(run, judgments, scoring)
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, shown
 from rankscope.files import is_path
-from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
 from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.order import Order, by_id_descending
+from rankscope.runs.order import by_id_descending
 from rankscope.runs.spooled_run import spooled
-from rankscope.scoring.by_language import as_spoken
-from rankscope.scoring.judged_terms import with_ontology
-from rankscope.scoring.judgments import Judgments, unanswered_rule
-from rankscope.scoring.parted import current_executor, in_parts, is_several
+from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.parted import in_parts, is_several
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
 from rankscope.scoring.qrels_file import QrelsFile
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables.chroma import answer_in, are_by_query, hold_answers, is_answer
 from rankscope.tables.pieces import PiecesError
-from rankscope.tables.table_options import kept_duplicates
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
-    from rankscope.runs.collapsing import Chunks
+    from rankscope.runs.collapsing import Chunking, Chunks
+    from rankscope.scoring.options import Scoring
 
 
 def _is_frame(data: object) -> bool:
@@ -34,37 +34,76 @@ def _is_frame(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
 
 
-def as_judgments(qrels: Any) -> Judgments:
-    """Take qrels in any form."""
-    if isinstance(qrels, Judgments):
-        return as_spoken(with_ontology(qrels))
-    try:
-        if isinstance(qrels, Mapping):
-            return as_spoken(with_ontology(Judgments(qrels, no_answer=unanswered_rule())))
-        if is_path(qrels) and unanswered_rule() is None:
-            file = QrelsFile.read(qrels)
-            if file is not None:
-                return as_spoken(with_ontology(Judgments(file)))
-        from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
+def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict[str, Any], bool]:
+    """Take judgments and runs as a call was given them; see `as_judgments` and `as_runs`."""
+    with named_columns(scoring):
+        judgments = as_judgments(gold, scoring)
+        named, single = as_runs(runs, judgments, scoring)
+    return judgments, named, single
 
-        judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
+
+@contextmanager
+def named_columns(scoring: Scoring) -> Iterator[None]:
+    """Let tables that are read meanwhile have the columns that a call names."""
+    columns = scoring.columns
+    names = {
+        "query_key": columns.query,
+        "doc_key": columns.doc or columns.relevant or columns.retrieved,
+        "score_key": columns.score,
+        "grade_key": columns.grade,
+    }
+    if scoring.duplicates is None and not any(names.values()):
+        yield
+        return
+    with reading(**names, duplicates=scoring.duplicates):
+        yield
+        check_keys()
+
+
+def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
+    """Take judgments in any form."""
+    judgments = gold if isinstance(gold, Judgments) else _judgments(gold, scoring)
+    if scoring.ontology is not None and judgments.gold is None:
+        from rankscope.scoring.judged_terms import with_ontology  # noqa: PLC0415
+
+        judgments = with_ontology(judgments, scoring.ontology)
+    if scoring.language is not None or scoring.languages is not None:
+        from rankscope.scoring.by_language import in_language  # noqa: PLC0415
+
+        judgments = in_language(judgments, scoring.language, scoring.languages)
+    return judgments
+
+
+def _judgments(gold: Any, scoring: Scoring) -> Judgments:
+    try:
+        if isinstance(gold, Mapping):
+            return Judgments(gold, no_answer=scoring.no_answer)
+        if is_path(gold) and scoring.no_answer is None and scoring.labels is None:
+            file = QrelsFile.read(gold)
+            if file is not None:
+                return Judgments(file)
+        from rankscope.collection.qrels import as_qrels, read_qrels  # noqa: PLC0415
+
+        if is_path(gold) and scoring.labels is not None:
+            gold = read_qrels(gold, labels=scoring.labels)
+        judgments = Judgments(as_qrels(gold), no_answer=scoring.no_answer)
     except PiecesError as error:
         from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
 
-        return gold_judgments(error.pieces)
-    judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
-        isinstance(item, str) for item in qrels
+        return gold_judgments(error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap)
+    judgments.of_one_query = isinstance(gold, list | tuple | Set) and all(
+        isinstance(item, str) for item in gold
     )
-    return as_spoken(with_ontology(judgments))
+    return judgments
 
 
-def _as_run(run: Any, name: str, order: Order, judgments: Judgments | None) -> Any:
+def _as_run(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
     if is_path(run):
-        run = _from_file(run, order, judgments)
+        run = _from_file(run, judgments, scoring)
     if isinstance(run, LazyRun):
-        if order == "score" and current_chunking() is None and kept_duplicates() is None:
-            return run
+        if scoring.is_plain:
+            return run if scoring.executor is None else run.worked_on(scoring.executor)
         run = run.loaded
     if hasattr(run, "pieces") and not hasattr(run, "offsets"):
         raise InputError(
@@ -73,34 +112,32 @@ def _as_run(run: Any, name: str, order: Order, judgments: Judgments | None) -> A
     if isinstance(run, CollapsedDicts):
         return run
     if is_plain(run) and not any(is_answer(run[query_id]) for query_id in islice(run, 1)):
-        if order == "given":
+        if scoring.order == "given":
             run = {query_id: _listed(run[query_id]) for query_id in run}
-        chunking = current_chunking()
-        return run if chunking is None else collapsed_dicts(run, chunking)
-    from rankscope.runs.table import as_run, in_documents  # noqa: PLC0415
+        return run if scoring.chunking is None else collapsed_dicts(run, scoring.chunking)
+    from rankscope.runs.table import as_run  # noqa: PLC0415
 
-    if order == "score":
-        return as_run(run, name=name)
-    with not_collapsing():  # the order of the chunks as they are listed counts
+    if scoring.order == "given":  # that of the chunks as they are listed
         table = as_run(run, name=name)
-    return in_documents(table if table.chunks is not None else table.in_given_order())
+        run = table if table.chunks is not None else table.in_given_order()
+    return as_run(run, name=name, chunking=scoring.chunking)
 
 
-def _from_file(path: Any, order: Order, judgments: Judgments | None) -> Any:
+def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     """Return a run that need not be read, or the path if it must be.
 
     A file that the native scan can read is scanned for the judgments; one that is large, or one of
     several, is read in parts.
     """
     if is_several(path):
-        return in_parts(path)
-    if order != "score" or current_chunking() is not None or kept_duplicates() is not None:
+        return in_parts(path, scoring.executor)
+    if not scoring.is_plain:
         return path
     path = spooled(path)
     scanned = None
-    if judgments is not None and current_executor() is None:
+    if judgments is not None and scoring.executor is None:
         scanned = ScannedRun.of(path, judgments)
-    return in_parts(path) if scanned is None else scanned
+    return in_parts(path, scoring.executor) if scanned is None else scanned
 
 
 def _listed(documents: Mapping[str, float]) -> dict[str, float]:
@@ -108,11 +145,11 @@ def _listed(documents: Mapping[str, float]) -> dict[str, float]:
     return {doc_id: -float(place) for place, doc_id in enumerate(documents, start=1)}
 
 
-def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
-    """Take a corpus in any form; return a function that passes over its ids."""
+def corpus_ids(scoring: Scoring) -> Callable[[], Iterable[str]]:
+    """Take the corpus in any form; return a function that passes over its ids."""
     from rankscope.runs.validation import passes_over_documents  # noqa: PLC0415
 
-    return passes_over_documents(corpus)
+    return passes_over_documents(scoring.corpus, scoring.chunking)
 
 
 class CollapsedDicts(dict[str, dict[str, float]]):
@@ -182,34 +219,28 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
 
 
 def as_runs(
-    runs: Any,
-    judgments: Judgments | None = None,
-    *,
-    order: Order = "score",
-    corpus: Any = None,
+    runs: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
-    With ``order="given"`` the scores are set aside: documents rank as they are listed. What the
-    judgments are of decides how runs are read: if of one query, a list of texts is its answer and
-    holds no paths; if of spans or texts, runs hold such pieces, or ids of chunks in a corpus.
+    What the judgments are of decides how runs are read: if of one query, a list of texts is its
+    answer and holds no paths; if of spans or texts, runs hold such pieces, or ids of chunks in a
+    corpus.
     """
     of_one_query = judgments is not None and judgments.of_one_query
 
     def taken(run: Any, name: str) -> Any:
         if judgments is None or judgments.gold is None:
-            return in_places(_as_run(run, name, order, judgments), judgments)
+            return in_places(_as_run(run, name, judgments, scoring), judgments)
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
-        if current_chunking() is not None:
+        if scoring.chunking is not None:
             raise InputError(
                 "doc_id_from is for judgments that name documents, and the golden set holds spans "
                 "or texts; leave it out"
             )
-        return as_piece_run(run, name=name, order=order, corpus=corpus)
+        return as_piece_run(run, name=name, order=scoring.order, corpus=scoring.corpus)
 
-    if order not in get_args(Order):
-        raise UnknownNameError("order", order, get_args(Order))
     if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
         return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
     if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
@@ -222,13 +253,13 @@ def as_runs(
 
 
 def as_one_run(
-    run: Any, judgments: Judgments | None = None, *, order: Order = "score"
+    run: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
 ) -> tuple[str, Any]:
     """Take exactly one run, in any form; return its name and itself.
 
     Of the judgments only the order of their queries counts, for a run without query ids.
     """
-    named, _ = as_runs(run, order=order)
+    named, _ = as_runs(run, None, scoring)
     if len(named) != 1:
         raise InputError(f"expected one run, got {len(named)}; call this once for each")
     ((name, taken),) = named.items()

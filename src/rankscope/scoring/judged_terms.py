@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,28 +23,10 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Precision, Ties
     from rankscope.scoring.judgments import Judgments
 
-_ONTOLOGY: ContextVar[Ontology | None] = ContextVar("rankscope_ontology", default=None)
 
-
-@contextmanager
-def near_in(ontology: Any) -> Iterator[None]:
-    """Let documents that are judged meanwhile be terms of an ontology; None changes nothing."""
-    if ontology is None:
-        yield
-        return
-    from rankscope.ontology.terms import as_ontology  # noqa: PLC0415
-
-    token = _ONTOLOGY.set(as_ontology(ontology))
-    try:
-        yield
-    finally:
-        _ONTOLOGY.reset(token)
-
-
-def with_ontology(judgments: Judgments) -> Judgments:
-    """Return judgments whose documents are terms of the present ontology, if there is one."""
-    ontology = _ONTOLOGY.get()
-    if ontology is None or judgments.ontology is not None:
+def with_ontology(judgments: Judgments, ontology: Ontology) -> Judgments:
+    """Return judgments whose documents are terms of an ontology."""
+    if judgments.ontology is not None:
         return judgments
     of_terms = copy.copy(judgments)
     of_terms.ontology = ontology

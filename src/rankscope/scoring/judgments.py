@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -36,26 +34,6 @@ __all__ = ["Judgments"]
 NoAnswer = Literal["empty"] | Iterable[str]
 """Which queries are meant to have no answer, beside those that are marked: all without documents,
 or these."""
-
-_NO_ANSWER: ContextVar[NoAnswer | None] = ContextVar("rankscope_no_answer", default=None)
-
-
-@contextmanager
-def unanswered(rule: NoAnswer | None) -> Iterator[None]:
-    """Let judgments that are taken meanwhile set such queries aside."""
-    if rule is None:
-        yield
-        return
-    token = _NO_ANSWER.set(rule if isinstance(rule, str) else tuple(rule))
-    try:
-        yield
-    finally:
-        _NO_ANSWER.reset(token)
-
-
-def unanswered_rule() -> NoAnswer | None:
-    """Return which queries are to be set aside at present."""
-    return _NO_ANSWER.get()
 
 
 class JudgedLists(NamedTuple):

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.runs.collapsing import current_chunking
 from rankscope.runs.lazy_run import LazyFile
 from rankscope.runs.naming import name_in_file
 from rankscope.scoring.scan_files import scan_file
 from rankscope.scoring.scan_native import NativePairs
 from rankscope.tables.columns import RUN
 from rankscope.tables.detection import data_lines, fields_of, shielded
-from rankscope.tables.table_options import kept_duplicates
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
@@ -50,8 +48,6 @@ class ScannedRun(LazyFile):
     def of(cls, path: PathLike, judgments: Judgments) -> ScannedRun | None:
         """Scan a file; None if it is not plainly right, or is to be read otherwise."""
         if judgments.gold is not None or judgments.ontology is not None:
-            return None
-        if current_chunking() is not None or kept_duplicates() is not None:
             return None
         file = TrecFile.recognised(path, RUN)
         if file is None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
     from rankscope.scoring.bounds import BoundsTable
-    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.scores import Scores
 
 HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 """The command that writes a score file; messages name it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -27,15 +27,21 @@ from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
+from rankscope.scoring.inputs import (
+    as_judgments,
+    as_one_run,
+    has_identical,
+    named_columns,
+    without_identical,
+)
 from rankscope.scoring.namesakes import computed_otherwise, variants
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.runs.order import Order
     from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Why", "why"]
@@ -202,13 +208,13 @@ def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, fl
 class _Bench:
     """One run and its judgments, aligned under any rules; alignments are kept."""
 
-    def __init__(self, qrels: Any, run: Any, order: Order) -> None:
-        self._judgments = as_judgments(qrels)
+    def __init__(self, qrels: Any, run: Any, scoring: Scoring) -> None:
+        self._judgments = as_judgments(qrels, scoring)
         refuse_mixed(self._judgments)
         self._qrels = qrels
         self._repeated: dict[str, dict[str, float]] = {}
         try:
-            self._name, self._run = as_one_run(run, self._judgments, order=order)
+            self._name, self._run = as_one_run(run, self._judgments, scoring)
         except InvalidDataError as error:
             if {finding.name for finding in error.findings} != {"duplicate-document"}:
                 raise
@@ -290,6 +296,13 @@ class _Bench:
         return words if field not in matters or matters[field]() else words[:1]
 
 
+_RULES = (
+    *("profile", "ties", "precision", "queries", "lengths", "corpus", "executor", "overlap"),
+    *("ontology",),
+)
+"""What is compared, or of no use here."""
+
+
 def why(
     qrels: Any,
     run: Any,
@@ -297,16 +310,18 @@ def why(
     *,
     profiles: Iterable[str | Profile] = tuple(PROFILES),
     numbers: Iterable[str | float] = (),
-    order: Order = "score",
+    **options: Unpack[ScoringOptions],
 ) -> Why:
     """Score one run under several tools' rules, and say which rule causes each difference.
 
     ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
     to ours. The digits of a number, best given as text, say how exactly it must be met. Where a
-    measure cannot be above 1, a number above 1 is taken for a percentage. ``order="given"`` ranks
-    documents as they are listed.
+    measure cannot be above 1, a number above 1 is taken for a percentage. ``options`` are
+    those of `evaluate` that say how files are read.
     """
-    bench = _Bench(qrels, run, order)
+    scoring = Scoring.of("why", options, without=_RULES)
+    with named_columns(scoring):
+        bench = _Bench(qrels, run, scoring)
     asked = Measure.parse(measure)
     findings = bench.findings(asked)
     ours = _Rules(measure=asked)

@@ -16,22 +16,24 @@ import numpy as np
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
-from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.by_language import refuse_mixed
-from rankscope.scoring.evaluate import Scores, evaluate
+from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.rules import profile_named
 from rankscope.scoring.score_files import (
     RecordedScores,
     is_score_file,
     read_scores,
 )
+from rankscope.scoring.scores import Scores
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.language import Parsed
-    from rankscope.runs.collapsing import Collapse
-    from rankscope.runs.order import Order
+    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.rules import Profile
 
 Sides = tuple[RecordedScores, RecordedScores]
 """The baseline and the candidate."""
@@ -45,25 +47,21 @@ def paired_runs(
     measures: str | Measure | Iterable[str | Measure],
     *,
     qrels: Any = None,
-    profile: str | None = None,
+    profile: Profile | None = None,
     runs: tuple[str | None, str | None] = (None, None),
-    order: Order = "score",
-    doc_id_from: Any = None,
-    collapse: Collapse = "best",
+    scoring: Scoring = DEFAULT,
 ) -> PairedRuns:
     """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
 
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
-    names the run of each side where it holds several, and ``order`` says whether runs are ranked by
-    score or as they are listed. `InputError` ("not comparable") if
-    judgments, queries or rules differ, or if a measure or a value is missing.
+    names the run of each side where it holds several. `InputError` ("not comparable") if judgments,
+    queries or rules differ, or if a measure or a value is missing.
     """
     asked = parse_measures(measures)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    with collapsing(doc_id_from, collapse):
-        sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
+    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, scoring=scoring)
     matrix = paired(sides, asked, runs)
     return PairedRuns(matrix, sides, _lost(sides, runs), tuple(_findings(sides, runs, matrix)))
 
@@ -117,15 +115,18 @@ def _sides(
     asked: list[Parsed],
     *,
     qrels: Any,
-    profile: str | None,
-    order: Order,
+    profile: Profile | None,
+    scoring: Scoring,
 ) -> Sides:
     given = dict(zip(_ROLES, (baseline, candidate), strict=True))
     recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
-    rules = profile or next((side.profile for side in recorded.values() if side), "rankscope")
-    judgments = None if qrels is None else as_judgments(qrels)
+    known = next((side.profile for side in recorded.values() if side), "rankscope")
+    judgments = None if qrels is None else as_judgments(qrels, scoring)
     if judgments is not None:
         refuse_mixed(judgments)
+    scoring = replace(
+        scoring, profile=profile or profile_named(known), ontology=None
+    )  # judgments know it
     sides = []
     for role, side in recorded.items():
         if side is None:
@@ -136,7 +137,7 @@ def _sides(
             measures = [parsed.measure for parsed in asked]
             source = os.fspath(run) if is_path(run) else role
             try:
-                scores = evaluate(judgments, runs, measures, profile=rules, order=order)
+                scores = score(judgments, runs, measures, scoring).scores
             except InvalidDataError as error:
                 if source in str(error):
                     raise
@@ -149,10 +150,10 @@ def _sides(
                 f"{side.qrels[:12]}…) than those given ({judgments.fingerprint[:12]}…); score it "
                 "again against these"
             )
-        if profile is not None and side.profile != profile:
+        if profile is not None and side.profile != profile.name:
             raise InputError(
                 f"not comparable: {side.source} was scored by the rules of "
-                f"{shown(side.profile, 40)}, not {profile}; score it again by these"
+                f"{shown(side.profile, 40)}, not {profile.name}; score it again by these"
             )
         sides.append(side)
     return sides[0], sides[1]

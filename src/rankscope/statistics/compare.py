@@ -18,21 +18,11 @@ import numpy as np
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
-from rankscope.measures.language import (
-    DEFAULT_MEASURES,
-    Measure,
-    parse_measures,
-    strict_and_soft,
-)
+from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, json_of
-from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
-from rankscope.scoring.by_language import refuse_mixed, speaking
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments, as_runs
-from rankscope.scoring.judged_terms import near_in
-from rankscope.scoring.judgments import unanswered
-from rankscope.scoring.overlap import overlapping
+from rankscope.scoring.evaluate import score
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.compared import compare_pairs, system_groups
 from rankscope.statistics.family import family_tests, family_words
@@ -44,18 +34,11 @@ from rankscope.statistics.pairwise import mean_rows, row_intervals
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
-from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
-    from rankscope.runs.collapsing import Collapse
-    from rankscope.runs.order import Order
-    from rankscope.scoring.by_language import Languages
-    from rankscope.scoring.evaluate import Scores
-    from rankscope.scoring.judgments import NoAnswer
-    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.choices import Correction, Family, Method, PairTest
     from rankscope.statistics.pairwise import Noises
-    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Comparison", "compare"]
 
@@ -213,21 +196,11 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
     margin: float | None = None,
-    profile: str | Profile = "rankscope",
-    queries: QueryPolicy | None = None,
     strata: Mapping[str, object] | None = None,
     seeds: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
-    order: Order = "score",
-    doc_id_from: Any = None,
-    collapse: Collapse = "best",
-    no_answer: NoAnswer | None = None,
-    overlap: float | None = None,
-    ontology: Any = None,
-    language: str | None = None,
-    languages: Languages | None = None,
-    **tables: Unpack[TableOptions],
+    **options: Unpack[ScoringOptions],
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -241,11 +214,9 @@ def compare(
     all means and tests. What each method is and how it errs: docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
-    ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``ontology``,
-    ``language``, ``languages``, ``query_key``, …, ``duplicates`` are those of `evaluate`. Fewer
-    than two runs, a run that `evaluate` refuses and a geometric mean (it is no mean of values) are
-    an `InputError`.
+    ``queries="both"`` only those that all runs have count. All other ``options`` are those of
+    `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is no
+    mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -265,24 +236,9 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    check_options(compare, tables)
-    with reading(**tables):
-        with (
-            unanswered(no_answer),
-            overlapping(overlap),
-            near_in(ontology),
-            speaking(language, languages),
-        ):
-            judgments = as_judgments(qrels)
-        refuse_mixed(judgments)
-        with collapsing(doc_id_from, collapse):
-            named, _ = as_runs(runs, judgments, order=order)
-        check_keys()
-    asked = strict_and_soft(parse_measures(measures), of_terms=ontology is not None)
-    wanted = [parsed.asked for parsed in asked]
-    scores = evaluate(judgments, named, wanted, profile=profile, queries=queries)
+    scored = score(qrels, runs, measures, Scoring.of("compare", options), apart=False)
     return compare_scores(
-        scores,
+        scored.scores,
         baseline=baseline,
         settings=settings,
         strata=strata,

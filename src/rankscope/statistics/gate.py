@@ -31,11 +31,9 @@ from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record, Unbounded
-from rankscope.scoring.by_language import refuse_mixed, speaking
-from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judged_terms import near_in
-from rankscope.scoring.judgments import unanswered
-from rankscope.scoring.overlap import overlapping
+from rankscope.scoring.by_language import refuse_mixed
+from rankscope.scoring.inputs import as_judgments, named_columns
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
@@ -49,17 +47,11 @@ from rankscope.statistics.pairwise import Noises
 from rankscope.statistics.reach import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
-from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
-    from rankscope.runs.collapsing import Collapse
-    from rankscope.runs.order import Order
-    from rankscope.scoring.by_language import Languages
-    from rankscope.scoring.judgments import NoAnswer
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
     from rankscope.statistics.matrix import Matrix
-    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["GateResult", "gate"]
 
@@ -289,18 +281,9 @@ def gate(
     test: PairTest | None = None,
     resamples: int = 10_000,
     seed: int = 0,
-    profile: str | None = None,
     baseline_run: str | None = None,
     candidate_run: str | None = None,
-    order: Order = "score",
-    doc_id_from: Any = None,
-    collapse: Collapse = "best",
-    no_answer: NoAnswer | None = None,
-    overlap: float | None = None,
-    ontology: Any = None,
-    language: str | None = None,
-    languages: Languages | None = None,
-    **tables: Unpack[TableOptions],
+    **options: Unpack[ScoringOptions],
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
 
@@ -311,8 +294,7 @@ def gate(
     Guards: ``minimum`` (a least mean by measure), ``max_query_drop`` (the most a single query may
     lose), ``missing`` (a candidate that lacks queries of the baseline is refused, unless they are
     to count as ``"zero"``). ``noise``: repeated runs of one system, which widen all intervals.
-    ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``, ``no_answer``,
-    ``query_key``, … and ``duplicates`` as in `compare`.
+    ``clusters`` and ``weights`` as in `compare`, all other ``options`` as in `evaluate`.
 
     `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
     value is missing.
@@ -330,36 +312,29 @@ def gate(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
     floors = _floors(minimum or {})
-    asked = strict_and_soft(parse_measures(measures), of_terms=ontology is not None)
+    scoring = Scoring.of("gate", options, without=("queries", "executor"))
+    asked = strict_and_soft(parse_measures(measures), of_terms=scoring.ontology is not None)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    check_options(gate, tables)
-    with reading(**tables):
-        with (
-            unanswered(no_answer),
-            overlapping(overlap),
-            near_in(ontology),
-            speaking(language, languages),
-        ):
-            judgments = None if qrels is None else as_judgments(qrels)
+    with named_columns(scoring):
+        judgments = None if qrels is None else as_judgments(qrels, scoring)
         if judgments is not None:
             refuse_mixed(judgments)
         everything = [*(parsed.asked for parsed in asked), *floors]
-        options: Any = {"qrels": judgments, "profile": profile, "order": order}
-        options |= {"doc_id_from": doc_id_from, "collapse": collapse}
+        rules = scoring.profile if options.get("profile") else None
+        sides: Any = {"qrels": judgments, "profile": rules, "scoring": scoring}
         both = paired_runs(
-            baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
+            baseline, candidate, everything, runs=(baseline_run, candidate_run), **sides
         )
         _check_lost(both, missing)
         names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
         sample = sample_of(both.matrix.query_ids, clusters, weights)
         matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
         _check_margin(max_drop, max_query_drop, matrix)
-        noises = _noise(matrix, noise, both, everything[: len(asked)], options)
+        noises = _noise(matrix, noise, both, everything[: len(asked)], sides)
         judge = _Judge(settings, max_drop, max_query_drop, power)
         checks, pairs = judge.checks(matrix, noises)
         floor_checks = _check_floors(floors, both)
-        check_keys()
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answer = overall(answers)
@@ -649,7 +624,7 @@ def _check_floors(floors: Mapping[str, float], both: PairedRuns) -> tuple[FloorC
 
 
 def _noise(
-    matrix: Matrix, runs: Sequence[Any], both: PairedRuns, measures: Sequence[str], options: Any
+    matrix: Matrix, runs: Sequence[Any], both: PairedRuns, measures: Sequence[str], sides: Any
 ) -> Noises:
     """Return how far repeated runs of one system are apart; it is in a difference twice."""
     if not runs:
@@ -658,7 +633,7 @@ def _noise(
         raise InputError("noise is seen in two or more runs of the same system; got one")
     rows = []
     for run in runs:
-        again = paired_runs(both.sides[0], run, measures, **options).matrix
+        again = paired_runs(both.sides[0], run, measures, **sides).matrix
         rows.append(matrix.units(again.values[:, 1]))
     values = np.stack(rows, axis=1)  # [m, runs, units]
     return {(row, 0): [(run_noise(table), 2.0)] for row, table in enumerate(values)}

@@ -19,7 +19,7 @@ from rankscope.measures.registry import aggregate
 from rankscope.statistics.arrays import SAME, row_means
 
 if TYPE_CHECKING:
-    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.clusters import Sample
 

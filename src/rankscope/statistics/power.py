@@ -7,13 +7,15 @@ assumptions, before there are scores.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import Part, Record, Unbounded
+from rankscope.scoring.inputs import named_columns
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import as_rows, constant_rows, row_deviations, row_means
 from rankscope.statistics.comparable import paired_runs
 from rankscope.statistics.detectable import (
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.measures.language import Measure
-    from rankscope.runs.order import Order
 
 __all__ = ["PowerReport", "power"]
 
@@ -213,13 +214,12 @@ def power(
     power: float = 0.8,
     repetitions: int = 2_000,
     seed: int = 0,
-    profile: str | None = None,
-    order: Order = "score",
+    **options: Unpack[ScoringOptions],
 ) -> PowerReport:
     """Say which differences the queries of two runs can show, and how many a difference needs.
 
     ``target`` is a true difference that should be seen, ``power`` the probability with which. Both
-    sides may be what `gate` takes. For two-sided tests.
+    sides may be what `gate` takes; ``options`` are those of `evaluate`. For two-sided tests.
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(20)}
     >>> one = {query_id: {"d": 2.0, "e": 1.0} for query_id in qrels}
@@ -228,16 +228,25 @@ def power(
     >>> report.measures["RR@10"].needed.formula
     22
     """
-    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile, order=order)
+    scoring = Scoring.of("power", options, without=("queries", "executor"))
+    with named_columns(scoring):
+        paired = paired_runs(
+            baseline,
+            candidate,
+            measures,
+            qrels=qrels,
+            profile=scoring.profile if options.get("profile") else None,
+            scoring=scoring,
+        )
     matrix = paired.matrix
-    options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
+    chosen: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
     rows = matrix.differences([(0, 1)])
     return PowerReport(
         runs=(matrix.systems[0], matrix.systems[1]),
         queries=len(matrix.query_ids),
         seed=seed,
         measures={
-            scale.name: power_of(row, target=target, largest=scale.change[1], **options)
+            scale.name: power_of(row, target=target, largest=scale.change[1], **chosen)
             for scale, row in zip(matrix.scales, rows, strict=True)
         },
         findings=paired.findings,

@@ -17,10 +17,9 @@ from rankscope.scoring.tops import SCHEMA, tops
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.diagnosis.failures import Failures
-    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.scoring.scored import Scored
+    from rankscope.scoring.scores import Scored, Scores
 
 LONGEST = 1_000
 """So many characters of a document are kept."""

@@ -1,0 +1,182 @@
+"""Scoring: what was asked of a call of `rankscope.evaluate` and its like, as one frozen object.
+
+It is made once, of keyword arguments, and passed on: to what takes judgments, to what takes runs,
+and to what scores. Whatever a call does not use is not loaded for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.runs.order import Order, Precision, Ties
+from rankscope.scoring.rules import PROFILES, Profile, QueryPolicy, profile_named
+from rankscope.tables.columns import Columns
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from rankscope.ontology.terms import Ontology
+    from rankscope.runs.collapsing import Chunking, Collapse
+    from rankscope.scoring.judgments import NoAnswer
+    from rankscope.tables.table_options import Duplicates
+
+Languages = Literal["apart", "together"]
+"""What becomes of cases in several languages."""
+
+
+class ScoringOptions(TypedDict, total=False):
+    """What `evaluate`, `compare`, `gate` and their like take, each with the same meaning."""
+
+    profile: str | Profile | None
+    """Whose rules: a tool's name."""
+    ties: Ties | None
+    """Among equal scores: ``trec`` (the higher id first), ``id-asc``, or ``given``."""
+    precision: Precision | None
+    """In what precision scores are compared."""
+    queries: QueryPolicy | None
+    """Which queries count."""
+    relevance_level: float | None
+    """The grade from which on binary measures count a document as relevant."""
+    lengths: Mapping[str, float] | None
+    """The number of words of each document, for measures that need it (TBG)."""
+    order: Order
+    """What ranks documents: their scores, or the order in which they are listed."""
+    corpus: Any
+    """The documents that there are: a path, a table or ids."""
+    doc_id_from: Any
+    """Which document a chunk is of: ``#``, a regular expression, a table, a function."""
+    collapse: Collapse | None
+    """What a document scores, of whose chunks several are retrieved."""
+    no_answer: NoAnswer | None
+    """More questions that are meant to have no answer."""
+    overlap: float | None
+    """The share of a gold span or text that must be retrieved for it to be found."""
+    ontology: Any
+    """What the documents are terms of."""
+    language: str | None
+    """Of cases in several languages, those of one."""
+    languages: Languages | None
+    """Whether cases in several languages are averaged together."""
+    executor: Executor | None
+    """Who does the work, where this process is not to do it alone."""
+    duplicates: Duplicates | None
+    """Which row counts of a document that a run lists twice; an error if not given."""
+    labels: Mapping[str, float] | None
+    """What the labels of the judgments mean, as grades."""
+    query: str | None
+    """The column of the query, where it goes by no known name."""
+    relevant: str | None
+    """That of the judgments' documents."""
+    retrieved: str | None
+    """That of the run's documents."""
+    doc: str | None
+    """That of the document in a table with a row for each."""
+    score: str | None
+    """That of a run's score."""
+    grade: str | None
+    """That of a judgment's grade."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scoring:
+    """How judgments and runs are read, and by which rules they are scored."""
+
+    profile: Profile = PROFILES["rankscope"]
+    ties: Ties | None = None
+    """Where it is not the profile's; so are the next two."""
+    precision: Precision | None = None
+    queries: QueryPolicy | None = None
+    relevance_level: float | None = None
+    lengths: Mapping[str, float] | None = None
+    order: Order = "score"
+    corpus: Any = None
+    chunking: Chunking | None = None
+    """How chunks become documents."""
+    no_answer: NoAnswer | None = None
+    overlap: float | None = None
+    ontology: Ontology | None = None
+    language: str | None = None
+    languages: Languages | None = None
+    executor: Executor | None = None
+    duplicates: Duplicates | None = None
+    labels: Mapping[str, float] | None = None
+    columns: Columns = field(default_factory=Columns)
+
+    @classmethod
+    def of(
+        cls, function: str, options: Mapping[str, Any], *, without: Iterable[str] = ()
+    ) -> Scoring:
+        """Take the keyword arguments of a function, by its name; ``without`` are not for it."""
+        known = [name for name in ScoringOptions.__annotations__ if name not in set(without)]
+        for option in options:
+            if option not in known:
+                raise _unknown(function, option, known)
+        given = {name: value for name, value in options.items() if value is not None}
+        columns = {name: given.pop(name) for name in _COLUMNS if name in given}
+        doc_id_from, collapse = given.pop("doc_id_from", None), given.pop("collapse", None)
+        if "profile" in given:
+            given["profile"] = profile_named(given["profile"])
+        if columns:
+            given["columns"] = Columns(**columns)
+        if given.get("order", "score") not in get_args(Order):
+            raise UnknownNameError("order", given["order"], get_args(Order))
+        if not 0 < given.get("overlap", 1) <= 1:
+            raise InputError(f"overlap must be above 0 and at most 1, not {given['overlap']}")
+        languages = given.get("languages", "apart")
+        if languages not in get_args(Languages):
+            raise UnknownNameError("way to take languages", str(languages), get_args(Languages))
+        if "language" in given and languages == "together":
+            raise InputError(
+                "one language cannot be taken together with others; leave one of them out"
+            )
+        if doc_id_from is not None:
+            given["chunking"] = _chunking(doc_id_from, collapse or "best")
+        elif collapse not in (None, "best"):
+            raise InputError(
+                f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
+            )
+        if "ontology" in given:
+            from rankscope.ontology.terms import as_ontology  # noqa: PLC0415
+
+            given["ontology"] = as_ontology(given["ontology"])
+        if not isinstance(given.get("no_answer", ""), str):
+            given["no_answer"] = tuple(given["no_answer"])
+        return cls(**given)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The rules that replace those of the profile."""
+        rules = {"ties": self.ties, "precision": self.precision, "queries": self.queries}
+        return {rule: choice for rule, choice in rules.items() if choice is not None}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rows of a run's file count as they are there."""
+        return self.order == "score" and self.chunking is None and self.duplicates is None
+
+
+DEFAULT = Scoring()
+"""What counts where nothing was asked for."""
+
+_COLUMNS = tuple(field.name for field in fields(Columns))
+
+
+def _chunking(doc_id_from: Any, collapse: Collapse) -> Chunking:
+    from rankscope.runs.collapsing import Chunking  # noqa: PLC0415
+
+    return doc_id_from if isinstance(doc_id_from, Chunking) else Chunking.of(doc_id_from, collapse)
+
+
+def _unknown(function: str, option: str, known: list[str]) -> TypeError:
+    """Return the error about an option that a function does not have."""
+    import inspect  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415
+
+    parameters = inspect.signature(getattr(import_module("rankscope"), function)).parameters
+    nearest = get_close_matches(option, [*parameters, *known], n=1)
+    advice = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return TypeError(f"{function}() got an unexpected keyword argument {option!r}{advice}")
