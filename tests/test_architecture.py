@@ -15,15 +15,12 @@ import rankscope
 PACKAGE = Path(rankscope.__file__).parent
 
 FLOW: tuple[tuple[str, ...], ...] = (
-    ("logs",),
     ("errors",),
-    ("hiding",),
     ("printing",),
     ("part",),
     ("findings",),
     ("temporary",),
     ("files",),
-    ("entries",),
     ("document",),
     ("tables",),
     ("collection",),

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import lzma
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,7 @@ def test_what_cannot_be_opened(read: Callable[..., Any], tmp_path: Path) -> None
         read(tmp_path / "bm52.run")
     with pytest.raises(InputError, match=r"not found$"):
         read(tmp_path / "elsewhere" / "x.run")
-    for name in ("a\0b", "x" * 5000):
+    for name in ("a\0b", "x" * 5000, "\ud800.run"):
         with pytest.raises(InputError):
             read(name)
     empty = tmp_path / CONTENT[read][0]
@@ -123,14 +122,20 @@ def test_unknown_format() -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
-def test_named_pipe(
-    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_of_the_shell(pack: Callable[[bytes], bytes]) -> None:
     """A pipe is opened once; opening and closing it first would end its writer."""
-    monkeypatch.setattr("rankscope.files._PATIENCE", 600)
+    end, start = os.pipe()
+    with open(start, "wb") as sink:
+        sink.write(pack(RUN))
+    try:
+        assert read_run(f"/dev/fd/{end}").to_dict() == EXPECTED
+    finally:
+        os.close(end)
+
+
+def test_what_may_never_end_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(pack(RUN),))
-    writer.start()
-    assert read_run(pipe).to_dict() == EXPECTED
-    writer.join()
+    for path, problem in ((pipe, "is a named pipe"), ("/dev/zero", "is a device")):
+        with pytest.raises(InputError, match=problem):
+            read_run(path)

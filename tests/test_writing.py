@@ -106,7 +106,7 @@ def test_a_private_file_stays_private_while_it_is_written(target: Path) -> None:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("name", ["", "no/such/folder/a.run", "a\0b.run", "x" * 300])
+@pytest.mark.parametrize("name", ["", "no/such/folder/a.run", "a\0b.run", "\ud800.run", "x" * 300])
 def test_names_that_cannot_be_written(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         Run({"q": ["d"]}).write(f"{tmp_path}/{name}", format="trec")

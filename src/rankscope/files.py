@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.printing import put
-from rankscope.temporary import flush_folder, lock, mark, move, sweep, unlock
+from rankscope.temporary import flush_folder, lock, mark, sweep, unlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PathLike = str | os.PathLike[str]
 
@@ -33,7 +33,6 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
-_PATIENCE = 5  # seconds in which somebody must begin to fill a named pipe
 _WHOLE = 1 << 20  # bytes decompressed at a time where all are wanted
 _ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
 
@@ -69,16 +68,18 @@ def suffix_of(path: PathLike) -> str:
     return suffixes[-1] if suffixes else ""
 
 
+_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+"""What compressed files begin with."""
+
+
 def _compression(head: bytes) -> str:
-    if head.startswith(b"\x1f\x8b"):
-        return ".gz"
-    if head.startswith(b"BZh") and head[4:10] == b"1AY&SY":
-        return ".bz2"
-    if head.startswith(b"\xfd7zXZ\x00"):
-        return ".xz"
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return ".zst"
-    return ""
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+    return "" if kind == ".bz2" and head[4:10] != b"1AY&SY" else kind  # BZh may begin a text
 
 
 def open_raw(path: PathLike) -> BinaryIO:
@@ -91,9 +92,8 @@ def open_raw(path: PathLike) -> BinaryIO:
     if not text.strip():
         raise InputError("the name of the file to read is empty; name a file, or - to read a pipe")
     try:
-        return open(text, "rb", opener=_opened)
-    except InputError:
-        raise
+        _refuse_endless(text)
+        return open(text, "rb")
     except IsADirectoryError:
         entries = sorted(os.listdir(text))
         example = f", such as {os.path.join(text, entries[0])}" if entries else ""
@@ -102,40 +102,32 @@ def open_raw(path: PathLike) -> BinaryIO:
         near = nearest_file(text)
         hint = f"; did you mean {near}?" if near else ""
         raise InputError(f"{text}: file not found{hint}") from None
-    except ValueError as error:  # an embedded NUL
-        raise InputError(f"{text!r}: not a usable file name ({error})") from None
     except OSError as error:
         raise InputError(f"{text}: cannot be opened ({error.strerror})") from None
 
 
-def _opened(name: str, flags: int) -> int:
-    """Open a file or a pipe, and nothing that never ends; a pipe that nobody fills is refused."""
-    waits_not = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes among its files
-    descriptor = os.open(name, flags | waits_not)
+def _refuse_endless(name: str) -> None:
+    """Refuse what may never end; the shell's ``<(…)`` is a pipe that somebody fills."""
+    check_name(name)
+    mode = os.stat(name).st_mode
+    if stat.S_ISBLK(mode) or stat.S_ISCHR(mode):
+        raise InputError(f"{name}: is a device; name a file")
+    if stat.S_ISFIFO(mode) and not os.path.realpath(name).startswith(("/proc/", "/dev/fd/")):
+        raise InputError(
+            f"{name}: is a named pipe, which nobody may fill; give it as standard input: "
+            f"rankscope … - < {name}"
+        )
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no file can have: with a NUL, or with text that no file system knows."""
     try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
-            raise InputError(f"{name}: is a device; name a file")
-        if stat.S_ISFIFO(mode) and not _is_filled(name, descriptor):
-            raise InputError(
-                f"{name}: is a pipe, and nothing was written to it for {_PATIENCE} seconds; name a "
-                "file, or give what fills the pipe as standard input: … | rankscope … -"
-            )
-        if waits_not:
-            os.set_blocking(descriptor, True)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _is_filled(name: str, descriptor: int) -> bool:
-    """Tell whether something comes through a pipe, or will: the shell's ``<(…)`` has a writer."""
-    if os.path.realpath(name).startswith(("/proc/", "/dev/fd/")):
-        return True
-    from select import select  # noqa: PLC0415
-
-    return bool(select([descriptor], [], [], _PATIENCE)[0])
+        if "\0" not in name:
+            os.fsencode(name)
+            return
+    except UnicodeEncodeError:
+        pass
+    raise InputError(f"{shown(name, 200)} cannot be the name of a file; correct it")
 
 
 def nearest_file(path: PathLike) -> str | None:
@@ -159,19 +151,14 @@ def nearest_file(path: PathLike) -> str | None:
 
 def is_plain_file(path: PathLike) -> bool:
     """Tell whether the path is a regular, uncompressed file that Polars can open by name."""
-    if not can_be_read_again(path) or not _is_text(os.fspath(path)):
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:  # only Python can open a name that is not UTF-8
+        return False
+    if not can_be_read_again(path):
         return False
     with open_raw(path) as raw:
         return not _compression(raw.read(10))
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a name is valid Unicode; only Python can open one that is not."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def can_be_read_again(path: PathLike) -> bool:
@@ -185,16 +172,14 @@ def can_be_read_again(path: PathLike) -> bool:
 
 def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
     """Return a stream of the decompressed bytes; None if they are not compressed."""
+    openers: dict[str, Callable[[io.BufferedReader[Any]], Any]] = {
+        ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
+        ".bz2": bz2.BZ2File,
+        ".xz": lzma.LZMAFile,
+        ".zst": lambda packed: io.BufferedReader(_Zstandard(packed), _BLOCK),
+    }
     kind = _compression(packed.peek(10)[:10])
-    if kind == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=packed))
-    if kind == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(packed))
-    if kind == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(packed))
-    if kind == ".zst":
-        return cast("BinaryIO", io.BufferedReader(_Zstandard(packed), _BLOCK))
-    return None
+    return cast("BinaryIO", openers[kind](packed)) if kind else None
 
 
 class _Zstandard(io.RawIOBase):
@@ -216,28 +201,26 @@ class _Zstandard(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
             block = self._source.read(_ZSTANDARD_BLOCK)
+            if not block and self._inside:
+                raise EOFError
             if not block:
-                if self._inside:
-                    raise EOFError
                 return 0
-            self._feed(block)
+            self._ready = memoryview(b"".join(self._decompressed(block)))
         piece = self._ready[: len(buffer)]
         self._ready = self._ready[len(buffer) :]  # a view: nothing is copied
         buffer[: len(piece)] = piece
         return len(piece)
 
-    def _feed(self, block: bytes) -> None:
-        out = []
+    def _decompressed(self, block: bytes) -> Iterator[bytes]:
         try:
             while block:
                 self._inside = True
-                out.append(self._current.decompress(block))
+                yield self._current.decompress(block)
                 block = self._current.unused_data if self._current.eof else b""
                 if self._current.eof:
                     self._current, self._inside = self._frame(), False
         except self._damage as error:
             raise ValueError(str(error)) from None
-        self._ready = memoryview(b"".join(out))
 
 
 class _Guarded(io.RawIOBase):
@@ -277,7 +260,7 @@ class _Guarded(io.RawIOBase):
 def _damage_reported(source: str) -> Iterator[None]:
     try:
         yield
-    except InputError:
+    except InputError:  # a ValueError too
         raise
     except _DAMAGE as error:
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
@@ -403,33 +386,25 @@ def read_bytes(path: PathLike) -> bytes:
 
 @contextmanager
 def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
-    stream = _compressed(sink, path)
-    try:
-        try:
-            yield stream
-        finally:
-            if stream is not sink:
-                stream.close()
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":
-            raise
-        raise MemoryError(str(error)) from None  # nothing else goes wrong when it compresses
-
-
-def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
+    """Yield a stream that compresses into ``sink`` as the suffix of ``path`` says."""
     suffix = Path(os.fspath(path)).suffix.lower()
-    if suffix == ".gz":
-        # no name and no time inside: same content, same bytes; runs shrink no more at higher levels
-        return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=1, fileobj=sink, mtime=0))
-    if suffix == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(sink, "wb"))
-    if suffix == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(sink, "wb"))
     if suffix == ".zst":
         import zstandard  # noqa: PLC0415
 
-        return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(sink, closefd=False))
-    return sink
+        try:
+            with zstandard.ZstdCompressor().stream_writer(sink, closefd=False) as stream:
+                yield cast("BinaryIO", stream)
+        except zstandard.ZstdError as error:  # nothing else goes wrong when it compresses
+            raise MemoryError(str(error)) from None
+    elif suffix == ".gz":
+        # no name and no time inside: same content, same bytes; runs shrink no more at higher levels
+        with gzip.GzipFile("", "wb", compresslevel=1, fileobj=sink, mtime=0) as packed:
+            yield cast("BinaryIO", packed)
+    elif suffix in (".bz2", ".xz"):
+        with bz2.BZ2File(sink, "wb") if suffix == ".bz2" else lzma.LZMAFile(sink, "wb") as file:
+            yield cast("BinaryIO", file)
+    else:
+        yield sink
 
 
 @contextmanager
@@ -442,8 +417,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     text = os.fspath(path)
     if not text.strip():
         raise InputError("the name of the file to write is empty; name a file, or - to print")
-    if "\0" in text:
-        raise InputError(f"{text!r}: not a usable file name (it holds a NUL)")
+    check_name(text)
     target = os.path.realpath(text)
     if os.path.isdir(target) and text != "-":
         raise InputError(f"{text}: is a folder; name a file to write")
@@ -494,26 +468,6 @@ def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
         sweep(Path(folder).glob(PARTS))
     replaced = os.path.exists(target)
     mode = stat.S_IMODE(os.stat(target).st_mode) if replaced else 0o666
-    temporary, sink, handle = _new_temporary(folder, mode)
-    try:
-        with sink:
-            yield sink
-            sink.flush()
-            os.fsync(sink.fileno())
-        if replaced:
-            os.chmod(temporary, mode)
-        move(os.replace, temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    finally:
-        unlock(handle)
-    flush_folder(folder)
-
-
-def _new_temporary(folder: str, mode: int) -> tuple[str, BinaryIO, int | None]:
-    """Create a temporary file: its name, itself, and the lock that says it is being written."""
 
     def created(name: str, flags: int) -> int:
         return os.open(name, flags, mode)  # the kernel takes the umask from the mode
@@ -523,6 +477,21 @@ def _new_temporary(folder: str, mode: int) -> tuple[str, BinaryIO, int | None]:
         sink = open(temporary, "xb", opener=created)  # noqa: SIM115
         handle = lock(temporary)
         if os.path.exists(temporary):  # else it was swept before it was locked
-            return temporary, sink, handle
+            break
         sink.close()
         unlock(handle)
+    try:
+        with sink:
+            yield sink
+            sink.flush()
+            os.fsync(sink.fileno())
+        if replaced:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    finally:
+        unlock(handle)
+    flush_folder(folder)

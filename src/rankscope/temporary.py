@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING
 from rankscope.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 _DAY = 24 * 60 * 60
-_IN_USE = (5, 32)  # what Windows says of a file that another process has open
-_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds
 
 
 def mark() -> str:
@@ -110,24 +108,6 @@ def remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
-
-
-def move(
-    rename: Callable[[Path | str, Path | str], None], source: Path | str, target: Path | str
-) -> None:
-    """Rename by ``os.replace`` or ``os.rename``.
-
-    On Windows nothing can be renamed, or replaced, while somebody has it open; readers and virus
-    scanners are done in a moment, which is waited for.
-    """
-    for pause in _PAUSES:
-        try:
-            return rename(source, target)
-        except PermissionError as error:
-            if getattr(error, "winerror", None) not in _IN_USE:
-                raise
-            time.sleep(pause)
-    return rename(source, target)
 
 
 def flush_folder(folder: Path | str) -> None:

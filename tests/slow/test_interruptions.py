@@ -27,7 +27,7 @@ from benchmark.world import (
     write_world,
 )
 from rankscope.benchmark.verify import verify
-from rankscope.entries import write_entry
+from rankscope.retrieval.cache_entries import write_entry
 
 
 @pytest.fixture(scope="module")

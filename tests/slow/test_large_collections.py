@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.collection.corpus import stream_corpus, stream_doc_ids
-from rankscope.entries import Mapped, is_whole, map_matrix, writing_matrix
+from rankscope.retrieval.cache_entries import Mapped, is_whole, map_matrix, writing_matrix
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
@@ -253,7 +253,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from rankscope.entries import writing_matrix
+from rankscope.retrieval.cache_entries import writing_matrix
 
 with writing_matrix(Path(sys.argv[1]), (100, 8)) as write:
     write(np.arange(60), np.ones((60, 8), np.float32))

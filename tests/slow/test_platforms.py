@@ -7,22 +7,16 @@ folders that cannot be opened. What was only imitated is not claimed in pyprojec
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reliability.lowest import lowest
 
 from benchmark.world import contents, only_experiment, write_world
-from rankscope.benchmark.folders import MANIFEST, unfinished
-from rankscope.errors import InputError
-from rankscope.files import replacing
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -116,55 +110,6 @@ def test_files_without_posix_are_read_and_written_alike(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
     for path in (tmp_path / "posix").iterdir():
         assert path.read_bytes() == (tmp_path / "windows" / path.name).read_bytes()
-
-
-# ------------------------------------------------------------------------------ files in use
-
-Renamer = Callable[[Any, Any], None]
-
-
-def in_use(times: int, rename: Renamer) -> Renamer:
-    """Return a rename that fails so many times, as on Windows while somebody reads the file."""
-
-    def renamed(source: Any, target: Any) -> None:
-        nonlocal times
-        times -= 1
-        if times >= 0:
-            error = PermissionError(13, "The process cannot access the file", str(source))
-            error.winerror = 32  # type: ignore[attr-defined, unused-ignore]
-            raise error
-        rename(source, target)
-
-    return renamed
-
-
-def test_a_file_that_is_in_use_for_a_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "replace", in_use(3, os.replace))
-    with replacing(tmp_path / "file") as sink:
-        sink.write(b"new")
-    assert (tmp_path / "file").read_bytes() == b"new"
-
-
-def test_a_file_that_stays_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_bytes(b"old")
-    monkeypatch.setattr(os, "replace", in_use(99, os.replace))
-    problem = r"cannot be written \(The process cannot access the file\); the old file is unchanged"
-    with pytest.raises(InputError, match=problem), replacing(tmp_path / "file") as sink:
-        sink.write(b"new")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
-
-
-def test_an_experiment_that_somebody_reads_for_a_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for text in ("old", "new"):
-        monkeypatch.setattr(os, "rename", in_use(2, os.rename))
-        with unfinished(tmp_path, "e") as folder:
-            folder.path(MANIFEST).write_text(text)
-    assert [path.name for path in tmp_path.iterdir()] == ["e"]
-    assert (tmp_path / "e" / MANIFEST).read_text() == "new"
 
 
 # ---------------------------------------------------------------------------------- the package

@@ -2,7 +2,7 @@
 
 A stage's result is an object in memory, the same one for all stages that need it. Its `Form` says
 how it is kept: as plain data and named tables. An entry is complete or absent, and read back only
-if its bytes are those that were written (`rankscope.entries`).
+if its bytes are those that were written (`rankscope.retrieval.cache_entries`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 from pydantic import ValidationError
 
-from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.part import Part
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 
 Made = TypeVar("Made")
 AnyPart = TypeVar("AnyPart", bound=Part)

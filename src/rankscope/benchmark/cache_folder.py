@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankscope.entries import make_folder
 from rankscope.files import PARTS, PathLike, folder_to_write
-from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
+from rankscope.retrieval.cache_entries import make_folder
+from rankscope.temporary import below, new_folder, remove, sweep, unlock
 
 CACHE = ".cache"
 """In the output folder of benchmarks: indexes, embeddings, answers and stages."""
@@ -59,4 +59,4 @@ def _move_files(source: Path, target: Path) -> None:
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         place = target / path.relative_to(source)
         make_folder(place.parent)
-        move(os.replace, path, place)
+        os.replace(path, place)

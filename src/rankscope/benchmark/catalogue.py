@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.config.collection_files import CollectionFiles
-from rankscope.entries import make_folder
 from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.files import replacing
+from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.tables.jsontext import dump_json
 

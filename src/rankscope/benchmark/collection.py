@@ -36,12 +36,12 @@ from rankscope.collection.decisions import Decisions, as_decisions
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.collection.ratings import Ratings, as_ratings
-from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import CollectionInfo, OntologyInfo
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.collapsing import Chunking

@@ -19,7 +19,7 @@ from rankscope.errors import InputError, shown
 from rankscope.files import check_regular
 from rankscope.part import FileRef
 from rankscope.tables.parquet import recorded_frame
-from rankscope.temporary import flush_folder, mark, move, new_folder, remove, sweep, unlock
+from rankscope.temporary import flush_folder, mark, new_folder, remove, sweep, unlock
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,16 +135,16 @@ def _put(partial: Path, target: Path) -> None:
     try:
         for _ in range(100):  # another process may put its own there at the same moment
             try:
-                move(os.rename, partial, target)
+                os.rename(partial, target)
                 break
             except OSError as error:
                 if error.errno not in _TAKEN and not target.exists():
                     raise
             with suppress(FileNotFoundError):
                 remove(aside)
-                move(os.rename, target, aside)
+                os.rename(target, aside)
         else:
-            move(os.rename, partial, target)
+            os.rename(partial, target)
     except BaseException:
         with suppress(OSError):  # it is there, or another process put its own
             os.rename(aside, target)

@@ -30,11 +30,11 @@ from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Shown, document_of
-from rankscope.entries import make_folder
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory

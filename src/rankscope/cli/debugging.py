@@ -6,12 +6,13 @@ import logging
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from rankscope.logs import ROOT
 from rankscope.printing import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = logging.getLogger("rankscope")
+ROOT.addHandler(logging.NullHandler())  # silent unless somebody listens
 log = logging.getLogger(__name__)
 
 

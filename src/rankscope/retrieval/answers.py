@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.entries import make_folder, read_entry, write_entry
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 from rankscope.retrieval.receipts import Receipt, Receipts
 from rankscope.runs.origin import EngineFacts

@@ -34,8 +34,8 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.hiding import hidden_in_errors, scrub
 from rankscope.retrieval.answers import Answers, query_key
+from rankscope.retrieval.hiding import hidden_in_errors, scrub
 from rankscope.retrieval.progress import Progress, current_cancel, watched
 from rankscope.retrieval.protocol import (
     _TIME_LIMIT,

@@ -24,8 +24,8 @@ from uuid import uuid4
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
-from rankscope.hiding import Hider
 from rankscope.measures.definition import LARGEST_CUTOFF
+from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.retrieval.receipts import Receipt
 from rankscope.runs.order import ranked

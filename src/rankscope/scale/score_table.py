@@ -15,7 +15,7 @@ import polars as pl
 
 from rankscope.errors import InputError
 from rankscope.scale.spool import room_needed
-from rankscope.temporary import flush_folder, move, new_folder, remove, sweep, unlock
+from rankscope.temporary import flush_folder, new_folder, remove, sweep, unlock
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -81,7 +81,7 @@ class ScoreTable:
             pl.concat(scans).sink_parquet(whole, row_group_size=PIECE_ROWS, maintain_order=True)
             with open(whole, "rb") as file:
                 os.fsync(file.fileno())
-            move(os.replace, whole, self._path)
+            os.replace(whole, self._path)
         flush_folder(self._path.parent)
 
     def __enter__(self) -> ScoreTable:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rankscope import Corpus
-from rankscope.entries import is_whole
 from rankscope.errors import InputError
+from rankscope.retrieval.cache_entries import is_whole
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.progress import watched
 from rankscope.retrieval.protocol import Capabilities, Query

@@ -13,7 +13,7 @@ pytest.importorskip("httpx", reason="language models are asked through httpx")
 
 from llm.server import Server, serving
 from llm.world import build, embedded, fetched, reranked, rewritten
-from rankscope.entries import read_entry, write_entry
+from rankscope.retrieval.cache_entries import read_entry, write_entry
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.stage import one_request
 from rankscope.runs.origin import ModelUsage

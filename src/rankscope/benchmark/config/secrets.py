@@ -13,7 +13,7 @@ from typing import Any
 
 from rankscope.benchmark.config.overrides import Origins
 from rankscope.errors import InputError, shown
-from rankscope.hiding import Hider, hidden_in_errors
+from rankscope.retrieval.hiding import Hider, hidden_in_errors
 from rankscope.retrieval.options import Keys, SpecError
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
@@ -57,7 +57,7 @@ class Secrets:
     def hide(self, data: Any) -> Any:
         """Return plain data in which every value is written as ``${NAME}`` again.
 
-        In which forms it is recognised, `rankscope.hiding` says.
+        In which forms it is recognised, `rankscope.retrieval.hiding` says.
         """
         return _mapped(data, self._hider.hide, keys=True) if self._values else data
 

@@ -20,8 +20,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
-from rankscope.entries import make_folder, read_arrays, write_arrays
 from rankscope.errors import InputError
+from rankscope.retrieval.cache_entries import make_folder, read_arrays, write_arrays
 from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, Ngrams
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.lexical.words import Analyzer, Language

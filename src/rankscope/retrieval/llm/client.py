@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rankscope.errors import InputError, counted, shown
-from rankscope.hiding import SHORT, Hider
+from rankscope.retrieval.hiding import SHORT, Hider
 from rankscope.retrieval.llm.answer_forms import UnreadableError
 from rankscope.retrieval.llm.llm_options import LlmOptions
 from rankscope.retrieval.llm.spending import Meter, Tokens

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from rankscope.entries import make_folder, read_entry, write_entry
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.runs.origin import fingerprint
 
 

@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.hiding import scrub
+from rankscope.retrieval.hiding import scrub
 from rankscope.retrieval.options import Options, Text
 from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import (

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rankscope.errors import InputError
-from rankscope.hiding import Hider
+from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.protocol import fingerprint, time_limit
 from rankscope.retrieval.registry import check_engine, engine
 from rankscope.retrieval.remote.connections import Connections

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from rankscope.entries import make_folder
 from rankscope.errors import InputError
+from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, time_limit
 from rankscope.retrieval.registry import SYSTEMS, Context, engine_version

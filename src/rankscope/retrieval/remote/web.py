@@ -29,7 +29,7 @@ from weakref import finalize
 from pydantic import Field, field_validator
 
 from rankscope.errors import InputError, shown
-from rankscope.hiding import Hider
+from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import RemoteOptions, Secret, SpecError, Text, Unexpanded
 from rankscope.retrieval.protocol import sentence, time_limit
 from rankscope.retrieval.registry import check_engine, engine

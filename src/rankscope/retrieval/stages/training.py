@@ -23,8 +23,8 @@ from threading import RLock
 from typing import Generic, TypeVar
 
 from rankscope.collection.qrels import Qrels
-from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, System, fingerprint
 
 FOLDS = 5

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.entries import (
+from rankscope.errors import InputError
+from rankscope.retrieval.cache_entries import (
     Mapped,
     is_whole,
     make_folder,
@@ -28,7 +29,6 @@ from rankscope.entries import (
     write_entry,
     writing_matrix,
 )
-from rankscope.errors import InputError
 from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.entries import read_entry
+from rankscope.retrieval.cache_entries import read_entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.entries import Mapped
+from rankscope.retrieval.cache_entries import Mapped
 from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:

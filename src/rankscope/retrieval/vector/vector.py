@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from rankscope.collection.corpus import Corpus
-from rankscope.entries import Mapped
+from rankscope.retrieval.cache_entries import Mapped
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import (
     Capabilities,

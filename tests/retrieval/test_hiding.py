@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from rankscope.errors import InputError, shown
-from rankscope.hiding import Hider, hidden_in_errors, scrub
+from rankscope.retrieval.hiding import Hider, hidden_in_errors, scrub
 
 PLAIN = "hunter22Zq9xW7"
 SIGNS = "pä?s/with+signs & 'quotes' \\ \"x\""
