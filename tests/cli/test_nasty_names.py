@@ -137,3 +137,10 @@ def test_what_was_typed_is_repeated_visibly(rankscope: Rankscope) -> None:
         assert done.returncode == 2
         assert "\\x1b[31m" in done.stderr
         assert CONTROL.search(done.stderr) is None
+
+
+def test_half_a_sign_is_no_name(rankscope: Rankscope) -> None:
+    for arguments in (("report", "\ud800"), ("benchmark", "verify", "\ud800"), ("init", "\ud800")):
+        done = rankscope(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "\\ud800" in done.stderr

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from rankscope.errors import RankscopeError
+from rankscope.errors import RankscopeError, shown
 from rankscope.printing import hide_with, put_line
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         # no file is named: this is standard output, which is written to at the end once more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"standard output could not be written ({error.strerror or error}); make room for it")
+        return CANNOT_ANSWER
+    except UnicodeEncodeError as error:  # half a sign of UTF-16, which no name of a file can hold
+        show_traceback(error)
+        say(f"{shown(error.object, 200)} is not valid text, and no file can be called so; correct the name")
         return CANNOT_ANSWER
     except (MemoryError, SystemExit):
         raise
