@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rankscope.collection.decisions import ALIASES, Decisions, as_decisions, read_decisions
+from rankscope.collection.decisions import COLUMNS, Decisions, as_decisions, read_decisions
 from rankscope.errors import InputError
 
 ROWS: list[dict[str, Any]] = [
@@ -27,7 +27,7 @@ ROWS: list[dict[str, Any]] = [
     },
     {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True},
 ]
-TEXT = f"""{",".join(["query_id", *ALIASES])}
+TEXT = f"""{",".join(["query_id", *COLUMNS])}
 q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5
 q2,tax,it,,,0,1,,
 """
@@ -49,7 +49,7 @@ def test_every_format_says_the_same(tmp_path: Path, form: str) -> None:
     decisions = read_decisions(written(tmp_path, form))
     assert decisions == Decisions(ROWS)
     assert decisions.query_ids == ["q1", "q2"]
-    assert decisions.columns == tuple(ALIASES)
+    assert decisions.columns == tuple(COLUMNS)
     assert decisions.column("best").to_list() == [["law", "tax"], ["it"]]
     assert decisions.column("routes").to_list() == [["law", "tax", "it"], None]
     assert decisions.column("retrieved").to_list() == [True, False]
@@ -145,14 +145,6 @@ def test_a_value_of_which_nothing_is_known_is_left_out_of_its_column_only() -> N
     rows = [{"id": "q", "route": "", "best": [], "confidence": 1}, {"id": "r", "confidence": None}]
     assert Decisions(rows).columns == ("confidence",)
     assert Decisions(rows).column("confidence").to_list() == [1, None]
-
-
-def test_a_column_of_yes_and_no_names_no_route() -> None:
-    rows = [{"query_id": "q", "route": "law", "correct": True}]
-    rows += [{"query_id": "r", "route": "law", "correct": "no"}]
-    assert "best" not in Decisions(rows).columns
-    numbered = Decisions([{"query_id": "q", "route": 1, "label": 0}])
-    assert numbered.column("best").to_list() == [["0"]]
 
 
 def test_only_some_queries() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.errors import FormatError, InputError
-from rankscope.tables.table_options import reading
 
 WIDE = (
     "query-id\tcorpus-id\trater_1\trater_2\tfinal\nq1\td1\t2\t3\t3\nq1\td2\t0\t\t0\nq2\td1\t\t1\t\n"
@@ -82,7 +81,6 @@ def test_more_forms(tmp_path: Path) -> None:
         wide,
         wide.to_pandas(),
         wide.to_dicts(),
-        wide.to_dict(as_series=False),
         tmp_path / "r.parquet",
         [(query, doc, rater, grade) for query, doc, rater, _, grade in ROWS],
         {"ratings": wide.to_dicts()},
@@ -128,12 +126,6 @@ def test_a_rater_that_judges_again_makes_a_repeat() -> None:
     assert as_ratings(dated).to_polars()["grade"].to_list() == [2.0, 1.0, 3.0]
 
 
-def test_columns_that_the_user_names(tmp_path: Path) -> None:
-    path = written(tmp_path, "frage,treffer,judge,note1\nq,d,ann,2\n", "r.csv")
-    with reading(query_key="frage", doc_key="treffer", grade_key="note1"):
-        assert rows(as_ratings(path)) == [("q", "d", "ann", 1, 2.0)]
-
-
 HEAD = "query_id,doc_id,ann,bob\n"
 
 
@@ -167,7 +159,7 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> N
         (Path("missing.tsv"), "not found"),
         (Path(), "folder"),
         ({"ann": {"q": 3}}, "{rater: {query_id: {doc_id: grade}}}"),
-        ({"ann": {"q": {"d": "good"}}}, "item 1: the grade is 'good'"),
+        ({"ann": {"q": {"d": "good"}}}, "item 1: the grade of 'ann' is 'good'"),
         ({"ann": {"q": {"d": float("nan")}}}, "finite"),
         ([{"doc_id": "d", "ann": 1}], "query_id"),
         ([{"query_id": None, "doc_id": "d", "ann": 1}], "row 1: the query_id is empty"),

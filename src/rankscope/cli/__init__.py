@@ -108,7 +108,7 @@ def _status(arguments: Sequence[str] | None) -> int:
         return CANNOT_ANSWER
     except UnicodeEncodeError as error:  # half a sign of UTF-16, which no name of a file can hold
         show_traceback(error)
-        say(f"{shown(error.object, 200)} is not valid text, and no file can be called so; correct the name")
+        say(f"{shown(error.object, 200)} is not valid text and cannot be a name; correct it")
         return CANNOT_ANSWER
     except (MemoryError, SystemExit):
         raise

@@ -7,17 +7,17 @@ once: the ratings are then its repeats, numbered from 1 on.
 
 from __future__ import annotations
 
+import hashlib
 import math
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from rankscope.errors import InputError, shown
-from rankscope.files import is_path
+from rankscope.errors import InputError, counted, shown
+from rankscope.files import is_path, source_name
 from rankscope.tables.columns import (
     ALIASES,
     LARGEST_GRADE,
@@ -28,11 +28,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.ids import id_text
 from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import rows_of
-from rankscope.tables.table_options import named_keys, saw_columns
-
-if TYPE_CHECKING:
-    from rankscope.tables.record_rows import Placed
+from rankscope.tables.record_rows import Placed, rows_of
 
 RATINGS = RecordLayout(
     kind="ratings",
@@ -64,6 +60,8 @@ FINAL = (
     *("adjudicated_grade", "gold", "gold_grade", "gold_label"),
 )
 """What the grade that was settled on is called; nobody's own rating."""
+
+_FINALS = frozenset(map(folded, FINAL))
 
 _GRADES = tuple(name for name in ALIASES["grade"] if name not in FINAL)
 
@@ -121,10 +119,7 @@ class Ratings:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ratings):
             return NotImplemented
-        keys = ["query_id", "doc_id", "rater", "repeat"]
-        return self._frame.sort(keys).equals(other._frame.sort(keys)) and self._final.sort(
-            keys[:2]
-        ).equals(other._final.sort(keys[:2]))
+        return self.fingerprint == other.fingerprint
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -132,17 +127,14 @@ class Ratings:
         pairs = self._frame.select("query_id", "doc_id").n_unique()
         names = ", ".join(shown(name, 24)[1:-1] for name in self.raters[:4])
         more = ", …" if len(self.raters) > 4 else ""
-        counts = [
-            f"{len(self):,} rating{'s' * (len(self) != 1)} of {pairs:,} pair{'s' * (pairs != 1)}",
-            f"{len(self.raters):,} rater{'s' * (len(self.raters) != 1)}",
-        ]
-        return f"Ratings({' by '.join(counts)}: {names}{more})"
+        return (
+            f"Ratings({counted(len(self), 'rating')} of {counted(pairs, 'pair')} by "
+            f"{counted(len(self.raters), 'rater')}: {names}{more})"
+        )
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the content: equal for equal ratings, whatever their order and format."""
-        import hashlib  # noqa: PLC0415
-
         keys = ["query_id", "doc_id", "rater", "repeat"]
         digest = hashlib.sha256()
         for frame in (self._frame.sort(keys), self._final.sort(keys[:2])):
@@ -164,45 +156,18 @@ def as_ratings(data: Any) -> Ratings:
     >>> wide = [{"query_id": "q", "doc_id": "d", "ann": 1, "gpt": 2, "final": 1}]
     >>> as_ratings(wide).raters
     ('ann', 'gpt')
-    >>> as_ratings({"ann": {"q": {"d": 1}}, "gpt": {"q": {"d": [2, 1]}}}).to_polars()["repeat"]
-    ... # doctest: +ELLIPSIS
-    shape: (3,)
-    ...
+    >>> nested = {"ann": {"q": {"d": 1}}, "gpt": {"q": {"d": [2, 1]}}}
+    >>> as_ratings(nested).to_polars()["repeat"].to_list()
+    [1, 1, 2]
     """
     if isinstance(data, Ratings):
         return data
-    if is_path(data):
-        if os.path.isdir(data):
-            raise InputError(f"{os.fspath(data)}: is a folder; name the file of the ratings")
-        placed: Iterable[Placed] = read_records(data, RATINGS)
-    elif isinstance(data, bytes):
-        raise InputError("ratings: got bytes; give a path, a frame, records or nested dicts")
-    else:
-        placed = rows_of(_as_table(data), RATINGS)
+    placed = read_records(data, RATINGS) if is_path(data) else rows_of(data, RATINGS)
     rows = [row for each in placed for row in _unnested(each)]
     if not rows:
-        source = str(data) if is_path(data) else "ratings"
+        source = source_name(data) if is_path(data) else "ratings"
         raise InputError(f"{source}: there are no ratings; give at least one")
-    return _Table(rows).ratings()
-
-
-def _as_table(data: Any) -> Any:
-    """Return columns in a dict as a frame; other data as it is."""
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
-    is_columns = (
-        isinstance(data, Mapping)
-        and data
-        and all(
-            isinstance(values, Sequence) and not isinstance(values, str) for values in data.values()
-        )
-    )
-    if not is_columns or find_name(list(data), RATINGS.id_names) is None:
-        return data
-    if len({len(values) for values in data.values()}) > 1:
-        raise InputError("ratings: the columns are not equally long; give each the same rows")
-    names = list(data)
-    return [dict(zip(names, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    return _collected(rows)
 
 
 def _unnested(placed: Placed) -> Iterator[Placed]:
@@ -223,224 +188,175 @@ def _unnested(placed: Placed) -> Iterator[Placed]:
             yield origin, position, {**names, "grade": grade}
 
 
-NOT_A_NUMBER = "is not a number"
+_Single: TypeAlias = tuple[Placed, str, object, object]
+"""One rating: its row, the rater, the grade as it is written, and what orders repeats."""
 
 
-class _Number(NamedTuple):
-    """A cell as a grade; ``problem`` says why it is none. Both are None for an empty cell."""
-
-    grade: float | None = None
-    problem: str | None = None
-
-
-def _number(value: object) -> _Number:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return _Number()
-    try:
-        if isinstance(value, str) and "_" in value:
-            raise ValueError  # Python's 1_000 is no number in a table
-        grade = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return _Number(problem=NOT_A_NUMBER)
-    if not math.isfinite(grade):
-        return _Number(problem="is not a finite number")
-    if abs(grade) > LARGEST_GRADE:
-        return _Number(problem=f"is not between {-LARGEST_GRADE:,} and {LARGEST_GRADE:,}")
-    return _Number(grade)
-
-
-class _Table:
-    """Rows with their places, on the way to ratings."""
-
-    def __init__(self, rows: list[Placed]) -> None:
-        self.rows = rows
-        self.names = [str(name) for name in dict.fromkeys(n for _, _, row in rows for n in row)]
-        self._ids: dict[object, str] = {}
-        keys = named_keys()
-        roles = {
-            "query_id": self._column("query_id", ALIASES["query_id"]),
-            "doc_id": self._column("doc_id", ALIASES["doc_id"]),
-        }
-        for role, name in roles.items():
-            if name is None:
-                listed = ", ".join(shown(each, 30) for each in self.names[:8])
-                nested = "; nested dicts are {rater: {query_id: {doc_id: grade}}}"
-                raise rows[0][0].error(
-                    f"no column for the {role} of ratings among {listed}; name one of them "
-                    f"{', '.join(ALIASES[role][:4])}{nested if rows[0][0].unit == 'item' else ''}"
-                )
-        self.query, self.doc = str(roles["query_id"]), str(roles["doc_id"])
-        if keys:
-            saw_columns(self.names, {role: str(name) for role, name in roles.items()})
-        self.rest = [name for name in self.names if name not in roles.values()]
-        self.rater = find_name(self.rest, RATERS)
-        self.grade = self._column("grade", _GRADES, among=self.rest)
-
-    def _column(
-        self, role: str, known: tuple[str, ...], among: Sequence[str] | None = None
-    ) -> str | None:
-        """Return the column of a role: the one that the user named, or one of a known name."""
-        names = self.names if among is None else among
-        key = named_keys().get(role)
-        return key if key in names else find_name(names, known)
-
-    def ratings(self) -> Ratings:
-        """Return the ratings of a wide or a long table."""
-        is_long = self.rater is not None and self.grade is not None
-        records, final = self._long() if is_long else self._wide()
-        if not records:
-            raise self.rows[0][0].error("holds no grade of any rater; give at least one")
-        frame = pl.DataFrame(records, schema=_SCHEMA, orient="row")
-        settled = [(*pair, grade) for pair, (grade, _) in final.items()]
-        return Ratings(frame, pl.DataFrame(settled, schema=_FINAL_SCHEMA, orient="row"))
-
-    def _pair(self, place: int) -> tuple[str, str]:
-        """Return the ids of the query and the document in a row."""
-        row = self.rows[place][2]
-        return self._id(row.get(self.query), "query_id", place), self._id(
-            row.get(self.doc), "doc_id", place
-        )
-
-    def _id(self, value: object, role: str, place: int) -> str:
-        if value is None:
-            value = ""
-        try:
-            text = id_text(_whole(value))
-            text.encode()
-        except UnicodeError:
-            raise self._error(f"the {role} is not valid text", place) from None
-        except ValueError as error:
-            raise self._error(f"the {role} is {error}", place) from None
-        if not text.strip():
-            raise self._error(f"the {role} is empty; give every rating one", place)
-        return text
-
-    def _error(self, problem: str, place: int) -> InputError:
-        origin, position, _ = self.rows[place]
-        return origin.error(problem, position)
-
-    def _graded(self, value: object, rater: str | None, place: int) -> float | None:
-        number = _number(value)
-        if number.problem is not None:
-            whose = "the grade" if rater is None else f"the grade of {shown(rater, 40)}"
-            remedy = "write grades as numbers, and leave the cell empty where nobody judged"
-            if not place and tuple(self.names) in RATINGS.headerless.values():
-                remedy += "; if this line is a header, name its columns query_id and doc_id"
-            raise self._error(
-                f"{whose} is {shown(value, 40)}, which {number.problem}; {remedy}", place
+def _collected(rows: list[Placed]) -> Ratings:
+    """Make ratings of the rows of a wide or a long table."""
+    names = [str(name) for name in dict.fromkeys(name for _, _, row in rows for name in row)]
+    roles = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
+    for role, column in roles.items():
+        if column is None:
+            nested = "; nested dicts are {rater: {query_id: {doc_id: grade}}}"
+            raise rows[0][0].error(
+                f"no column for the {role} of ratings among {_listed(names)}; name one of them "
+                f"{', '.join(ALIASES[role][:4])}{nested if rows[0][0].unit == 'item' else ''}"
             )
-        return number.grade
-
-    def _settle(
-        self, final: dict[tuple[str, str], tuple[float, int]], value: object, place: int
-    ) -> None:
-        """Add a final grade; the same pair must not have two."""
-        grade = self._graded(value, "final", place)
-        if grade is None:
-            return
-        pair = self._pair(place)
-        known, first = final.setdefault(pair, (grade, place))
-        if known != grade:
-            unit = self.rows[first][0].unit
-            raise self._error(
-                f"query {shown(pair[0], 40)}, document {shown(pair[1], 40)} has the final grade "
-                f"{grade:g}, and {known:g} at {unit} {self.rows[first][1]}; keep one",
-                place,
-            )
-
-    # --- a row for each rating
-
-    def _long(self) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], tuple[float, int]]]:
-        assert self.rater is not None
-        assert self.grade is not None
-        rest = [name for name in self.rest if name not in (self.rater, self.grade)]
-        repeat, settled = find_name(rest, REPEATS), find_name(rest, FINAL)
-        finals = {folded(name) for name in FINAL}
-        final: dict[tuple[str, str], tuple[float, int]] = {}
-        given: dict[tuple[str, str, str], list[tuple[Any, float]]] = {}
-        for place, (_, _, row) in enumerate(self.rows):
-            if settled is not None:
-                self._settle(final, row.get(settled), place)
-            rater = self._id(row.get(self.rater), "rater", place)
-            value = row.get(self.grade)
-            if folded(rater) in finals:
-                self._settle(final, value, place)
+    rest = [name for name in names if name not in roles.values()]
+    rater, grade = find_name(rest, RATERS), find_name(rest, _GRADES)
+    is_long = rater is not None and grade is not None
+    singles = _long(rows, rest, str(rater), str(grade)) if is_long else _wide(rows, rest)
+    given: dict[tuple[str, str, str], list[tuple[object, float, Placed]]] = {}
+    final: dict[tuple[str, str], tuple[float, Placed]] = {}
+    for placed, by, value, order in singles:
+        origin, position, row = placed
+        pair = tuple(_id(row.get(str(roles[role])), role, placed) for role in roles)
+        what = f"query {shown(pair[0], 40)}, document {shown(pair[1], 40)}"
+        for each in value if isinstance(value, list | tuple) else [value]:
+            number = _grade(each, by, placed)
+            if number is None:
                 continue
-            several = value if isinstance(value, list | tuple) else [value]
-            order = None if repeat is None else _sortable(row.get(repeat))
-            for each in several:
-                grade = self._graded(each, None, place)
-                if grade is not None:
-                    key = (*self._pair(place), rater)
-                    given.setdefault(key, []).append((order, grade))
-        records = []
-        for key, grades in given.items():
-            if repeat is not None and len(grades) > 1:
-                grades.sort(key=lambda each: each[0])
-            records += [(*key, number, grade) for number, (_, grade) in enumerate(grades, start=1)]
-        return records, final
-
-    # --- a column for each rater
-
-    def _wide(self) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], tuple[float, int]]]:
-        settled = find_name(self.rest, (*FINAL, *_GRADES))
-        raters = [name for name in self.rest if name != settled and self._is_rater(name)]
-        if not raters:
-            listed = ", ".join(shown(each, 30) for each in self.names[:8])
-            raise self.rows[0][0].error(
-                f"no column holds the grades of a rater among {listed}; give each rater a column "
-                "of numbers such as rater_1, or a row for each rating with the columns rater and "
-                "grade"
-            )
-        final: dict[tuple[str, str], tuple[float, int]] = {}
-        first: dict[tuple[str, str], dict[str, int]] = {}
-        records = []
-        for place, (_, _, row) in enumerate(self.rows):
-            pair = self._pair(place)
-            if settled is not None:
-                self._settle(final, row.get(settled), place)
-            seen = first.setdefault(pair, {})
-            for rater in raters:
-                grade = self._graded(row.get(rater), rater, place)
-                if grade is None:
-                    continue
-                if rater in seen:
-                    origin, position, _ = self.rows[seen[rater]]
-                    raise self._error(
-                        f"query {shown(pair[0], 40)}, document {shown(pair[1], 40)} was rated by "
-                        f"{shown(rater, 40)} before, at {origin.unit} {position}; keep one row, or "
-                        "write a row for each rating (columns rater and grade) if it was judged "
-                        "twice",
-                        place,
+            if folded(by) in _FINALS:
+                settled, before = final.setdefault((pair[0], pair[1]), (number, placed))
+                if settled != number:
+                    raise origin.error(
+                        f"{what} has the final grade {number:g}, and {settled:g} at "
+                        f"{before[0].unit} {before[1]}; keep one",
+                        position,
                     )
-                seen[rater] = place
-                records.append((*pair, rater, 1, grade))
-        return records, final
+                continue
+            repeats = given.setdefault((pair[0], pair[1], by), [])
+            repeats.append((order, number, placed))
+            if len(repeats) > 1 and not is_long:
+                raise origin.error(
+                    f"{what} was rated by {shown(by, 40)} before, at {origin.unit} "
+                    f"{repeats[0][2][1]}; keep one row, or write a row for each rating (columns "
+                    "rater and grade) if it was judged twice",
+                    position,
+                )
+    if not given:
+        raise rows[0][0].error("holds no grade of any rater; give at least one")
+    records = [
+        (*key, number, value)
+        for key, repeats in given.items()
+        for number, (_, value, _) in enumerate(sorted(repeats, key=_by_order), start=1)
+    ]
+    return Ratings(
+        pl.DataFrame(records, schema=_SCHEMA, orient="row"),
+        pl.DataFrame(
+            [(*pair, number) for pair, (number, _) in final.items()],
+            schema=_FINAL_SCHEMA,
+            orient="row",
+        ),
+    )
 
-    def _is_rater(self, name: str) -> bool:
-        """Tell whether a column holds grades: at least half of its cells are numbers.
 
-        A cell that is none is then an error, and no reason to overlook the rater.
-        """
-        plain = folded(name)
-        if plain in _NO_RATER or plain.startswith("unnamed"):
-            return False
-        if rater_columns([name]):
-            return True
-        cells = (row.get(name) for _, _, row in self.rows)
-        numbers = [number for number in map(_number, cells) if number != (None, None)]
-        graded = sum(number.problem != NOT_A_NUMBER for number in numbers)
-        return bool(numbers) and 2 * graded >= len(numbers)
+def _long(rows: list[Placed], rest: list[str], rater: str, grade: str) -> Iterator[_Single]:
+    """Yield the ratings of a table with a row for each."""
+    others = [name for name in rest if name not in (rater, grade)]
+    repeat, settled = find_name(others, REPEATS), find_name(others, FINAL)
+    for placed in rows:
+        row = placed[2]
+        if settled is not None:
+            yield placed, "final", row.get(settled), None
+        yield placed, _id(row.get(rater), "rater", placed), row.get(grade), row.get(str(repeat))
 
 
-def _whole(value: object) -> object:
-    """Return a whole float as an integer: frames with missing cells have such ids."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _wide(rows: list[Placed], rest: list[str]) -> Iterator[_Single]:
+    """Yield the ratings of a table with a column for each rater."""
+    settled = find_name(rest, (*FINAL, *_GRADES))
+    raters = [name for name in rest if name != settled and _is_rater(name, rows)]
+    if not raters:
+        raise rows[0][0].error(
+            f"no column holds the grades of a rater among {_listed(rest)}; give each rater a "
+            "column of numbers such as rater_1, or a row for each rating with the columns rater "
+            "and grade"
+        )
+    for placed in rows:
+        if settled is not None:
+            yield placed, "final", placed[2].get(settled), None
+        for rater in raters:
+            yield placed, rater, placed[2].get(rater), None
 
 
-def _sortable(value: object) -> tuple[int, float, str]:
-    """Return what repeats are ordered by: numbers first, then text, what is missing last."""
+def _is_rater(name: str, rows: list[Placed]) -> bool:
+    """Tell whether a column holds grades: at least half of its cells are numbers.
+
+    A cell that is none is then an error, and no reason to overlook the rater.
+    """
+    plain = folded(name)
+    if plain in _NO_RATER or plain.startswith("unnamed"):
+        return False
+    if rater_columns([name]):
+        return True
+    cells = [row[name] for _, _, row in rows if not _is_empty(row.get(name))]
+    return bool(cells) and 2 * sum(_number(cell) is not None for cell in cells) >= len(cells)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(shown(name, 30) for name in names[:8])
+
+
+# --- single cells
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _number(value: object) -> float | None:
+    """Return a cell as a number, also as one that is not finite; None if it is none."""
+    try:
+        if isinstance(value, str) and "_" in value:  # Python's 1_000 is no number in a table
+            return None
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _grade(value: object, rater: str, placed: Placed) -> float | None:
+    """Return a cell as a grade; None if it is empty."""
+    if _is_empty(value):
+        return None
     number = _number(value)
-    if number.grade is not None:
-        return 0, number.grade, ""
-    return (1, 0.0, str(value)) if number.problem is not None else (2, 0.0, "")
+    if number is not None and abs(number) <= LARGEST_GRADE:
+        return number
+    problem = "is not a number"
+    if number is not None:
+        problem = f"is not between {-LARGEST_GRADE:,} and {LARGEST_GRADE:,}"
+        if not math.isfinite(number):
+            problem = "is not a finite number"
+    origin, position, _ = placed
+    header = "; a header names the columns query_id and doc_id" if position == 1 else ""
+    raise origin.error(
+        f"the grade of {shown(rater, 40)} is {shown(value, 40)}, which {problem}; write grades as "
+        f"numbers, and leave the cell empty where nobody judged{header}",
+        position,
+    )
+
+
+def _id(value: object, role: str, placed: Placed) -> str:
+    """Return an id as text; frames with missing cells have whole numbers as floats."""
+    origin, position, _ = placed
+    try:
+        text = id_text(int(value) if isinstance(value, float) and value.is_integer() else value)
+        text.encode()
+    except UnicodeError:
+        raise origin.error(f"the {role} is not valid text", position) from None
+    except ValueError as error:
+        if not _is_empty(value):
+            raise origin.error(f"the {role} is {error}", position) from None
+        text = ""
+    if not text.strip():
+        raise origin.error(f"the {role} is empty; give every rating one", position)
+    return text
+
+
+def _by_order(repeat: tuple[object, float, Placed]) -> tuple[int, float, str]:
+    """Return what repeats are ordered by: numbers first, then text, what is missing last."""
+    order = repeat[0]
+    if _is_empty(order):
+        return 2, 0.0, ""
+    number = _number(order)
+    return (1, 0.0, str(order)) if number is None else (0, number, "")
