@@ -1,8 +1,7 @@
 """TREC topics: the SGML of the early tracks and the XML of the later ones.
 
-The scanner knows tags, comments and CDATA, nothing else: no DTD, no entities beyond the five of XML
-and numbered characters, so that a hostile file can do no harm. SGML topics may
-leave tags open; ``&`` is an ordinary character in them, and label words (``Number:``) are dropped.
+SGML topics may leave tags open; ``&`` is an ordinary character in them, and label words
+(``Number:``) are dropped.
 
 A topic becomes a row: its number is the id, its title or ``<query>`` the text, and every other
 element a field (``desc`` is called ``description``, ``narr`` ``narrative``, an element that repeats
@@ -17,19 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from rankscope.collection.markup import TAG, attributes, unescaped, without_comments
 from rankscope.files import decoded
 from rankscope.tables.detection import BOM
 from rankscope.tables.record_rows import Origin, Row
 
-_TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
 _FIRST = re.compile(r"<(topic|top)[\s>]", re.I)
-# A name begins where no name is going on: without that, a long one is tried from each character.
-_ATTRIBUTE = re.compile(
-    r"""(?<![\w.:-])([A-Za-z_][\w.:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'/]++))"""
-)
-_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-
+_DECLARATIONS = re.compile(r"<!DOCTYPE[^>\[]{0,1000}\[")
 _NUMBERS = ("num", "number", "identifier", "id", "qid")
 _TEXTS = ("title", "query", "question", "summary", "description")
 _LONG = {"desc": "description", "narr": "narrative"}
@@ -44,38 +37,23 @@ _LABELS = {
     "fac": "Factor(s)",
     "def": "Definition(s)",
 }
-_KNOWN = {
-    "top",
-    "topic",
-    "subtopic",
-    "subtopics",
-    *_NUMBERS,
-    *_LONG,
-    *_LABELS,
-    *_TEXTS,
-    "narrative",
-}
+_KNOWN = {"subtopics", *_NUMBERS, *_LABELS, *_TEXTS, "narrative"}
 """Recognised in upper case as well."""
-_DEEPEST = 50
-
-
-# --- reading
 
 
 @dataclass(slots=True)
 class _Element:
     name: str
     attributes: dict[str, str]
-    pieces: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Topic:
     line: int
-    tag: str
-    attributes: dict[str, str]
+    top: _Element
+    """The topic's own tag; its text is what is in no element."""
     elements: list[_Element] = field(default_factory=list)
-    body: list[str] = field(default_factory=list)
 
 
 def read_topics(stream: BinaryIO, origin: Origin) -> Iterator[tuple[int, Row]]:
@@ -84,128 +62,60 @@ def read_topics(stream: BinaryIO, origin: Origin) -> Iterator[tuple[int, Row]]:
     text = text.replace("\r\n", "\n")
     first = _FIRST.search(text)
     xml = text.lstrip().startswith("<?xml") or (first is not None and first[1].lower() == "topic")
+    if _DECLARATIONS.search(text):
+        raise origin.error("a DOCTYPE with declarations is not read; remove it")
+    plain, unclosed = without_comments(text, escape=xml)
+    if unclosed >= 0:
+        line = text.count("\n", 0, unclosed) + 1
+        raise origin.error("a comment or CDATA is never closed; close it", line)
     topic = None
-    for topic in _topics(text, origin, xml=xml):
+    for topic in _topics(plain, xml=xml):
         yield topic.line, _row(topic, xml=xml, origin=origin)
     if topic is None:
         raise origin.error("expected TREC topics, found no <top> or <topic>")
 
 
-def _tokens(
-    text: str, origin: Origin, *, xml: bool
-) -> Iterator[tuple[int, str, re.Match[str] | None]]:
-    """Yield (position, text, None) for text and (position, "", match) for a tag."""
-    start = 0
-    while start < len(text):
-        opening = text.find("<", start)
-        if opening < 0:
-            yield start, text[start:], None
-            return
-        if opening > start:
-            yield start, text[start:opening], None
-        tag = _TAG.match(text, opening)
-        if tag and (not tag[3] or tag[3][0] in " \t\n\r/"):
-            yield opening, "", tag
-            start = tag.end()
-            continue
-        start, literal = _passed_over(text, opening, origin, xml=xml)
-        yield opening, literal, None
-
-
-def _passed_over(text: str, opening: int, origin: Origin, *, xml: bool) -> tuple[int, str]:
-    """Return where a ``<`` that opens no tag ends, and what of it is text."""
-    for mark, end in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ">")):
-        if text.startswith(mark, opening):
-            closing = text.find(end, opening + len(mark))
-            inside = text[opening + len(mark) : closing]
-            problem = ""
-            if closing < 0:
-                problem = f"{mark} is never closed; close it with {end}"
-            elif mark == "<!DOCTYPE" and "[" in inside:
-                problem = "a DOCTYPE with declarations is not read; remove it"
-            if problem:  # only now is the line counted: a file may have very many comments
-                raise origin.error(problem, text.count("\n", 0, opening) + 1)
-            # the text of CDATA is literal: what would be unescaped later is escaped here
-            literal = inside if mark == "<![CDATA[" else ""
-            return closing + len(end), literal.replace("&", "&amp;") if xml else literal
-    return opening + 1, "<"
-
-
-def _topics(text: str, origin: Origin, *, xml: bool) -> Iterator[_Topic]:
+def _topics(text: str, *, xml: bool) -> Iterator[_Topic]:
     topic: _Topic | None = None
-    open_elements: list[_Element] = []
-    line, counted = 1, 0
-    for position, piece, tag in _tokens(text, origin, xml=xml):
-        if tag is None:
-            if topic is not None:
-                (open_elements[0].pieces if open_elements else topic.body).append(piece)
-            continue
+    element: _Element | None = None
+    end, line, counted = 0, 1, 0
+    for tag in TAG.finditer(text):
+        if topic is not None:
+            (element or topic.top).text.append(text[end : tag.start()])
+        end = tag.end()
         name = tag[2].lower()
-        if name in ("top", "topic") and not (name == "topic" and topic and topic.tag == "top"):
+        if name == "top" or (name == "topic" and not (topic and topic.top.name == "top")):
             if topic is not None:
                 yield topic
-            topic, open_elements = None, []
+            topic = element = None
             if not tag[1]:
-                line, counted = line + text.count("\n", counted, position), position
-                topic = _Topic(line, name, _attributes(tag[3]))
-        elif topic is not None:
-            _step(topic, open_elements, tag, nested=xml)
-            if len(open_elements) > _DEEPEST:
-                raise origin.error("a topic is nested too deeply; close its tags", topic.line)
+                line, counted = line + text.count("\n", counted, end), end
+                topic = _Topic(line, _Element(name, attributes(tag[3])))
+        elif topic is not None and tag[1]:
+            if element is not None and name == element.name.lower():
+                element = None
+        elif topic is not None and (element is None or not xml or name == "subtopic"):
+            # in SGML opening an element closes the last; in XML this is a tag in its text
+            element = _Element(tag[2], attributes(tag[3]))
+            topic.elements.append(element)
+            if tag[3].endswith("/"):
+                element = None
     if topic is not None:
+        (element or topic.top).text.append(text[end:])
         yield topic
-
-
-def _step(topic: _Topic, opened: list[_Element], tag: re.Match[str], *, nested: bool) -> None:
-    """Open or close an element; where elements do not nest, opening one closes the last."""
-    name = tag[2]
-    if tag[1]:
-        for depth in range(len(opened) - 1, -1, -1):
-            if opened[depth].name.lower() == name.lower():
-                del opened[depth:]
-                break
-        return
-    element = _Element(name, _attributes(tag[3]))
-    if not nested or name.lower() == "subtopic":  # a subtopic never belongs to another element
-        opened.clear()
-    if not opened:
-        topic.elements.append(element)
-    if not tag[3].endswith("/"):
-        opened.append(element)
-
-
-def _attributes(text: str) -> dict[str, str]:
-    return {
-        match[1]: unescaped(next(value for value in match.groups()[1:] if value is not None))
-        for match in _ATTRIBUTE.finditer(text)
-    }
-
-
-def unescaped(text: str) -> str:
-    """Return text with the characters that XML's five entities and numbers stand for."""
-    return _ENTITY.sub(_character, text)
-
-
-def _character(entity: re.Match[str]) -> str:
-    if entity[1]:
-        return _NAMED[entity[1]]
-    code = int(entity[2]) if entity[2] else int(entity[3], 16)
-    valid = code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
-    return chr(code) if valid else entity[0]
-
-
-def _text(pieces: list[str], *, xml: bool) -> str:
-    text = "".join(pieces).strip(" \t\n\r")
-    return unescaped(text) if xml else text
 
 
 def _row(topic: _Topic, *, xml: bool, origin: Origin) -> Row:
     """Return the fields of a topic, under the names that `Queries` knows."""
-    fields: dict[str, list[object]] = {name: [v] for name, v in topic.attributes.items()}
+
+    def text_of(element: _Element) -> str:
+        text = "".join(element.text).strip(" \t\n\r")
+        return unescaped(text) if xml else text
+
+    fields: dict[str, list[object]] = {name: [v] for name, v in topic.top.attributes.items()}
     for element in topic.elements:
-        text = _text(element.pieces, xml=xml)
-        lower = element.name.lower()
-        if topic.tag == "top" and lower in _LABELS:
+        text, lower = text_of(element), element.name.lower()
+        if topic.top.name == "top" and lower in _LABELS:
             text = re.sub(rf"\A{re.escape(_LABELS[lower])}:[ \t\n]*", "", text, flags=re.I)
         if lower == "subtopic":
             fields.setdefault("subtopics", []).append({**element.attributes, "text": text})
@@ -217,7 +127,7 @@ def _row(topic: _Topic, *, xml: bool, origin: Origin) -> Row:
         raise origin.error("a topic without a number; give it <num> or number=", topic.line)
     row: Row = {"_id": number[0]}
     key = next((name for name in _TEXTS if name in fields), None)
-    row["text"] = fields[key].pop(0) if key else _text(topic.body, xml=xml)
+    row["text"] = fields[key].pop(0) if key else text_of(topic.top)
     if key is None and not row["text"]:
         raise origin.error("a topic without text; give it <title> or <query>", topic.line)
     for name, values in fields.items():

@@ -4,9 +4,7 @@ A document's id is its ``<DOCNO>``. ``<TITLE>``, ``<HEADLINE>``, ``<HL>``, ``<HE
 ``<TI>`` is the title, also inside another element. All ``<TEXT>`` elements and what is in no
 element are the text, and every other element is a field by its name in lower case, a list where it
 repeats; in a document without ``<TEXT>`` everything but id, title and headers is the text. Tags
-inside an element are dropped, their text is kept; a tag that is never closed is such a tag. No DTD
-and no entities but the five of XML and numbered characters are known, so that a hostile file can do
-no harm.
+inside an element are dropped, their text is kept; a tag that is never closed is such a tag.
 """
 
 from __future__ import annotations
@@ -15,13 +13,12 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from rankscope.collection.topics import unescaped
+from rankscope.collection.markup import TAG, unescaped, without_comments
 from rankscope.files import decoded
 from rankscope.tables.detection import BOM
 from rankscope.tables.record_rows import Origin, Row
 
 _BOUNDARY = re.compile(r"<(/?)DOC\s*>", re.I)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)((?:\s[^<>]*+)?)>")
 _IDS = ("docno", "docid", "doc_id", "id")
 _TITLES = ("title", "headline", "hl", "ttl", "head", "ti")
 _HEADERS = ("dochdr", "fileid", "header")
@@ -64,8 +61,8 @@ def read_documents(stream: BinaryIO, origin: Origin) -> Iterator[tuple[int, Row]
 
 def _row(text: str, line: int, origin: Origin) -> Row:
     """Return the fields of one document."""
-    text = _without_comments(text)
-    tags = list(_TAG.finditer(text))
+    text, _ = without_comments(text)
+    tags = list(TAG.finditer(text))
     closed = _closed(tags)
     elements: list[tuple[str, str]] = []  # '' is the name of what is in no element
     title = ""
@@ -86,14 +83,6 @@ def _row(text: str, line: int, origin: Origin) -> Row:
         end, last = tags[closing].end(), closing
     elements.append(("", _without_tags(text[end:]).strip()))
     return _named([item for item in elements if item[1]], title, line, origin)
-
-
-def _without_comments(text: str) -> str:
-    pieces, end = [], 0
-    while (opening := text.find("<!--", end)) >= 0 and (closing := text.find("-->", opening)) >= 0:
-        pieces.append(text[end:opening])
-        end = closing + len("-->")
-    return "".join([*pieces, text[end:]]) if end else text
 
 
 def _closed(tags: list[re.Match[str]]) -> dict[int, int]:
@@ -117,7 +106,7 @@ def _closed(tags: list[re.Match[str]]) -> dict[int, int]:
 
 
 def _without_tags(text: str) -> str:
-    return unescaped(_TAG.sub("", text) if "<" in text else text)
+    return unescaped(TAG.sub("", text) if "<" in text else text)
 
 
 def _named(elements: list[tuple[str, str]], title: str, line: int, origin: Origin) -> Row:
