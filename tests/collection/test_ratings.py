@@ -66,9 +66,8 @@ NESTED = (
 def test_forms_that_say_the_same(tmp_path: Path, text: str, name: str) -> None:
     ratings = as_ratings(written(tmp_path, text, name))
     same = as_ratings(written(tmp_path, WIDE))
-    assert ratings == same
     assert ratings.fingerprint == same.fingerprint
-    assert ratings != as_ratings([("q1", "d1", "rater_1", 2)])
+    assert ratings.fingerprint != as_ratings([("q1", "d1", "rater_1", 2)]).fingerprint
 
 
 def test_more_forms(tmp_path: Path) -> None:
@@ -115,7 +114,7 @@ def test_a_rater_that_judges_again_makes_a_repeat() -> None:
         ("q", "d", "bob", 1, 3.0),
     ]
     lists = {"ann": {"q": {"d": [1, 2], "e": 0}}, "bob": {"q": {"d": [3]}}}
-    assert as_ratings(lists) == as_ratings(data)
+    assert as_ratings(lists).fingerprint == as_ratings(data).fingerprint
     numbered = [(*row, repeat) for row, repeat in zip(data, (7, 1, 3, 1), strict=True)]
     first = as_ratings(numbered).to_polars().filter(pl.col("rater") == "ann")
     assert first.filter(pl.col("doc_id") == "d")["grade"].to_list() == [2.0, 1.0]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.collection.decisions import Decisions
+from rankscope.collection.decisions import as_decisions
 from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
 from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
@@ -19,7 +19,7 @@ from rankscope.statistics.settings import Settings
 
 
 def inputs(rows: Any, **more: Any) -> Inputs:
-    return Inputs(decisions=Decisions(rows), settings=Settings(resamples=999), **more)
+    return Inputs(decisions=as_decisions(rows), settings=Settings(resamples=999), **more)
 
 
 def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:

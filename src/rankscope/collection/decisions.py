@@ -17,12 +17,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.files import PathLike, is_path
+from rankscope.files import is_path
 from rankscope.tables.cells import written_list
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.ids import id_text
@@ -134,24 +135,24 @@ DECISIONS = RecordLayout(
 )
 
 
-class Decisions:
-    """Decisions by query, immutable; the module says what the columns are.
+def as_decisions(data: Any) -> Decisions:
+    """Take decisions in any form: a file (csv, tsv, JSON, JSON lines or Parquet), a frame, rows.
 
-    Made of rows (mappings), of ``{query_id: {"route": …}}``, or of any frame with the Arrow
-    PyCapsule interface; `read_decisions` reads files.
-
-    >>> decisions = Decisions([{"query_id": "q1", "expert": "law", "best": "law|tax"}])
+    >>> decisions = as_decisions([{"query_id": "q1", "expert": "law", "best": "law|tax"}])
     >>> decisions.column("best").to_list(), "needed" in decisions.columns
     ([['law', 'tax']], False)
     """
+    if isinstance(data, Decisions):
+        return data
+    rows = read_records(data, DECISIONS) if is_path(data) else rows_of(data, DECISIONS)
+    return Decisions(_collected(rows))
 
-    __slots__ = ("_frame",)
 
-    def __init__(self, data: object) -> None:
-        if isinstance(data, Decisions):
-            self._frame: pl.DataFrame = data._frame
-        else:
-            self._frame = _collected(rows_of(data, DECISIONS))
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Decisions:
+    """Decisions by query; made by `as_decisions`. The module says what the columns are."""
+
+    _frame: pl.DataFrame
 
     @property
     def query_ids(self) -> list[str]:
@@ -171,11 +172,7 @@ class Decisions:
 
     def only(self, query_ids: Collection[str]) -> Decisions:
         """Return the decisions for some queries; the columns stay, even if nothing is left."""
-        if isinstance(query_ids, str):
-            raise TypeError("query_ids is text; give a list of ids")
-        part = Decisions.__new__(Decisions)
-        part._frame = self._frame.filter(pl.col("query_id").is_in(list(query_ids)))
-        return part
+        return Decisions(self._frame.filter(pl.col("query_id").is_in(list(query_ids))))
 
     def lacking(self, *names: str) -> str | None:
         """Name the first of some columns that is missing, for a reason; None if all are there."""
@@ -201,27 +198,8 @@ class Decisions:
     def __len__(self) -> int:
         return self._frame.height
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Decisions):
-            return NotImplemented
-        return self.fingerprint() == other.fingerprint()
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Decisions({len(self)} queries: {', '.join(self.columns)})"
-
-
-def read_decisions(path: PathLike, *, format: str | None = None) -> Decisions:
-    """Read decisions from a file: csv, tsv, JSON, JSON lines or Parquet, compressed or not."""
-    decisions = Decisions.__new__(Decisions)
-    decisions._frame = _collected(read_records(path, DECISIONS, format=format))
-    return decisions
-
-
-def as_decisions(data: Any) -> Decisions:
-    """Take decisions in any form: a file, a frame, records, or a mapping by query."""
-    return read_decisions(data) if is_path(data) else Decisions(data)
 
 
 def _collected(records: Iterable[Placed]) -> pl.DataFrame:

@@ -116,13 +116,6 @@ class Ratings:
     def __len__(self) -> int:
         return self._frame.height
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ratings):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         pairs = self._frame.select("query_id", "doc_id").n_unique()
         names = ", ".join(shown(name, 24)[1:-1] for name in self.raters[:4])
