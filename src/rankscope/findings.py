@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -116,8 +116,6 @@ class Code:
         )
 
 
-AnyCode = TypeVar("AnyCode", bound=Code)
-
 _CODES: dict[str, Code] = {}
 
 _DECLARING = (
@@ -138,14 +136,10 @@ def declare(
     code: str, name: str, severity: Severity, *, unit: str, advice: str, meaning: str
 ) -> Code:
     """Register a code; each may be declared once."""
-    return _registered(Code(code, name, severity, unit, advice, " ".join(meaning.split())))
-
-
-def _registered(code: AnyCode) -> AnyCode:
-    if code.code in _CODES:
-        raise ValueError(f"the code {code.code} is declared twice")
-    _CODES[code.code] = code
-    return code
+    if code in _CODES:
+        raise ValueError(f"the code {code} is declared twice")
+    _CODES[code] = Code(code, name, severity, unit, advice, " ".join(meaning.split()))
+    return _CODES[code]
 
 
 def declared(code: str) -> Code:
@@ -179,11 +173,15 @@ class Unable:
     reason: str
 
 
+Look: TypeAlias = Callable[[Subject], Seen | Unable | None]
+"""What looks at a subject, and says what it saw or why it could not look."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check(Code, Generic[Subject]):
     """A code with the function that looks."""
 
-    look: Callable[[Subject], Seen | Unable | None]
+    look: Look[Subject]
 
     def __call__(self, subject: Subject) -> Finding | NotApplicable | None:
         """Look at a subject; a finding if the check fires."""
@@ -208,30 +206,25 @@ class Checks(Generic[Subject]):
 
     def add(
         self, code: str, severity: Severity, *, advice: str, unit: str = "line"
-    ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
+    ) -> Callable[[Look[Subject]], Check[Subject]]:
         """Register the decorated function as a check.
 
         Its name is the check's, with hyphens, and its docstring says what the check means.
         """
 
-        def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
-            name = look.__name__.replace("_", "-")
-            meaning = " ".join((inspect.getdoc(look) or "").split())
-            check = _registered(Check(code, name, severity, unit, advice, meaning, look))
-            self._checks.append(check)
-            return check
+        def register(look: Look[Subject]) -> Check[Subject]:
+            name, meaning = look.__name__.replace("_", "-"), inspect.getdoc(look) or ""
+            declaration = declare(code, name, severity, unit=unit, advice=advice, meaning=meaning)
+            return self.under(declaration)(look)
 
         return register
 
-    def under(
-        self, code: Code
-    ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
+    def under(self, code: Code) -> Callable[[Look[Subject]], Check[Subject]]:
         """Register the decorated function as the check of a code that is declared elsewhere."""
 
-        def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
-            check = Check(**asdict(code), look=look)
-            self._checks.append(check)
-            return check
+        def register(look: Look[Subject]) -> Check[Subject]:
+            self._checks.append(Check(**asdict(code), look=look))
+            return self._checks[-1]
 
         return register
 
