@@ -12,7 +12,7 @@
 
 enum { RISES = 1, FALLS = 2 };
 enum { HIGHER_ID_FIRST = 0, LOWER_ID_FIRST = 1, AS_GIVEN = 2 }; /* among equal scores */
-enum { MOST_TIED = 32, NUMBERS = 3, NETWORK = 8 };
+enum { MOST_TIED = 128, NUMBERS = 4, NETWORK = 8 };
 
 typedef struct {
     void *(*list_item)(void *list, ptrdiff_t at);                                  /* PyList_GetItem */
@@ -28,7 +28,7 @@ typedef struct {
 } python;
 
 typedef struct {
-    int64_t row, pair, rank, above, tied, ahead_by_id, ahead_as_given;
+    int64_t query, pair, rank, above, tied;
 } dict_hit;
 
 static inline const void *type_of(const void *object) {
@@ -49,7 +49,9 @@ EXPORT int32_t rs_knows_floats(const void *object, double value, int64_t float_a
 
 static int is_number(const python *py, const void *object) {
     const void *type = type_of(object);
-    return type == py->numbers[0] || type == py->numbers[1] || type == py->numbers[2];
+    for (int i = 0; i < NUMBERS; i++)
+        if (type == py->numbers[i]) return 1;
+    return 0;
 }
 
 /* Put the higher of two first; no branch, which would be guessed wrongly. */
@@ -143,11 +145,12 @@ static int read_scores(const python *py, void *documents, int64_t size, int sing
     return n == size;
 }
 
-/* Count among equal scores; hits and keys are those of one query that are tied. */
-static int settle(const python *py, void *documents, const double *scores, dict_hit **hits, void **keys,
+/* Move hits of one query that are tied behind those of equal score that the rule puts first. */
+static int settle(const python *py, void *documents, const double *scores, int32_t ties, dict_hit **hits, void **keys,
                   const double *mine, int64_t tied) {
     ptrdiff_t at = 0;
     void *key, *value;
+    uint8_t passed[MOST_TIED] = {0};
     for (int64_t n = 0; py->dict_next(documents, &at, &key, &value); n++) {
         for (int64_t h = 0; h < tied; h++) {
             if (scores[n] != mine[h]) continue;
@@ -156,29 +159,20 @@ static int settle(const python *py, void *documents, const double *scores, dict_
                 py->clear();
                 return 0;
             }
-            if (order > 0) hits[h]->ahead_by_id++;
-            if (order == 0) hits[h]->row = -1 - hits[h]->row; /* those after it do not count */
-            else if (hits[h]->row >= 0) hits[h]->ahead_as_given++;
+            passed[h] |= order == 0;
+            hits[h]->rank += ties == AS_GIVEN ? !passed[h] : ties == HIGHER_ID_FIRST ? order > 0 : order < 0;
         }
     }
-    for (int64_t h = 0; h < tied; h++) {
-        if (hits[h]->row >= 0) return 0;
-        hits[h]->row = -1 - hits[h]->row;
-    }
+    for (int64_t h = 0; h < tied; h++)
+        if (!passed[h]) return 0;
     return 1;
 }
 
-/* Give the hits of a query their ranks, which differ, and put them in order; `at` has a place for
- * each rank and `copy` one for each hit. */
-static void rank_hits(dict_hit *hits, int64_t count, int32_t ties, int64_t size, uint32_t *at, dict_hit *copy) {
+/* Put the hits of a query in the order of their ranks, which differ; `at` has a place for each rank
+ * and `copy` one for each hit. */
+static void in_rank_order(dict_hit *hits, int64_t count, int64_t size, uint32_t *at, dict_hit *copy) {
     memset(at, 0, sizeof(uint32_t) * (size_t)size);
-    for (int64_t h = 0; h < count; h++) {
-        dict_hit *mine = hits + h;
-        int64_t ahead = ties == AS_GIVEN ? mine->ahead_as_given : mine->ahead_by_id;
-        if (ties == LOWER_ID_FIRST) ahead = mine->tied - 1 - ahead;
-        mine->rank = mine->above + ahead + 1;
-        at[mine->rank - 1] = (uint32_t)h + 1;
-    }
+    for (int64_t h = 0; h < count; h++) at[hits[h].rank - 1] = (uint32_t)h + 1;
     memcpy(copy, hits, sizeof(dict_hit) * (size_t)count);
     for (int64_t rank = 0, h = 0; rank < size && h < count; rank++)
         if (at[rank]) hits[h++] = copy[at[rank] - 1];
@@ -233,7 +227,7 @@ EXPORT int64_t rs_dicts(const python *py, void *documents, void *judged, int64_t
             int64_t above, level;
             count(falling, n, score, &above, &level);
             if (hit_count - first >= n) goto refused; /* cannot be: keys differ */
-            hits[hit_count] = (dict_hit){i, pair, 0, above, level, 0, 0};
+            hits[hit_count] = (dict_hit){i, pair, above + 1, above, level};
             if (level > 1) {
                 if (tied == MOST_TIED) goto refused;
                 tied_hits[tied] = hits + hit_count;
@@ -242,8 +236,8 @@ EXPORT int64_t rs_dicts(const python *py, void *documents, void *judged, int64_t
             }
             hit_count++;
         }
-        if (tied && !settle(py, docs, scores, tied_hits, keys, mine, tied)) goto refused;
-        rank_hits(hits + first, hit_count - first, ties, n, places, copy);
+        if (tied && !settle(py, docs, scores, ties, tied_hits, keys, mine, tied)) goto refused;
+        in_rank_order(hits + first, hit_count - first, n, places, copy);
     }
     free(scores);
     free(places);

@@ -28,7 +28,7 @@
 
 #include "lines.h"
 
-enum { ABI = 5, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
+enum { ABI = 6, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
 enum { WINDOW = 1 << 16, LONGEST_LINE = 1 << 20, LONGEST_NUMBER = 400 };
 enum { RISES = 1, FALLS = 2, RANKS_GO_BY_SCORE = 4 };
 enum { OK = 0, REFUSED = 1, NO_MEMORY = 2, COMES_BACK = 3 /* a query, after another one */ };
@@ -217,7 +217,7 @@ EXPORT void rs_judged_free(judged *j) {
 EXPORT judged *rs_judged_new(int64_t queries, const uint8_t *query_text, const int64_t *query_ends,
                              const int64_t *pair_offsets, const uint8_t *doc_text,
                              const int64_t *doc_ends, uint64_t seed) {
-    if (queries >= (int64_t)UINT32_MAX) return NULL;
+    if (queries >= INT32_MAX || pair_offsets[queries] >= INT32_MAX) return NULL;
     judged *j = calloc(1, sizeof *j);
     if (!j) return NULL;
     int64_t pairs = pair_offsets[queries];
@@ -256,10 +256,9 @@ static int64_t judged_query(const judged *j, const uint8_t *id, int64_t n) {
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* A judged document that was retrieved: what is ahead of it, and how many rows have its score. */
 typedef struct {
-    int64_t pair, place, above, tied, ahead_by_id, ahead_as_given;
-    int64_t stretch;
-    double score;
+    int32_t pair, above, tied, ahead_by_id, ahead_as_given;
 } hit;
 
 /* What Python reads; the order of the fields is that of `rankscope.tables.native`. */
@@ -338,8 +337,8 @@ typedef struct {
     int64_t slot_room;
     ranked *order, *spare;
     int64_t order_room, spare_room;
-    uint32_t *members, *spare_members;
-    int64_t member_room, spare_member_room;
+    uint32_t *members, *spare_members, *given, *found; /* found: by row its judged pair, counted from 1 */
+    int64_t member_room, spare_member_room, given_room, found_room;
     /* how much there is room for in the results */
     int64_t sizes_room, first_room, last_room, flags_room, hit_room, tied_room;
     int64_t doc_room, doc_ends_room, number_room, ranks_room;
@@ -427,53 +426,56 @@ static uint32_t *by_id(const row *rows, uint32_t *a, uint32_t *b, int64_t n) {
     return a;
 }
 
-/* Tell how many rows of a tie, order[low:high], have a higher id than each of its hits. */
-static int ahead_by_id(state *s, const ranked *order, int64_t low, int64_t high, hit *hits, int64_t count) {
-    int64_t size = high - low;
-    if (count <= 16) {
-        for (int64_t h = 0; h < count; h++) {
-            const row *mine = s->rows + hits[h].place;
-            int64_t ahead = 0;
-            for (int64_t i = low; i < high; i++) {
-                const row *other = s->rows + order[i].row;
-                ahead += other != mine && higher(other->id, other->length, mine->id, mine->length);
-            }
-            hits[h].ahead_by_id = ahead;
-        }
-        return OK;
+/* The row at a place of the order; without an order rows are as they are listed. */
+static inline uint32_t row_at(const ranked *order, int64_t place) {
+    return order ? order[place].row : (uint32_t)place;
+}
+
+/* Count a tie at the places low:high, and tell whether a judged document is in it. */
+static int take_tie(state *s, const ranked *order, int64_t low, int64_t high, int *is_judged) {
+    result *r = s->out;
+    if (high > r->deepest) {
+        if (!room((void **)&r->tied_across, &s->tied_room, high, sizeof(int64_t))) return NO_MEMORY;
+        memset(r->tied_across + r->deepest, 0, (size_t)(high - r->deepest) * sizeof(int64_t));
+        r->deepest = high;
     }
-    if (!room((void **)&s->members, &s->member_room, size, sizeof(uint32_t)) ||
-        !room((void **)&s->spare_members, &s->spare_member_room, size, sizeof(uint32_t)))
-        return NO_MEMORY;
-    for (int64_t i = 0; i < size; i++) s->members[i] = order[low + i].row;
-    uint32_t *sorted = by_id(s->rows, s->members, s->spare_members, size);
-    uint32_t *place = sorted == s->members ? s->spare_members : s->members;
-    /* by position in the order of the tie: its position by id; rows rise within a tie */
-    for (int64_t i = 0; i < size; i++) {
-        int64_t a = low, b = high;
-        while (b - a > 1) {
-            int64_t middle = (a + b) / 2;
-            if (order[middle].row <= sorted[i]) a = middle;
-            else b = middle;
-        }
-        place[a - low] = (uint32_t)i;
-    }
-    for (int64_t h = 0; h < count; h++) hits[h].ahead_by_id = place[hits[h].ahead_as_given];
+    for (int64_t k = low + 1; k < high; k++) r->tied_across[k]++;
+    *is_judged = 0;
+    for (int64_t k = low; k < high; k++) *is_judged |= s->found[row_at(order, k)] != 0;
     return OK;
 }
 
-static int compare_hits(const void *a, const void *b) {
-    const hit *x = a, *y = b;
-    if (x->above != y->above) return x->above < y->above ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
+/* Add the hits of a tie, which is sorted by id for it. */
+static int keep_tied(state *s, const ranked *order, int64_t low, int64_t high, int64_t first) {
+    result *r = s->out;
+    int64_t size = high - low;
+    if (!room((void **)&s->members, &s->member_room, size, sizeof(uint32_t)) ||
+        !room((void **)&s->spare_members, &s->spare_member_room, size, sizeof(uint32_t)) ||
+        !room((void **)&s->given, &s->given_room, s->count, sizeof(uint32_t)))
+        return NO_MEMORY;
+    for (int64_t i = 0; i < size; i++) {
+        s->members[i] = row_at(order, low + i);
+        s->given[s->members[i]] = (uint32_t)i;
+    }
+    const uint32_t *sorted = by_id(s->rows, s->members, s->spare_members, size);
+    for (int64_t i = 0; i < size; i++) {
+        uint32_t row = sorted[i], pair = s->found[row];
+        if (!pair) continue;
+        r->hit_rows[r->hits++] =
+            (hit){(int32_t)(first + pair - 1), (int32_t)low, (int32_t)size, (int32_t)i, (int32_t)s->given[row]};
+    }
+    return OK;
 }
 
-/* Find the judged documents of the stretch, and what is ahead of each. */
+/* Find the judged documents of the stretch, and what is ahead of each. They come by rank, those with
+ * the same score by id from high to low. */
 static int find_hits(state *s, int64_t query, uint64_t mask) {
     const judged *j = s->judgments;
     result *r = s->out;
-    int64_t begin = r->hits, n = s->count, stretch = r->stretches - 1;
-    for (int64_t pair = j->pair_offsets[query]; pair < j->pair_offsets[query + 1]; pair++) {
+    int64_t n = s->count, count = 0, first = j->pair_offsets[query];
+    if (!room((void **)&s->found, &s->found_room, n, sizeof(uint32_t))) return NO_MEMORY;
+    memset(s->found, 0, (size_t)n * sizeof(uint32_t));
+    for (int64_t pair = first; pair < j->pair_offsets[query + 1]; pair++) {
         uint64_t h = j->doc_hash[pair];
         const uint8_t *id = j->doc_text + j->doc_ends[pair];
         int64_t length = j->doc_ends[pair + 1] - j->doc_ends[pair];
@@ -481,53 +483,31 @@ static int find_hits(state *s, int64_t query, uint64_t mask) {
             int64_t place = (int64_t)s->slots[at] - 1;
             const row *there = s->rows + place;
             if (there->hash != h || there->length != length || !same(there->id, id, length)) continue;
-            if (!room((void **)&r->hit_rows, &s->hit_room, r->hits + 1, sizeof(hit))) return NO_MEMORY;
-            r->hit_rows[r->hits++] = (hit){pair, place, 0, 1, 0, 0, stretch, there->score};
+            s->found[place] = (uint32_t)(pair - first) + 1;
+            count++;
             break;
         }
     }
-    /* rows best first, as they are listed among equal scores */
-    if (!room((void **)&s->order, &s->order_room, n, sizeof(ranked))) return NO_MEMORY;
-    for (int64_t i = 0; i < n; i++) s->order[i] = (ranked){s->rows[i].score, (uint32_t)i};
-    ranked *order = s->order;
+    if (!room((void **)&r->hit_rows, &s->hit_room, r->hits + count, sizeof(hit))) return NO_MEMORY;
+    const ranked *order = NULL;
     if (s->flags & RISES) {
-        if (!room((void **)&s->spare, &s->spare_room, n, sizeof(ranked))) return NO_MEMORY;
+        if (!room((void **)&s->order, &s->order_room, n, sizeof(ranked)) ||
+            !room((void **)&s->spare, &s->spare_room, n, sizeof(ranked)))
+            return NO_MEMORY;
+        for (int64_t i = 0; i < n; i++) s->order[i] = (ranked){s->rows[i].score, (uint32_t)i};
         order = by_score(s->order, s->spare, n);
     }
-    int64_t deepest = 0;
-    for (int64_t k = n - 1; k > 0 && !deepest; k--)
-        if (order[k].score == order[k - 1].score) deepest = k + 1;
-    if (deepest > r->deepest) {
-        if (!room((void **)&r->tied_across, &s->tied_room, deepest, sizeof(int64_t))) return NO_MEMORY;
-        memset(r->tied_across + r->deepest, 0, (size_t)(deepest - r->deepest) * sizeof(int64_t));
-        r->deepest = deepest;
-    }
-    for (int64_t k = 1; k < deepest; k++) r->tied_across[k] += order[k].score == order[k - 1].score;
-    hit *hits = r->hit_rows + begin;
-    int64_t count = r->hits - begin;
-    for (int64_t h = 0; h < count; h++) {
-        int64_t low = 0, high = n; /* first place whose score is not higher */
-        while (low < high) {
-            int64_t middle = (low + high) / 2;
-            if (order[middle].score > hits[h].score) low = middle + 1;
-            else high = middle;
-        }
-        hits[h].above = low;
-    }
-    if (count > 1) qsort(hits, (size_t)count, sizeof(hit), compare_hits);
-    for (int64_t h = 0; h < count;) {
-        int64_t low = hits[h].above, high = low + 1, more = h;
-        while (high < n && order[high].score == order[low].score) high++;
-        for (int64_t i = low; more < count && hits[more].above == low; more++) {
-            while (order[i].row != (uint32_t)hits[more].place) i++;
-            hits[more].tied = high - low;
-            hits[more].ahead_as_given = i - low;
-        }
+    for (int64_t low = 0, high; low < n; low = high) {
+        uint32_t row = row_at(order, low), pair = s->found[row];
+        double score = s->rows[row].score;
+        for (high = low + 1; high < n && s->rows[row_at(order, high)].score == score;) high++;
         if (high - low > 1) {
-            int status = ahead_by_id(s, order, low, high, hits + h, more - h);
+            int is_judged, status = take_tie(s, order, low, high, &is_judged);
+            if (status == OK && is_judged) status = keep_tied(s, order, low, high, first);
             if (status != OK) return status;
+        } else if (pair) {
+            r->hit_rows[r->hits++] = (hit){(int32_t)(first + pair - 1), (int32_t)low, 1, 0, 0};
         }
-        h = more;
     }
     return OK;
 }
@@ -769,6 +749,8 @@ static result *scanned(state *s, const uint8_t *data, int64_t size) {
     free(s->spare);
     free(s->members);
     free(s->spare_members);
+    free(s->given);
+    free(s->found);
     return r;
 }
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.scoring.align_dicts import hits_in_dicts
-from rankscope.scoring.dicts_native import native_hits
+from rankscope.scoring.align_dicts import native_hits, plain_hits
 from rankscope.tables.native import library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the native scan was not built")
@@ -27,7 +26,7 @@ def sample(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     letters = ("d", "é", "日", "D", "x#", "\U0001f600")
     docs = [draw.choice(letters) + str(place) for place in range(draw.randint(1, 60))]
     levels = draw.choice([1, 2, 5, 1000, 10**9])
-    number: Any = draw.choice([float, int, np.float64])
+    number: Any = draw.choice([float, int, np.float64, np.float32])
     qrels = {
         f"q{query}": {
             doc: draw.choice([0, 1, 2, -1]) for doc in draw.sample(docs, len(docs) // 2 + 1)
@@ -52,9 +51,7 @@ def sample(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("ties", ["trec", "id-asc", "given"])
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_hits_are_those_of_python(
-    ties: Any, precision: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hits_are_those_of_python(ties: Any, precision: Any) -> None:
     taken = 0
     for seed in range(100):
         qrels, run = sample(seed)
@@ -63,9 +60,7 @@ def test_hits_are_those_of_python(
         if quick is None:
             continue
         taken += 1
-        with monkeypatch.context() as patch:
-            patch.setenv("RANKSCOPE_NATIVE", "0")
-            plain = hits_in_dicts(judgments, run, ties, precision, CUTOFFS)
+        plain = plain_hits(judgments, run, ties, precision, CUTOFFS)
         for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
             assert getattr(quick, name).tolist() == getattr(plain, name).tolist(), (seed, name)
         assert (quick.tied_at, quick.lists) == (plain.tied_at, plain.lists), seed
@@ -81,13 +76,13 @@ class Odd(float):
 
 
 def test_what_is_not_plain_is_left_to_python() -> None:
-    qrels = {"q": {f"d{place}": 1 for place in range(50)}}
+    qrels = {"q": {f"d{place}": 1 for place in range(150)}}
     judgments = rs.Judgments(qrels)
     given: list[Any] = [
         *({"d1": True, "d2": 1.0}, {"d1": "2", "d2": 1.0}, {"d1": None}, {"d1": float("nan")}),
-        *({"d1": float("inf")}, {"d1": 10**400}, {"d1": Decimal(2)}, {"d1": np.float32(2)}),
+        *({"d1": float("inf")}, {"d1": 10**400}, {"d1": Decimal(2)}, {"d1": np.float16(2)}),
         *({"d1": Odd(2)}, {1: 2.0, "d1": 1.0}, {("d1",): 2.0}, OrderedDict(d1=2.0)),
-        {f"d{place}": 1.0 for place in range(100)},  # more ties than are settled there
+        {f"d{place}": 1.0 for place in range(200)},  # more ties than are settled there
     ]
     for documents in given:
         assert native_hits(judgments, {"q": documents}, "trec", "double", ()) is None, documents
@@ -112,7 +107,7 @@ def test_sorting_networks_sort() -> None:
         ]
         run = {"q": {f"d{place}": score for place, score in enumerate(scores)}}
         hits = native_hits(judgments, run, "given", "double", CUTOFFS)
-        assert hits is not None or size > 32  # too many are tied
+        assert hits is not None or size > 128  # too many are tied
         if hits is not None:
             places = sorted(range(size), key=lambda place, scores=scores: -scores[place])  # type: ignore[misc]
             assert hits.doc_ids() == [f"d{place}" for place in places]

@@ -11,7 +11,7 @@ import pytest
 from reliability.native_answers import BLOCKS, Answer, Question, answer, blocks, judged, pure
 
 import rankscope as rs
-from rankscope.scoring import scan_files, scan_native
+from rankscope.scoring import scan_native
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.qrels_file import QrelsFile
@@ -204,11 +204,13 @@ def test_a_file_that_changes_between_blocks_is_not_trusted(
     path = tmp_path / "run"
     path.write_bytes(RUN_TEXT)
 
+    scan_block = scan_native.scan_block
+
     def meddling(*given: Any, **options: Any) -> Any:
         path.write_bytes(RUN_TEXT.replace(b"q9 Q0 z", b"q9 Q0 longer"))
-        return scan_native.scan_block(*given, **options)
+        return scan_block(*given, **options)
 
-    monkeypatch.setattr(scan_files, "scan_block", meddling)
+    monkeypatch.setattr(scan_native, "scan_block", meddling)
     assert not is_scanned(path)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rankscope.runs.table import Run
-from rankscope.scoring.align_tables import hits_in_table
+from rankscope.scoring.hits import hits_in_scan
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scan_hits import hits_in_scan
 from rankscope.scoring.scan_native import NativePairs, scan_block
+from rankscope.scoring.scan_tables import JudgedPairs, scan_of
 from rankscope.tables.native import library, state
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
@@ -42,10 +42,11 @@ def check_hits(rows: Rows, qrels: Grades, precision: Any = "double") -> None:
     assert block is not None
     table = Run({query: dict(docs) for query, docs in rows.items()})
     cutoffs = (1, 2, 3, 10, 999, 5000)
+    with np.errstate(over="ignore"):
+        scan = scan_of(table, JudgedPairs.of(judgments), precision)
     for ties in ("trec", "id-asc", "given"):
         native = hits_in_scan(judgments, block.scan, ties, cutoffs)
-        with np.errstate(over="ignore"):
-            read = hits_in_table(judgments, table, ties, precision, cutoffs)
+        read = hits_in_scan(judgments, scan, ties, cutoffs)
         for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
             assert getattr(native, name).tolist() == getattr(read, name).tolist(), name
         assert (native.tied_at, native.lists) == (read.tied_at, read.lists)

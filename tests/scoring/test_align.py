@@ -17,14 +17,14 @@ from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
-from rankscope.scoring import align_dicts, plain
-from rankscope.scoring import align_tables as tables
-from rankscope.scoring.align import Hits, align
+from rankscope.scoring import plain
+from rankscope.scoring import scan_tables as tables
+from rankscope.scoring.align import align
+from rankscope.scoring.align_dicts import plain_hits
 from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.hits import Hits
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scan_hits import hits_in_scan
-from rankscope.scoring.scan_tables import scan_of
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -38,11 +38,11 @@ def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
             yield Judgments(qrels), run
 
 
-def same_hits(scanned: Hits, aligned: Hits) -> None:
+def same_hits(slow: Hits, aligned: Hits) -> None:
     for field in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
-        np.testing.assert_array_equal(getattr(scanned, field), getattr(aligned, field), field)
-    assert scanned.doc_ids() == aligned.doc_ids()
-    assert (scanned.tied_at, scanned.lists) == (aligned.tied_at, aligned.lists)
+        np.testing.assert_array_equal(getattr(slow, field), getattr(aligned, field), field)
+    assert slow.doc_ids() == aligned.doc_ids()
+    assert (slow.tied_at, slow.lists) == (aligned.tied_at, aligned.lists)
 
 
 @settings(max_examples=100, deadline=None)
@@ -60,7 +60,6 @@ def test_all_ways_rank_as_the_naive_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "SMALL", 0 if rows < 1 << 17 else rows)
         patch.setattr(tables, "_BLOCK", rows)
-        patch.setattr(align_dicts, "_BATCH", rows)
         patch.setattr(plain, "_PACKED", rows)
         for judgments, run in sources(world):
             found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
@@ -68,8 +67,8 @@ def test_all_ways_rank_as_the_naive_one(
             sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
             assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
             assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
-            scan = scan_of(Run(world.run), judgments.packed, precision)
-            same_hits(hits_in_scan(judgments, scan, ties, (1, 2, 5)), found.hits)
+            slow = plain_hits(judgments, world.run, ties, precision, (1, 2, 5))
+            same_hits(slow, found.hits)
 
 
 @settings(max_examples=30, deadline=None)
@@ -284,16 +283,3 @@ def test_prepared_judgments_give_what_fresh_ones_give_under_any_rules() -> None:
             assert known.run().query_ids == fresh.run().query_ids
             assert known.run().values.tobytes() == fresh.run().values.tobytes()
             assert known.run().counts == fresh.run().counts
-
-
-@pytest.mark.parametrize(
-    "grades", [[0, 1, 254], [0, 1, 255], [0, 1, 2.0], [0.5, 1, 2], [-1, 1, 0], [True, 1, 300]]
-)
-def test_grades_that_are_bytes_are_those_that_are_not(grades: list[float]) -> None:
-    qrels: dict[str, dict[str, float]] = {"q": dict(zip("abc", grades, strict=True)), "p": {"c": 1}}
-    run = {"q": {"c": 1.0, "x": 3.0, "a": 2.0, "b": 5.0}, "p": {"x": 2.0, "c": 1.0}}
-    aligned = align(Judgments(qrels), run)  # as many judgments as documents: asked by document
-    assert aligned.hits.doc_ids() == ["b", "a", "c", "c"]
-    b, a, c = (float(qrels["q"][doc_id]) for doc_id in "bac")
-    assert aligned.judged.hit_grade.tolist() == [b, a, c, 1.0]
-    assert aligned.judged.hit_grade.dtype == np.float64

@@ -17,13 +17,13 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError
 from rankscope.scoring.scan_native import NativePairs, scan_block
 from rankscope.scoring.scan_tables import scan_of, unpacked
-from rankscope.scoring.scans import PackedPairs, Scan
+from rankscope.scoring.scans import BY_HIT, PackedPairs, Scan, summed
 from rankscope.tables.detection import BOM
 from rankscope.tables.gathering import gathered
 from rankscope.tables.native import QueryComesBackError, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
@@ -43,8 +43,8 @@ class Partial:
     last, the scores of its first and last row; rises and falls, whether a score is higher or lower
     than the one before; parts, in how many parts the query is."""
     hits: pl.DataFrame
-    """By judged document retrieved: pair, place, score, above, tied, ahead_by_id, ahead_as_given,
-    as in `rankscope.scoring.scans.Scan`; of open queries what holds in one of their parts."""
+    """By judged document retrieved: pair, above, tied, ahead_by_id, ahead_as_given, as in
+    `rankscope.scoring.scans.Scan`; of open queries what holds in one of their parts."""
     tied_across: IntArray
     """As in `Scan`, over the stretches of all parts."""
 
@@ -62,17 +62,7 @@ def partial_of(scan: Scan) -> Partial:
             "parts": np.ones(len(scan.query_ids), np.int64),
         }
     )
-    hits = pl.DataFrame(
-        {
-            "pair": scan.hit_pair,
-            "place": scan.hit_place,
-            "score": scan.hit_score,
-            "above": scan.above,
-            "tied": scan.tied,
-            "ahead_by_id": scan.ahead_by_id,
-            "ahead_as_given": scan.ahead_as_given,
-        },
-    )
+    hits = pl.DataFrame({name: getattr(scan, name) for name in BY_HIT})
     return Partial(queries, hits, scan.tied_across)
 
 
@@ -83,7 +73,7 @@ def partial(part: Part, pairs: PackedPairs, precision: Precision = "double") -> 
         PartError: it breaks a rule of runs.
     """
     try:
-        scan = _native(part, pairs, precision) or scan_of(part.run(), pairs, precision)
+        scan = _native(part, pairs, precision) or scan_of(part.run(), unpacked(pairs), precision)
         return partial_of(scan)
     except RankscopeError as error:
         raise PartError(str(error)) from None  # others cannot all be sent from process to process
@@ -148,15 +138,6 @@ def merge_all(partials: Sequence[Partial]) -> Partial:
     )
 
 
-def summed(counts: Iterable[IntArray]) -> IntArray:
-    """Add up counts by place, of which some are longer than others."""
-    listed = list(counts)
-    total = np.zeros(max(map(len, listed), default=0), np.int64)
-    for part in listed:
-        total[: len(part)] += part
-    return total
-
-
 class Tally:
     """Partials that are put together as they come, in their order, each a few times at most."""
 
@@ -179,16 +160,9 @@ class Tally:
         return total
 
 
-def as_scan(whole: Partial, pairs: PackedPairs) -> Scan:
+def as_scan(whole: Partial) -> Scan:
     """Return what is known of a whole run as a scan; no query is open any more."""
-    query_ids, _ = unpacked(pairs)
-    rows = whole.queries.select("query_id").with_row_index("row")
-    judged = pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String)})
-    stretch = judged.join(rows, on="query_id", how="left", maintain_order="left")["row"]
-    query = np.searchsorted(pairs.pair_offsets, whole.hits["pair"].to_numpy(), side="right") - 1
-    numbers = stretch.gather(query).cast(pl.Int64)
-    hits = whole.hits.with_columns(numbers.alias("stretch")).sort("stretch", "place")
-    by_query, by_hit = whole.queries.to_dict(), hits.to_dict()
+    by_query, by_hit = whole.queries.to_dict(), whole.hits.to_dict()
     return Scan(
         query_ids=whole.queries["query_id"],  # type: ignore[arg-type]  # a series takes less room
         sizes=by_query["size"].to_numpy(),
@@ -196,13 +170,6 @@ def as_scan(whole: Partial, pairs: PackedPairs) -> Scan:
         last_score=by_query["last"].to_numpy(),
         rises=by_query["rises"].to_numpy(),
         falls=by_query["falls"].to_numpy(),
-        hit_stretch=by_hit["stretch"].to_numpy(),
-        hit_pair=by_hit["pair"].to_numpy(),
-        hit_place=by_hit["place"].to_numpy(),
-        hit_score=by_hit["score"].to_numpy(),
-        above=by_hit["above"].to_numpy(),
-        tied=by_hit["tied"].to_numpy(),
-        ahead_by_id=by_hit["ahead_by_id"].to_numpy(),
-        ahead_as_given=by_hit["ahead_as_given"].to_numpy(),
+        **{name: by_hit[name].to_numpy() for name in BY_HIT},
         tied_across=whole.tied_across,
     )

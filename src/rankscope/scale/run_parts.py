@@ -23,7 +23,7 @@ from rankscope.scale.rank_order import ranks_go_by_score
 from rankscope.scale.run_cuts import PartedFile, refuse_mixed_files
 from rankscope.scale.spool import open_rows, settled
 from rankscope.scale.visible import check_visible
-from rankscope.scoring.scan_tables import scan_of
+from rankscope.scoring.scan_tables import scan_of, unpacked
 from rankscope.scoring.scans import PackedPairs
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class RunParts(LazyRun):
                 run = self.loaded
                 if not len(run):
                     raise InputError(str(error)) from None
-                return scan_of(run, packed, precision)
+                return scan_of(run, unpacked(packed), precision)
 
     def _in_parts(self, packed: PackedPairs, precision: Precision, workers: Workers) -> Scan:
         tally, in_part = Tally(), []
@@ -138,7 +138,7 @@ class RunParts(LazyRun):
 
         if (whole.queries["parts"] > 1).any():
             whole = settled(whole, packed, precision, collect)
-        return as_scan(whole, packed)
+        return as_scan(whole)
 
     def adopt(
         self, judgments: Judgments, whole: Partial, *, precision: Precision = "double"

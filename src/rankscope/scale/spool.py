@@ -21,8 +21,9 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError
 from rankscope.runs import order
 from rankscope.runs.table import Run
-from rankscope.scale.partials import PartError, Partial, partial_of, summed
-from rankscope.scoring.scan_tables import scan_of, ties_by_place, unpacked
+from rankscope.scale.partials import PartError, Partial, partial_of
+from rankscope.scoring.scan_tables import JudgedPairs, scan_of, ties_by_place, unpacked
+from rankscope.scoring.scans import summed
 from rankscope.tables.grouping import repeated_rows
 from rankscope.temporary import new_folder, remove, sweep, unlock
 
@@ -175,7 +176,7 @@ def settled(
             run = Run.trusted(ids, sizes, rows["doc_id"], rows["score"], name="bucket")
             if repeated_rows(run.offsets, run.doc_ids).size:
                 raise PartError("a document is twice in a query")
-            bucket = partial_of(scan_of(run, pairs, precision))
+            bucket = partial_of(scan_of(run, JudgedPairs(judged, judged_pairs), precision))
             hits.append(bucket.hits)
             added.append(bucket.tied_across)
     is_open = names.is_in(query_ids.implode()).gather(judged_pairs["query"])

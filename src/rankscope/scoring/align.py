@@ -5,14 +5,14 @@ found by counting: a document comes after those with a higher score, and after t
 score that the tie rule puts first. Counts add up over parts of a run, so a run that comes in pieces
 needs no other way.
 
-There are three sources and one result: `align_tables` joins `Run` tables by hash, block by block
-(equal hashes are then compared as text); `align_dicts` looks plain dicts up as they are;
-`scan_hits` takes what was counted in a pass over a file's bytes.
+There are three sources and one result: `scan_tables` joins `Run` tables by hash (equal hashes are
+then compared as text), `scan_native` passes over a file's bytes, and `align_dicts` looks up plain
+dicts as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,43 +22,21 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Precision, Ties
+from rankscope.scoring.hits import Hits, hits_in_scan
 from rankscope.scoring.rules import QueryPolicy
 from rankscope.scoring.soundness import Lists, refuse_broken
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.measures.term_lists import Terms
+    from rankscope.measures.judged import BoolArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.soundness import KnownCorpus
 
+    AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """Judged retrieved documents by query and rank, and how many documents each query has.
-
-    Queries are numbered as in the judgments, those a run lacks included.
-    """
-
-    query: IntArray
-    rank: IntArray
-    grade: FloatArray
-    tie_first: IntArray
-    """By hit: the rank of the first document that has its score."""
-    tie_size: IntArray
-    """By hit: how many documents of its query have its score, itself included."""
-    doc_ids: Callable[[], list[str]]
-    """The documents by hit; made when asked for."""
-    retrieved: IntArray
-    """By query: how many documents it has."""
-    tied_at: dict[int, int]
-    """For each cutoff asked for: how many queries have a tie across it."""
-    lists: Lists
-    """How scores go down the lists, as given."""
-    are_alike: bool | None = None
-    """Whether the judged queries that have documents all have the same ones, if that is known."""
+__all__ = ["Aligned", "Hits", "align"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +64,7 @@ _RULES: dict[str, tuple[str, ...]] = {
 
 def align(
     judgments: Judgments,
-    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
+    run: AnyRun,
     *,
     ties: Ties = "trec",
     precision: Precision = "double",
@@ -105,93 +83,67 @@ def align(
     for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
         if chosen not in words:
             raise UnknownNameError(rule, chosen, words)
-
+    title = name or getattr(run, "name", "run")
     if judgments.gold is not None:
-        return _aligned_pieces(judgments, run, queries, cutoffs, name)
+        return _aligned_pieces(judgments, run, queries, cutoffs, title)
 
-    def check(hits: Hits) -> None:
+    def aligned() -> Aligned:
+        hits, known = _hits(judgments, run, ties, precision, cutoffs)
         if sound:
-            title = name or getattr(run, "name", "run")
             refuse_broken(judgments, run, hits, name=title, corpus=corpus)
+        present, missing = _present(judgments, known, queries)
+        judged = JudgedRun(
+            query_ids=judgments.query_ids,
+            retrieved=hits.retrieved,
+            in_run=present,
+            hit_query=hits.query,
+            hit_rank=hits.rank,
+            hit_grade=hits.grade,
+            judged_query=judgments.judged_query,
+            judged_grade=judgments.judged_grade,
+            max_grade=judgments.max_grade,
+            subtopics=judgments.subtopics(hits),
+            terms=None if judgments.ontology is None else _terms(judgments, run, ties, precision),
+            of_judgments=judgments.remembered,
+        )
+        if missing and queries == "both":
+            judged = judged.only(present)
+        return Aligned(judged, missing, _unjudged(judgments, known, missing), hits)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
-        return _aligned(judgments, run, ties, precision, queries, cutoffs, check)
+        return aligned()
     key = (id(run), ties, precision, queries)  # the run is kept too, so its id stays its own
-    _, known = judgments.alignments.get(key, (run, None))
-    if known is None or not set(cutoffs) <= known.hits.tied_at.keys():
-        known = _aligned(judgments, run, ties, precision, queries, cutoffs, check)
-        judgments.alignments[key] = run, known
-    return known
-
-
-def _aligned(  # noqa: PLR0917
-    judgments: Judgments,
-    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
-    ties: Ties,
-    precision: Precision,
-    queries: QueryPolicy,
-    cutoffs: tuple[int, ...],
-    check: Callable[[Hits], None],
-) -> Aligned:
-    ids = judgments.query_ids
-    if isinstance(run, LazyRun) and judgments.ontology is not None:
-        run = run.loaded
-    if isinstance(run, Mapping):
-        from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415
-
-        known = run.keys()
-        hits = hits_in_dicts(judgments, run, ties, precision, cutoffs)
-    else:
-        hits = _hits(judgments, run, ties, precision, cutoffs)
-        known = dict.fromkeys(run.query_ids).keys()
-    check(hits)
-    present, missing = _present(ids, known, queries)
-    judged = JudgedRun(
-        query_ids=ids,
-        retrieved=hits.retrieved,
-        in_run=present,
-        hit_query=hits.query,
-        hit_rank=hits.rank,
-        hit_grade=hits.grade,
-        judged_query=judgments.judged_query,
-        judged_grade=judgments.judged_grade,
-        max_grade=judgments.max_grade,
-        subtopics=judgments.subtopics(hits),
-        terms=None if judgments.ontology is None else _terms(judgments, run, ties, precision),
-        of_judgments=judgments.remembered,
-    )
-    if missing and queries == "both":
-        judged = judged.only(present)
-    set_aside = sum(query_id in known for query_id in judgments.no_answer)
-    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
+    _, before = judgments.alignments.get(key, (run, None))
+    if before is None or not set(cutoffs) <= before.hits.tied_at.keys():
+        before = aligned()
+        judgments.alignments[key] = run, before
+    return before
 
 
 def _hits(
     judgments: Judgments,
-    run: Run | LazyRun,
+    run: AnyRun,
     ties: Ties,
     precision: Precision,
     cutoffs: tuple[int, ...],
-) -> Hits:
-    """Return the hits in a table, or in a file by its scan, as long as no table is there."""
+) -> tuple[Hits, Collection[str]]:
+    """Return the hits in a run, and its queries; of a file by its scan, as long as it has one."""
+    if isinstance(run, Mapping):
+        from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415
+
+        return hits_in_dicts(judgments, run, ties, precision, cutoffs), run.keys()
+    scan = None
     if isinstance(run, LazyRun):
-        scan = run.scan_for(judgments, precision)
-        if scan is not None:
-            from rankscope.scoring.scan_hits import hits_in_scan  # noqa: PLC0415
+        scan = run.scan_for(judgments, precision) if judgments.ontology is None else None
+        run = run if scan is not None else run.loaded
+    if scan is None:
+        from rankscope.scoring.scan_tables import JudgedPairs, scan_of  # noqa: PLC0415
 
-            return hits_in_scan(judgments, scan, ties, cutoffs)
-        run = run.loaded
-    from rankscope.scoring.align_tables import hits_in_table  # noqa: PLC0415
-
-    return hits_in_table(judgments, run, ties, precision, cutoffs)
+        scan = scan_of(run, JudgedPairs.of(judgments), precision)
+    return hits_in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(run.query_ids).keys()
 
 
-def _terms(
-    judgments: Judgments,
-    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
-    ties: Ties,
-    precision: Precision,
-) -> Terms | None:
+def _terms(judgments: Judgments, run: AnyRun, ties: Ties, precision: Precision) -> Any:
     from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
 
     table = run.loaded if isinstance(run, LazyRun) else run
@@ -199,9 +151,10 @@ def _terms(
 
 
 def _present(
-    ids: tuple[str, ...], known: Collection[str], queries: QueryPolicy
+    judgments: Judgments, known: Collection[str], queries: QueryPolicy
 ) -> tuple[BoolArray, tuple[str, ...]]:
     """Return by query whether the run has it, and those it lacks."""
+    ids = judgments.query_ids
     present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
     missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
     if missing and queries == "strict":
@@ -211,6 +164,12 @@ def _present(
             f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
         )
     return present, missing
+
+
+def _unjudged(judgments: Judgments, known: Collection[str], missing: tuple[str, ...]) -> int:
+    """Count the queries of a run that nobody judged, nor marked as having no answer."""
+    set_aside = sum(query_id in known for query_id in judgments.no_answer)
+    return len(known) - (len(judgments.query_ids) - len(missing)) - set_aside
 
 
 def _aligned_pieces(
@@ -224,14 +183,13 @@ def _aligned_pieces(
             "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
             "take spans and texts, and then for both"
         )
-    covered = span_hits(judgments, run, name or run.name)
-    ids, known = judgments.query_ids, run.pieces.keys()
+    covered = span_hits(judgments, run, name)
     retrieved = np.array(covered.retrieved, np.int64)
-    present, missing = _present(ids, known, queries)
+    present, missing = _present(judgments, run.pieces.keys(), queries)
 
     def judged_run(hits: list[tuple[int, int, float]]) -> JudgedRun:
         return JudgedRun(
-            query_ids=ids,
+            query_ids=judgments.query_ids,
             retrieved=retrieved,
             in_run=present,
             hit_query=np.array([query for query, _, _ in hits], np.int64),
@@ -255,9 +213,8 @@ def _aligned_pieces(
         tied_at=dict.fromkeys(cutoffs, 0),
         lists=Lists(),
     )
-    refuse_broken(judgments, run, hits, name=name or run.name)
+    refuse_broken(judgments, run, hits, name=name)
     if missing and queries == "both":
         whole, gained = whole.only(present), gained.only(present)
-    set_aside = sum(query_id in known for query_id in judgments.no_answer)
-    unjudged = len(known) - (len(ids) - len(missing)) - set_aside
+    unjudged = _unjudged(judgments, run.pieces.keys(), missing)
     return Aligned(whole, missing, unjudged, hits, gained, covered.unit)

@@ -248,31 +248,34 @@ class _Orders:
 
 
 class _Ties:
-    """The hits by tie: relevant (R), judged nonrelevant (N), pooled and not judged (P).
+    """The hits that share their score with others: what other orders of each tie would change.
 
-    Unjudged documents (U) are what is left of a tie's size.
+    By tie they are relevant (R), judged nonrelevant (N), pooled and not judged (P). Unjudged
+    documents (U) are what is left of a tie's size.
     """
 
     def __init__(self, hits: Hits, worth: FloatArray) -> None:
-        order = np.lexsort((-worth, hits.tie_first, hits.query))
-        self.query, self.first = hits.query[order], hits.tie_first[order]
-        self.grade = hits.grade[order]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (np.diff(self.query) != 0) | (np.diff(self.first) != 0)
+        self.places = np.flatnonzero(hits.tie_size > 1)  # rising, and so by tie
+        order = np.lexsort(
+            (-worth[self.places], hits.tie_first[self.places], hits.query[self.places])
+        )
+        some = self.places[order]
+        self.first, self.grade = hits.tie_first[some], hits.grade[some]
+        new = np.ones(len(some), np.bool_)
+        new[1:] = (np.diff(hits.query[some]) != 0) | (np.diff(self.first) != 0)
         self.tie = np.cumsum(new) - 1
-        kind = np.where(worth[order] > 0, 0, np.where(self.grade >= 0, 1, 2))
+        kind = np.where(worth[some] > 0, 0, np.where(self.grade >= 0, 1, 2))
         self.of_kind = dict(zip("RNP", (kind == 0, kind == 1, kind == 2), strict=True))
         self.counts = {
             name: np.bincount(self.tie, mask, minlength=int(new.sum())).astype(np.int64)
             for name, mask in self.of_kind.items()
         }
-        self.counts["U"] = hits.tie_size[order][new] - sum(self.counts.values())
-        self.sizes = hits.tie_size[order][new]
+        self.counts["U"] = hits.tie_size[some][new] - sum(self.counts.values())
 
     def ordered(self, judged: JudgedRun, kinds: str) -> JudgedRun:
         """Put the kinds one after the other; relevant ones by falling grade unless they end it."""
         rank = np.empty(len(self.tie), np.int64)
-        before = np.zeros_like(self.sizes)
+        before = np.zeros_like(self.counts["U"])
         for kind in kinds:
             if kind in self.of_kind:
                 mask = self.of_kind[kind]
@@ -282,13 +285,10 @@ class _Ties:
                     place = self.counts[kind][tie] - 1 - place
                 rank[mask] = self.first[mask] + before[tie] + place
             before = before + self.counts[kind]
-        order = np.lexsort((rank, self.query))
-        return replace(
-            judged,
-            hit_query=self.query[order],
-            hit_rank=rank[order],
-            hit_grade=self.grade[order],
-        )
+        order = np.lexsort((rank, self.tie))
+        hit_rank, hit_grade = judged.hit_rank.copy(), judged.hit_grade.copy()
+        hit_rank[self.places], hit_grade[self.places] = rank[order], self.grade[order]
+        return replace(judged, hit_rank=hit_rank, hit_grade=hit_grade)
 
 
 def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.ontology.terms import Ontology
-    from rankscope.scoring.align import Aligned, Hits
+    from rankscope.scoring.align import Aligned
     from rankscope.scoring.coverage import Gold
+    from rankscope.scoring.hits import Hits
     from rankscope.scoring.judged_terms import ExpectedTerms
 
 __all__ = ["Judgments"]
@@ -42,8 +42,11 @@ class JudgedLists(NamedTuple):
     documents: list[Mapping[str, float]]
     offsets: IntArray
     grades: FloatArray
-    are_bytes: bool
-    """Whether all grades are whole numbers from 0 to 254."""
+
+    def doc_ids(self, pairs: Iterable[int]) -> list[str]:
+        """Return the documents of some pairs, which are counted through."""
+        listed = list(chain.from_iterable(self.documents))
+        return [listed[pair] for pair in pairs]
 
 
 class Judgments:
@@ -174,8 +177,7 @@ class Judgments:
         np.cumsum(list(map(len, documents)), out=offsets[1:])
         values = chain.from_iterable(each.values() for each in documents)
         grades = np.fromiter(values, np.float64, int(offsets[-1]))
-        are_bytes = (grades >= 0) & (grades < 255) & (grades == np.floor(grades))
-        return JudgedLists(documents, offsets, grades, bool(are_bytes.all()))
+        return JudgedLists(documents, offsets, grades)
 
     @cached_property
     def relevant_ids(self) -> dict[str, None]:
@@ -217,27 +219,22 @@ class Judgments:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the content: equal for equal judgments, whatever their order and format."""
-        if self.has_subtopics:
-            rows: Iterable[tuple[Any, ...]] = self.table.to_polars().iter_rows()
-        else:
-            rows = (
-                (query_id, doc_id, grade)
-                for query_id, documents in self.by_query.items()
-                for doc_id, grade in documents.items()
-            )
-        lines = sorted(
-            json.dumps([query_id, doc_id, float(grade), *rest], ensure_ascii=False)
-            for query_id, doc_id, grade, *rest in rows
-        )
-        lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
-        if self.gold is not None:
-            lines += self.gold.lines()
-        lines += sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)
-        if self.ontology is not None:  # scores by nearness are of the same judgments and ontology
-            lines.append(json.dumps({"ontology": self.ontology.key}))
-        import hashlib  # noqa: PLC0415
+        import json  # noqa: PLC0415
 
-        return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+        from rankscope.scoring.fingerprint import fingerprint  # noqa: PLC0415
+
+        pairs, grades = self.packed, self.grade
+        more = sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)
+        if self.has_subtopics:
+            frame = self.table.to_polars()
+            names = (frame["doc_id"] + "\0" + frame["subtopic"]).to_list()
+            pairs = PackedPairs.of(self.query_ids, self.table.offsets, names)
+            grades = frame["grade"].to_numpy().astype(np.float64)
+        if self.gold is not None:
+            more += self.gold.lines()
+        if self.ontology is not None:  # scores by nearness are of the same judgments and ontology
+            more.append(json.dumps({"ontology": self.ontology.key}))
+        return fingerprint(pairs, grades, more)
 
     def subtopics(self, hits: Hits) -> Subtopics | None:
         """Return the judgments by subtopic, with the ranks of those retrieved."""

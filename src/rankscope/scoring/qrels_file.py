@@ -62,19 +62,15 @@ class QrelsFile:
         for result in taken(library().rs_pairs(address_of(data), len(data), seed)):
             if not result.rows or not result.alike:
                 return None  # nothing is there, or there are subtopics
-
-            def array(name: str, kind: Any, count: int, result: Any = result) -> Any:
-                return np.frombuffer(result.bytes_at(name, 8 * count), kind)
-
-            sizes = array("sizes", np.int64, result.stretches)
+            sizes = result.array("sizes", np.int64, result.stretches)
             pairs = PackedPairs(
                 result.bytes_at("query_text", result.query_size),
-                array("query_ends", np.int64, result.stretches + 1),
+                result.array("query_ends", np.int64, result.stretches + 1),
                 np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
                 result.bytes_at("doc_text", result.doc_size),
-                array("doc_ends", np.int64, result.rows + 1),
+                result.array("doc_ends", np.int64, result.rows + 1),
             )
-            grades = array("numbers", np.float64, result.rows)
+            grades = result.array("numbers", np.float64, result.rows)
             if np.abs(grades).max() > LARGEST_GRADE:
                 return None
             if are_whole(grades):
@@ -97,7 +93,7 @@ class QrelsFile:
         """Return ``{query_id: {doc_id: grade}}``, with whole numbers where all grades are such."""
         whole = are_whole(self.grades)
         grades = (self.grades.astype(np.int64) if whole else self.grades).tolist()
-        documents = self.packed.doc_ids(range(len(grades)))
+        documents = self.packed.doc_ids()
         edges = self.offsets.tolist()
         return {
             query_id: dict(zip(documents[low:high], grades[low:high], strict=True))
@@ -108,5 +104,5 @@ class QrelsFile:
         """Return the qrels as a table."""
         from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
-        documents = self.packed.doc_ids(range(len(self.grades)))
+        documents = self.packed.doc_ids()
         return Qrels.from_columns(self.query_ids, self.offsets, documents, self.grades)

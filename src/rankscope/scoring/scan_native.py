@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.scoring.scans import Scan
-from rankscope.tables.native import address_of, library, taken
+from rankscope.scoring.scans import BY_HIT, Scan, in_order, merge
+from rankscope.tables.gathering import map_gathered
+from rankscope.tables.native import QueryComesBackError, address_of, library, taken
+from rankscope.tables.native_blocks import map_blocks
 
 if TYPE_CHECKING:
     from rankscope.runs.order import Precision
     from rankscope.scoring.scans import PackedPairs
     from rankscope.tables.native import Result
+    from rankscope.tables.trec_file import TrecFile
 
 RISES, FALLS, RANKS_GO_BY_SCORE = 1, 2, 4
-
-_HIT = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("pair", "place", "above", "tied", "by_id", "as_given", "stretch")
-    ]
-    + [("score", np.float64)]
-)
+_HIT = np.dtype([(name, np.int32) for name in BY_HIT])
 
 
 class NativePairs:
@@ -82,29 +77,45 @@ def scan_block(
 
 def _scan_of(result: Result) -> NativeScan:
     stretches = result.stretches
-
-    def array(name: str, kind: Any, count: int) -> Any:
-        return np.frombuffer(result.bytes_at(name, count * np.dtype(kind).itemsize), kind)
-
-    ends = array("query_ends", np.int64, stretches + 1 if stretches else 0).tolist()
-    text = result.bytes_at("query_text", result.query_size)
-    flags = array("flags", np.uint8, stretches)
-    hits = array("hit_rows", _HIT, result.hits)
+    flags = result.array("flags", np.uint8, stretches)
+    hits = result.array("hit_rows", _HIT, result.hits)
     scan = Scan(
-        query_ids=tuple(text[low:high].decode() for low, high in pairwise(ends)),
-        sizes=array("sizes", np.int64, stretches),
-        first_score=array("first_score", np.float64, stretches),
-        last_score=array("last_score", np.float64, stretches),
+        query_ids=tuple(result.query_ids()),
+        sizes=result.array("sizes", np.int64, stretches),
+        first_score=result.array("first_score", np.float64, stretches),
+        last_score=result.array("last_score", np.float64, stretches),
         rises=(flags & RISES) != 0,
         falls=(flags & FALLS) != 0,
-        hit_stretch=hits["stretch"],
-        hit_pair=hits["pair"],
-        hit_place=hits["place"],
-        hit_score=hits["score"],
-        above=hits["above"],
-        tied=hits["tied"],
-        ahead_by_id=hits["by_id"],
-        ahead_as_given=hits["as_given"],
-        tied_across=array("tied_across", np.int64, result.deepest),
+        **{name: hits[name].astype(np.int64) for name in BY_HIT},
+        tied_across=result.array("tied_across", np.int64, result.deepest),
     )
     return NativeScan(scan, bool((flags & RANKS_GO_BY_SCORE).all()))
+
+
+def scan_file(
+    file: TrecFile, pairs: NativePairs, precision: Precision = "double", *, ranks: bool = False
+) -> NativeScan | None:
+    """Scan a file, also one in which queries take turns.
+
+    None if the library refuses it or it changed meanwhile.
+    """
+
+    def scan(data: Any, size: int) -> NativeScan | None:
+        return scan_block(data, size, pairs, precision, ranks=ranks)
+
+    places = None
+    try:
+        parts = map_blocks(file, scan)
+        names = [query_id for part in parts or () for query_id in part.scan.query_ids]
+        if len(set(names)) < len(names):  # they come back in other blocks
+            raise QueryComesBackError
+    except QueryComesBackError:
+        parts = map_gathered(file, scan)
+        sizes = [len(part.scan.query_ids) for part in parts or ()]
+        places = [first + np.arange(size) * len(sizes) for first, size in enumerate(sizes)]
+    if not parts:
+        return None
+    whole = merge([part.scan for part in parts])
+    if places is not None:
+        whole = in_order(whole, np.concatenate(places))
+    return NativeScan(whole, all(part.ranks_go_by_score for part in parts))

@@ -1,38 +1,143 @@
 """Scans of tables: what a pass over a `Run` in memory tells; a part of a larger one, or all of it.
 
-Ranks are found as alignment finds them (`rankscope.scoring.align_tables`).
+Hashes find the few rows that may be judged, text decides. Where the scores of a query's rows fall,
+a row's place is its rank. Queries whose scores do not are sorted, and ids are compared only in ties
+that hold a judged document.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from rankscope.runs import order
-from rankscope.scoring.align_tables import Ranking, candidates
 from rankscope.scoring.scans import PackedPairs, Scan
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, IntArray
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.order import Precision
     from rankscope.runs.table import Run
+    from rankscope.scoring.judgments import Judgments
+
+SMALL = 1 << 17
+"""A run of so many rows is joined as it is; in a larger one hashes say where to look."""
+
+_BLOCK = 1 << 20
+_MARK_BITS = 22
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd and without pattern: moves groups far apart
 
 
-def scan_of(run: Run, packed: PackedPairs, precision: Precision) -> Scan:
+class JudgedPairs(NamedTuple):
+    """Judged pairs in columns: what a scan of a table looks for."""
+
+    query_ids: tuple[str, ...]
+    pairs: pl.DataFrame
+    """By pair: query, the number of its query; doc_id."""
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> JudgedPairs:
+        """Take the pairs of judgments."""
+        query = pl.Series("query", judgments.query)
+        return cls(judgments.query_ids, pl.DataFrame([query, judgments.pairs["doc_id"]]))
+
+
+def scan_of(run: Run, judged: JudgedPairs, precision: Precision) -> Scan:
     """Scan a run in which each query has one stretch."""
-    query_ids, pairs = unpacked(packed)
-    in_run = run.query_ids
-    position = {query_id: place for place, query_id in enumerate(in_run)}
-    group = np.fromiter(
-        (position.get(query_id, -1) for query_id in query_ids), np.int64, len(query_ids)
+    position = {query_id: place for place, query_id in enumerate(run.query_ids)}
+    count = len(judged.query_ids)
+    group = np.fromiter(map(position.get, judged.query_ids, repeat(-1)), np.int64, count)
+    offsets, sizes = run.offsets, run.sizes
+    scores = order.compared(run.scores.to_numpy(), precision)
+    first, last = (np.full(len(sizes), np.nan) for _ in range(2))
+    some = np.flatnonzero(sizes)
+    first[some], last[some] = scores[offsets[some]], scores[offsets[some + 1] - 1]
+    rises = order.unsettled(offsets, scores, ties=False)
+    falls = first > last
+    if rises.any():
+        falls |= order.unsettled(offsets, -scores, ties=False)
+    row, pair = _judged_rows(run, judged.pairs, group)
+    best = _best_first(offsets, scores, np.flatnonzero(rises))
+    starts = order.tie_starts(offsets, scores if best is None else scores[best])
+    return Scan(
+        query_ids=tuple(run.query_ids),
+        sizes=sizes,
+        first_score=first,
+        last_score=last,
+        rises=rises,
+        falls=falls,
+        pair=pair,
+        **_ahead(run, row, best, starts),
+        tied_across=_by_place(offsets, starts, group[group >= 0]),
     )
-    judged = pairs.with_columns(pl.Series("group", group[pairs["query"].to_numpy()])).filter(
-        pl.col("group") >= 0
+
+
+def _best_first(offsets: IntArray, scores: FloatArray, rising: IntArray) -> IntArray | None:
+    """Return the rows of each query by falling score; None says that they are listed so."""
+    if not rising.size:
+        return None
+    best = np.arange(len(scores))
+    rows, inner = order.rows_of(offsets, rising)
+    best[rows] = rows[order.falling(inner, scores[rows])]
+    return best
+
+
+def _ahead(
+    run: Run, row: IntArray, best: IntArray | None, starts: BoolArray
+) -> dict[str, IntArray]:
+    """Return for some rows what is ahead of them: `Scan.above` and the columns after it."""
+    edges = np.append(np.flatnonzero(starts), len(starts))  # where ties begin, of one row or more
+    place = row
+    if best is not None:
+        place = np.empty(len(best), np.int64)
+        place[best] = np.arange(len(best))
+        place = place[row]
+    tie = np.searchsorted(edges, place, side="right") - 1
+    tied = edges[tie + 1] - edges[tie]
+    by_id, as_given = np.zeros_like(row), np.zeros_like(row)
+    several = np.flatnonzero(tied > 1)
+    if several.size:
+        places, inner = order.rows_of(edges, np.unique(tie[several]))
+        rows = places if best is None else best[places]
+        number = np.repeat(np.arange(len(inner) - 1), np.diff(inner))
+        within = np.arange(len(rows)) - inner[number]
+        frame = pl.DataFrame({"tie": number, "doc_id": run.doc_ids.gather(rows), "row": rows})
+        for ahead, sorting, downwards in ((by_id, "doc_id", True), (as_given, "row", False)):
+            ordered = frame.sort("tie", sorting, descending=[False, downwards])["row"].to_numpy()
+            found = np.argsort(ordered)
+            at = np.searchsorted(ordered, row[several], sorter=found)
+            ahead[several] = within[found[at]]
+    above = edges[tie] - run.offsets[order.groups_of(run.offsets, row)]
+    return {"above": above, "tied": tied, "ahead_by_id": by_id, "ahead_as_given": as_given}
+
+
+def ties_by_place(offsets: IntArray, scores: FloatArray, groups: IntArray) -> IntArray:
+    """Count, at place k, the groups whose documents at ranks k and k + 1 have the same score."""
+    rises = order.unsettled(offsets, scores, ties=False)
+    best = _best_first(offsets, scores, np.flatnonzero(rises))
+    starts = order.tie_starts(offsets, scores if best is None else scores[best])
+    return _by_place(offsets, starts, groups)
+
+
+def _by_place(offsets: IntArray, starts: BoolArray, groups: IntArray) -> IntArray:
+    same = np.flatnonzero(~starts)
+    group = order.groups_of(offsets, same)
+    wanted = np.zeros(len(offsets) - 1, np.bool_)
+    wanted[groups] = True
+    return np.bincount((same - offsets[group])[wanted[group]])
+
+
+def _judged_rows(run: Run, pairs: pl.DataFrame, group: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows of a run that are judged, rising, and the number of the pair of each."""
+    judged = (
+        pairs.select(pl.Series("group", group[pairs["query"].to_numpy()]), "doc_id")
+        .with_row_index("pair")
+        .filter(pl.col("group") >= 0)
     )
-    rows = candidates(run, judged)
+    rows = _candidates(run, judged)
     likely = pl.DataFrame(
         {
             "row": rows,
@@ -40,74 +145,51 @@ def scan_of(run: Run, packed: PackedPairs, precision: Precision) -> Scan:
             "doc_id": run.doc_ids.gather(rows),
         }
     )
-    hits = likely.join(judged, on=["group", "doc_id"]).sort("row")
-    row, stretch = hits["row"].to_numpy(), hits["group"].to_numpy()
-    by_id, first, size = Ranking(run, "trec", precision).ranks(row, stretch)
-    as_given, _, _ = Ranking(run, "given", precision).ranks(row, stretch)
-    scores = order.compared(run.scores.to_numpy(), precision).astype(np.float64)
-    offsets = run.offsets
-    return Scan(
-        query_ids=tuple(in_run),
-        sizes=run.sizes,
-        first_score=_edges(scores, offsets[:-1], run.sizes),
-        last_score=_edges(scores, offsets[1:] - 1, run.sizes),
-        rises=order.unsettled(offsets, scores, ties=False),
-        falls=order.unsettled(offsets, -scores, ties=False),
-        hit_stretch=stretch,
-        hit_pair=hits["pair"].to_numpy(),
-        hit_place=row - offsets[stretch],
-        hit_score=scores[row],
-        above=first - 1,
-        tied=size,
-        ahead_by_id=by_id - first,
-        ahead_as_given=as_given - first,
-        tied_across=ties_by_place(offsets, scores, np.unique(group[group >= 0])),
-    )
+    hits = likely.join(judged, on=["group", "doc_id"], maintain_order="left")
+    return hits["row"].to_numpy(), hits["pair"].to_numpy().astype(np.int64)
 
 
-def unpacked(packed: PackedPairs) -> tuple[tuple[str, ...], pl.DataFrame]:
-    """Return the queries, and the pairs: query, pair, doc_id."""
-    return _unpacked(
-        packed.query_text,
-        packed.query_ends.tobytes(),
-        packed.pair_offsets.tobytes(),
-        packed.doc_text,
-        packed.doc_ends.tobytes(),
-    )
+def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
+    """Return rows that may be judged: all of a small run, else those whose hash is marked.
+
+    ``judged`` holds pairs: the number of the query in the run (``group``) and the ``doc_id``.
+
+    Marks are a table of 2^22 bits, set for the top bits of the hash of each judged pair; a row
+    whose pair hits a mark by accident is dropped when the text is compared.
+    """
+    size = len(run)
+    if size <= SMALL:
+        return np.arange(size)
+    marks = np.zeros(1 << _MARK_BITS, np.bool_)
+    shift = np.uint64(64 - _MARK_BITS)
+    groups = judged["group"].to_numpy().astype(np.uint64) * _SPREAD
+    marks[(judged["doc_id"].hash().to_numpy() + groups) >> shift] = True
+    rows = []
+    for low in range(0, size, _BLOCK):
+        high = min(low + _BLOCK, size)
+        first = int(np.searchsorted(run.offsets, low, side="right")) - 1
+        last = int(np.searchsorted(run.offsets, high))
+        edges: IntArray = np.clip(run.offsets[first : last + 1], low, high)
+        keys = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, np.diff(edges))
+        keys += run.doc_ids.slice(low, high - low).hash().to_numpy()
+        rows.append(np.flatnonzero(marks[keys >> shift]) + low)
+    return np.concatenate(rows)
+
+
+def unpacked(packed: PackedPairs) -> JudgedPairs:
+    """Return packed pairs in columns."""
+    edges = (packed.query_ends, packed.pair_offsets, packed.doc_ends)
+    return _unpacked(packed.query_text, packed.doc_text, *(each.tobytes() for each in edges))
 
 
 @lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
 def _unpacked(
-    query_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_text: bytes, doc_ends: bytes
-) -> tuple[tuple[str, ...], pl.DataFrame]:
-    ends: list[IntArray] = [
+    query_text: bytes, doc_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_ends: bytes
+) -> JudgedPairs:
+    queries, pairs, documents = (
         np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)
-    ]
-    packed = PackedPairs(query_text, ends[0], ends[1], doc_text, ends[2])
-    count = len(ends[2]) - 1
-    frame = pl.DataFrame(
-        {
-            "query": np.repeat(np.arange(len(ends[0]) - 1), np.diff(ends[1])),
-            "pair": np.arange(count),
-            "doc_id": pl.Series(packed.doc_ids(range(count)), dtype=pl.String),
-        }
     )
-    return packed.query_ids(), frame
-
-
-def _edges(scores: FloatArray, rows: IntArray, sizes: IntArray) -> FloatArray:
-    """Return the scores of some rows, by query; NaN for a query without rows."""
-    edges = np.full(len(sizes), np.nan)
-    edges[sizes > 0] = scores[rows[sizes > 0]]
-    return edges
-
-
-def ties_by_place(offsets: IntArray, scores: FloatArray, groups: IntArray) -> IntArray:
-    """Count, at place k, the groups whose documents at ranks k and k + 1 have the same score."""
-    rows, inner = order.rows_of(offsets, groups)
-    ranked = scores[rows]
-    falling = order.falling(inner, ranked)
-    if falling is not None:
-        ranked = ranked[falling]
-    place = np.arange(len(ranked)) - np.repeat(inner[:-1], np.diff(inner))
-    return np.bincount(place[~order.tie_starts(inner, ranked)])
+    packed = PackedPairs(query_text, queries, pairs, doc_text, documents)
+    number = np.repeat(np.arange(len(queries) - 1), np.diff(pairs))
+    doc_ids = pl.Series("doc_id", packed.doc_ids(), dtype=pl.String)
+    return JudgedPairs(packed.query_ids(), pl.DataFrame([pl.Series("query", number), doc_ids]))

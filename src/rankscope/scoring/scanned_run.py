@@ -7,17 +7,14 @@ threads; those of a compressed file as they are decompressed.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.runs.lazy_run import LazyFile
 from rankscope.runs.naming import name_in_file
-from rankscope.scoring.scan_files import scan_file
-from rankscope.scoring.scan_native import NativePairs
+from rankscope.scoring.scan_native import NativePairs, scan_file
 from rankscope.tables.columns import RUN
-from rankscope.tables.detection import data_lines, fields_of, shielded
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
@@ -28,9 +25,6 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Precision
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scans import Scan
-
-SMALL = 1 << 20
-"""Bytes of a file up to which its ids are taken from its lines without a table."""
 
 
 class ScannedRun(LazyFile):
@@ -94,39 +88,20 @@ class ScannedRun(LazyFile):
 
     def documents(self) -> Iterator[str]:
         """Yield the documents of all rows."""
-        if not self._is_small:
-            yield from self._in_parts().documents()
-            return
-        with open(self._file.path, "rb") as stream:
-            for line in data_lines(stream.read()):
-                yield fields_of(line)[2]
+        with self._file.opened() as stream:
+            for line in stream:
+                fields = line.split(None, 3)
+                if fields and not fields[0].startswith(b"#"):
+                    yield fields[2].decode()
 
     def same_documents(self) -> int | None:
         """Return how many documents there are, if the answers to all queries hold the same ones."""
         sizes = self._scan.sizes
-        if len(sizes) < 2 or sizes[0] != sizes[1] or self._seen_first() > sizes[0]:
+        if len(sizes) < 2 or sizes[0] != sizes[1]:
             return None
-        if not self._is_small:
-            count: int | None = self._in_parts().same_documents(sizes)
-            return count
-        documents = len(set(self.documents()))
-        return documents if documents == sizes[0] else None  # else the first has not all of them
-
-    @property
-    def _is_small(self) -> bool:
-        return self._file.is_plain and self._file.size <= SMALL
-
-    def _in_parts(self) -> Any:
-        module = import_module("rankscope.scale.run_parts")  # which comes later in the flow
-        return module.RunParts([self._file.path])
-
-    def _seen_first(self) -> int:
-        """Count the documents in the first lines, which are of two queries at least."""
-        wanted = int(self._scan.sizes[:2].sum())
         seen: set[str] = set()
-        with self._file.opened() as stream:
-            while wanted > 0 and (lines := stream.readlines(SMALL)):
-                listed = data_lines(shielded(b"".join(lines)))[:wanted]
-                seen.update(fields_of(line)[2] for line in listed)
-                wanted -= len(listed)
+        for doc_id in self.documents():
+            seen.add(doc_id)
+            if len(seen) > sizes[0]:  # then the first query has not all of them
+                return None
         return len(seen)

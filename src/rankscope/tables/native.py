@@ -11,13 +11,16 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ABI = 5
+_ABI = 6
 _COMES_BACK = 3
 _PATH = Path(__file__).with_name("_scan.library")
 
@@ -40,6 +43,15 @@ class Result(ctypes.Structure):
         """Return a copy of so many bytes of an array."""
         place = getattr(self, name)
         return ctypes.string_at(place, size) if size else b""
+
+    def array(self, name: str, kind: Any, count: int) -> Any:
+        """Return a copy of so many values of an array."""
+        return np.frombuffer(self.bytes_at(name, count * np.dtype(kind).itemsize), kind)
+
+    def query_ids(self) -> list[str]:
+        """Return the query of each stretch."""
+        ends = self.array("query_ends", np.int64, self.stretches + 1 if self.stretches else 0)
+        return texts_in(self.bytes_at("query_text", self.query_size), ends)
 
 
 def is_on() -> bool:
@@ -107,6 +119,16 @@ def address_of(data: Any) -> int:
     return int(data.__array_interface__["data"][0])
 
 
+def texts_in(data: bytes, ends: Any) -> list[str]:
+    """Return the texts that are one after the other in UTF-8; text i begins at ``ends[i]``."""
+    edges = pairwise(ends.tolist())
+    if data.isascii():
+        text = data.decode()
+        return [text[low:high] for low, high in edges]
+    # dicts may hold half a character, which no file does
+    return [data[low:high].decode("utf-8", "surrogatepass") for low, high in edges]
+
+
 class QueryComesBackError(Exception):
     """The rows of a query are not together: `rankscope.tables.gathering` brings them together."""
 
@@ -125,9 +147,4 @@ def taken(pointer: Any) -> Iterator[Result]:
         if not pointer.contents.status:
             yield pointer.contents
     finally:
-        library_free(pointer)
-
-
-def library_free(pointer: Any) -> None:
-    """Give the memory of a result back."""
-    _loaded()[0].rs_free(pointer)
+        _loaded()[0].rs_free(pointer)

@@ -66,7 +66,8 @@ def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | No
     try:
         edges = [file.skipped, file.size]
         if file.size > _FEW:
-            places = cuts(descriptor, file.skipped, file.size)
+            block = max(min(BLOCK, file.size // workers()), _FEW)  # something for each thread
+            places = cuts(descriptor, file.skipped, file.size, block)
             if places is None:
                 return None
             edges = places

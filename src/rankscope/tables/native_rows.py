@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,25 +106,19 @@ def _tags(data: Any, size: int, *, alike: bool) -> frozenset[str]:
 
 
 def _block(result: Any, tags: frozenset[str], *, ranks: bool) -> _Block:
-    stretches, rows = result.stretches, result.rows
-
-    def array(name: str, kind: Any, count: int) -> Any:
-        return np.frombuffer(result.bytes_at(name, count * np.dtype(kind).itemsize), kind)
-
-    ends = array("query_ends", np.int64, stretches + 1 if stretches else 0).tolist()
-    text = result.bytes_at("query_text", result.query_size)
+    rows = result.rows
     # Ids hold no line feed, and the last one is not followed by one here.
     joined = pl.Series(
         "doc_id", [result.bytes_at("doc_text", max(result.doc_size - 1, 0)).decode()]
     )
     documents = joined.str.split("\n").explode(empty_as_null=True)
     return _Block(
-        query_ids=[text[low:high].decode() for low, high in pairwise(ends)],
-        sizes=array("sizes", np.int64, stretches),
+        query_ids=result.query_ids(),
+        sizes=result.array("sizes", np.int64, result.stretches),
         doc_id=documents if rows else documents.clear(),
-        score=array("numbers", np.float64, rows),
-        rank=array("ranks", np.float64, rows) if ranks else None,
-        flags=array("flags", np.uint8, stretches),
+        score=result.array("numbers", np.float64, rows),
+        rank=result.array("ranks", np.float64, rows) if ranks else None,
+        flags=result.array("flags", np.uint8, result.stretches),
         tags=tags,
         skipped=result.skipped,
     )

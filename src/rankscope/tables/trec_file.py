@@ -11,6 +11,7 @@ from rankscope.errors import RankscopeError
 from rankscope.files import is_plain_file, open_bytes, suffix_of
 from rankscope.tables.detection import (
     BOM,
+    data_lines,
     detect_format,
     fields_of,
     read_head,
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
     from rankscope.tables.detection import Sniffed
+
+
+_FEW = 1 << 12
+"""Bytes from the beginning of a file that tell its columns; the scan looks at every line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,9 @@ class TrecFile:
             return None
         try:
             with open_bytes(path) as stream:
-                head = read_head(stream)
+                head = stream.read(_FEW)
+                if len(data_lines(head)) < 2:
+                    head += read_head(stream)
             status = os.stat(path)
             is_plain = is_plain_file(path)
         except (RankscopeError, OSError):
