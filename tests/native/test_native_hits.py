@@ -45,7 +45,7 @@ def check_hits(rows: Rows, qrels: Grades, precision: Any = "double") -> None:
     with np.errstate(over="ignore"):
         scan = scan_of(table, JudgedPairs.of(judgments), precision)
     for ties in ("trec", "id-asc", "given"):
-        native = hits_in_scan(judgments, block.scan, ties, cutoffs)
+        native = hits_in_scan(judgments, block, ties, cutoffs)
         read = hits_in_scan(judgments, scan, ties, cutoffs)
         for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
             assert getattr(native, name).tolist() == getattr(read, name).tolist(), name

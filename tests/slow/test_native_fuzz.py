@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_files() -> None:
 
 def broken_scan(change: Any) -> Any:
     scan_of = scan_native._scan_of
-    return lambda result: replace(block := scan_of(result), scan=change(block.scan))
+    return lambda result: change(scan_of(result))
 
 
 CHANGES = {
@@ -49,7 +49,7 @@ CHANGES = {
     "size of ties": lambda scan: replace(scan, tied=scan.tied * 0 + 1),
     "ties across cutoffs": lambda scan: replace(scan, tied_across=scan.tied_across * 0),
     "rising": lambda scan: replace(scan, rises=~scan.rises),
-    "above": lambda scan: replace(scan, above=scan.above + (scan.hit_place > 5)),
+    "above": lambda scan: replace(scan, above=scan.above + (scan.above > 5)),
     "sizes": lambda scan: replace(scan, sizes=scan.sizes + 1),
 }
 
@@ -78,7 +78,7 @@ def test_wrong_rows_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         native_rows,
         "_block",
-        lambda *given, **options: replace(block := read(*given, **options), score=-block.score),
+        lambda *given, **options: (block := read(*given, **options))._replace(score=-block.score),
     )
     monkeypatch.setattr("reliability.native_fuzz.STOP", 1)
     monkeypatch.setattr("reliability.native_fuzz.TRIES", 0)

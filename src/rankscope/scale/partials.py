@@ -16,7 +16,7 @@ import polars as pl
 
 from rankscope.errors import InputError, RankscopeError
 from rankscope.scoring.scan_native import NativePairs, scan_block
-from rankscope.scoring.scan_tables import scan_of, unpacked
+from rankscope.scoring.scan_tables import JudgedPairs, scan_of
 from rankscope.scoring.scans import BY_HIT, PackedPairs, Scan, summed
 from rankscope.tables.detection import BOM
 from rankscope.tables.gathering import gathered
@@ -62,7 +62,7 @@ def partial_of(scan: Scan) -> Partial:
             "parts": np.ones(len(scan.query_ids), np.int64),
         }
     )
-    hits = pl.DataFrame({name: getattr(scan, name) for name in BY_HIT})
+    hits = pl.DataFrame({name: getattr(scan, name).astype(np.int64) for name in BY_HIT})
     return Partial(queries, hits, scan.tied_across)
 
 
@@ -96,11 +96,10 @@ def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None
         pairs.doc_ends.tobytes(),
     )
     try:
-        scanned = scan_block(data, len(data), native, precision)
+        return scan_block(data, len(data), native, precision)
     except QueryComesBackError:
         data = gathered(data, len(data))
-        scanned = scan_block(data, len(data), native, precision)
-    return None if scanned is None else scanned.scan
+        return scan_block(data, len(data), native, precision)
 
 
 @lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
@@ -109,6 +108,25 @@ def _native_pairs(
 ) -> NativePairs:
     ends = [np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)]
     return NativePairs(PackedPairs(query_text, ends[0], ends[1], doc_text, ends[2]))
+
+
+def unpacked(packed: PackedPairs) -> JudgedPairs:
+    """Return packed pairs in columns."""
+    edges = (packed.query_ends, packed.pair_offsets, packed.doc_ends)
+    return _unpacked(packed.query_text, packed.doc_text, *(each.tobytes() for each in edges))
+
+
+@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
+def _unpacked(
+    query_text: bytes, doc_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_ends: bytes
+) -> JudgedPairs:
+    queries, pairs, documents = (
+        np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)
+    )
+    packed = PackedPairs(query_text, queries, pairs, doc_text, documents)
+    number = np.repeat(np.arange(len(queries) - 1), np.diff(pairs))
+    doc_ids = pl.Series("doc_id", packed.doc_ids(), dtype=pl.String)
+    return JudgedPairs(packed.query_ids(), pl.DataFrame([pl.Series("query", number), doc_ids]))
 
 
 def merge(first: Partial, second: Partial) -> Partial:
@@ -162,7 +180,8 @@ class Tally:
 
 def as_scan(whole: Partial) -> Scan:
     """Return what is known of a whole run as a scan; no query is open any more."""
-    by_query, by_hit = whole.queries.to_dict(), whole.hits.to_dict()
+    by_query = whole.queries.to_dict()
+    by_hit: dict[str, Any] = {name: whole.hits[name].to_numpy() for name in BY_HIT}
     return Scan(
         query_ids=whole.queries["query_id"],  # type: ignore[arg-type]  # a series takes less room
         sizes=by_query["size"].to_numpy(),
@@ -170,6 +189,6 @@ def as_scan(whole: Partial) -> Scan:
         last_score=by_query["last"].to_numpy(),
         rises=by_query["rises"].to_numpy(),
         falls=by_query["falls"].to_numpy(),
-        **{name: by_hit[name].to_numpy() for name in BY_HIT},
+        **by_hit,
         tied_across=whole.tied_across,
     )

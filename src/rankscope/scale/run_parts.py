@@ -18,12 +18,12 @@ from rankscope.runs.naming import NamedFile, name_in_file
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
 from rankscope.scale.joined import joined_run
-from rankscope.scale.partials import PartError, Tally, as_scan, partial
+from rankscope.scale.partials import PartError, Tally, as_scan, partial, unpacked
 from rankscope.scale.rank_order import ranks_go_by_score
 from rankscope.scale.run_cuts import PartedFile, refuse_mixed_files
 from rankscope.scale.spool import open_rows, settled
 from rankscope.scale.visible import check_visible
-from rankscope.scoring.scan_tables import scan_of, unpacked
+from rankscope.scoring.scan_tables import scan_of
 from rankscope.scoring.scans import PackedPairs
 
 if TYPE_CHECKING:

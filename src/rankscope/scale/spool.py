@@ -21,8 +21,8 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError
 from rankscope.runs import order
 from rankscope.runs.table import Run
-from rankscope.scale.partials import PartError, Partial, partial_of
-from rankscope.scoring.scan_tables import JudgedPairs, scan_of, ties_by_place, unpacked
+from rankscope.scale.partials import PartError, Partial, partial_of, unpacked
+from rankscope.scoring.scan_tables import scan_of, ties_by_place
 from rankscope.scoring.scans import summed
 from rankscope.tables.grouping import repeated_rows
 from rankscope.temporary import new_folder, remove, sweep, unlock
@@ -157,8 +157,8 @@ def settled(
     Raises:
         PartError: a document is in two parts of a query.
     """
-    judged, judged_pairs = unpacked(pairs)
-    names = pl.Series(judged, dtype=pl.String)
+    judged = unpacked(pairs)
+    names = pl.Series(judged.query_ids, dtype=pl.String)
     queries = whole.queries.filter(pl.col("parts") > 1).select("query_id", "size")
     queries = queries.with_columns(
         query=pl.int_range(queries.height, dtype=pl.Int64, eager=True),
@@ -176,10 +176,10 @@ def settled(
             run = Run.trusted(ids, sizes, rows["doc_id"], rows["score"], name="bucket")
             if repeated_rows(run.offsets, run.doc_ids).size:
                 raise PartError("a document is twice in a query")
-            bucket = partial_of(scan_of(run, JudgedPairs(judged, judged_pairs), precision))
+            bucket = partial_of(scan_of(run, judged, precision))
             hits.append(bucket.hits)
             added.append(bucket.tied_across)
-    is_open = names.is_in(query_ids.implode()).gather(judged_pairs["query"])
+    is_open = names.is_in(query_ids.implode()).gather(judged.pairs["query"])
     kept = whole.hits.filter(~is_open.gather(whole.hits["pair"]))
     ties = summed([whole.tied_across, -summed(taken_back), *added])
     return Partial(

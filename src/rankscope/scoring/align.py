@@ -133,14 +133,14 @@ def _hits(
 
         return hits_in_dicts(judgments, run, ties, precision, cutoffs), run.keys()
     scan = None
-    if isinstance(run, LazyRun):
-        scan = run.scan_for(judgments, precision) if judgments.ontology is None else None
-        run = run if scan is not None else run.loaded
+    if isinstance(run, LazyRun) and judgments.ontology is None:
+        scan = run.scan_for(judgments, precision)
     if scan is None:
         from rankscope.scoring.scan_tables import JudgedPairs, scan_of  # noqa: PLC0415
 
-        scan = scan_of(run, JudgedPairs.of(judgments), precision)
-    return hits_in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(run.query_ids).keys()
+        table = run.loaded if isinstance(run, LazyRun) else run
+        scan = scan_of(table, JudgedPairs.of(judgments), precision)
+    return hits_in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(scan.query_ids).keys()
 
 
 def _terms(judgments: Judgments, run: AnyRun, ties: Ties, precision: Precision) -> Any:

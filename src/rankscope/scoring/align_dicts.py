@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     Documents = Mapping[str, float]
 
-_HIT = np.dtype([(name, np.int64) for name in ("query", "pair", "rank", "above", "tied")])
+_COLUMNS = ("query", "pair", "rank", "above", "tied")
+_HIT = np.dtype([(name, np.int64) for name in _COLUMNS])
 _RISES, _FALLS = 1, 2
 _FLOAT_AT = object.__basicsize__  # where a float has its value, in all versions so far
 _FLOATS = (1.5, -2.25e300, 5e-324, 123456.789)  # which show whether it has
@@ -89,7 +90,7 @@ def plain_hits(
     listed, query_ids = judgments.lists, judgments.query_ids
     queries = [number for number, query_id in enumerate(query_ids) if run.get(query_id)]
     sizes, flags = [], []
-    parts = [np.empty((len(_HIT), 0), np.int64)]
+    parts = [np.empty((len(_COLUMNS), 0), np.int64)]
     tied_at = dict.fromkeys(cutoffs, 0)
     for place, number in enumerate(queries):
         documents = _text_ids(judgments, query_ids[number], run[query_ids[number]])

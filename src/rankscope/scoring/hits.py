@@ -49,7 +49,7 @@ def hits_in_scan(judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[in
     position = {query_id: place for place, query_id in enumerate(scan.query_ids)}
     ids = judgments.query_ids
     stretch = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
-    pair, above, tied = scan.pair, scan.above, scan.tied
+    pair, above, tied = scan.pair, scan.above.astype(np.int64), scan.tied.astype(np.int64)
     ahead = scan.ahead_as_given if ties == "given" else scan.ahead_by_id
     if ties == "id-asc":
         ahead = tied - 1 - ahead

@@ -7,7 +7,6 @@ once. What the library refuses gives None, and is then read in Python.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,15 +50,6 @@ class NativePairs:
             self.handle = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NativeScan:
-    """A scan of a block, and what else was asked about it."""
-
-    scan: Scan
-    ranks_go_by_score: bool
-    """Whether the ranks in the file are in the order of the scores, in all stretches; if asked."""
-
-
 def scan_block(
     data: Any,
     size: int,
@@ -67,55 +57,56 @@ def scan_block(
     precision: Precision = "double",
     *,
     ranks: bool = False,
-) -> NativeScan | None:
-    """Scan a block of whole lines: bytes, or an array of NumPy, of which ``size`` bytes count."""
+) -> Scan | None:
+    """Scan a block of whole lines: bytes, or an array of NumPy, of which ``size`` bytes count.
+
+    ``ranks`` asks whether the ranks in the file go by score.
+    """
     made = library().rs_scan(pairs.handle, address_of(data), size, precision == "single", ranks)
     for result in taken(made):
         return _scan_of(result)
     return None
 
 
-def _scan_of(result: Result) -> NativeScan:
+def _scan_of(result: Result) -> Scan:
     stretches = result.stretches
     flags = result.array("flags", np.uint8, stretches)
     hits = result.array("hit_rows", _HIT, result.hits)
-    scan = Scan(
+    return Scan(
         query_ids=tuple(result.query_ids()),
         sizes=result.array("sizes", np.int64, stretches),
         first_score=result.array("first_score", np.float64, stretches),
         last_score=result.array("last_score", np.float64, stretches),
         rises=(flags & RISES) != 0,
         falls=(flags & FALLS) != 0,
-        **{name: hits[name].astype(np.int64) for name in BY_HIT},
+        **{name: hits[name] for name in BY_HIT},
         tied_across=result.array("tied_across", np.int64, result.deepest),
+        ranks_go_by_score=bool((flags & RANKS_GO_BY_SCORE).all()),
     )
-    return NativeScan(scan, bool((flags & RANKS_GO_BY_SCORE).all()))
 
 
 def scan_file(
     file: TrecFile, pairs: NativePairs, precision: Precision = "double", *, ranks: bool = False
-) -> NativeScan | None:
+) -> Scan | None:
     """Scan a file, also one in which queries take turns.
 
     None if the library refuses it or it changed meanwhile.
     """
 
-    def scan(data: Any, size: int) -> NativeScan | None:
+    def scan(data: Any, size: int) -> Scan | None:
         return scan_block(data, size, pairs, precision, ranks=ranks)
 
     places = None
     try:
         parts = map_blocks(file, scan)
-        names = [query_id for part in parts or () for query_id in part.scan.query_ids]
+        names = [query_id for part in parts or () for query_id in part.query_ids]
         if len(set(names)) < len(names):  # they come back in other blocks
             raise QueryComesBackError
     except QueryComesBackError:
         parts = map_gathered(file, scan)
-        sizes = [len(part.scan.query_ids) for part in parts or ()]
+        sizes = [len(part.query_ids) for part in parts or ()]
         places = [first + np.arange(size) * len(sizes) for first, size in enumerate(sizes)]
     if not parts:
         return None
-    whole = merge([part.scan for part in parts])
-    if places is not None:
-        whole = in_order(whole, np.concatenate(places))
-    return NativeScan(whole, all(part.ranks_go_by_score for part in parts))
+    whole = merge(parts)
+    return whole if places is None else in_order(whole, np.concatenate(places))

@@ -7,15 +7,14 @@ that hold a judged document.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from rankscope.runs import order
-from rankscope.scoring.scans import PackedPairs, Scan
+from rankscope.scoring.scans import Scan
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
@@ -85,9 +84,7 @@ def _best_first(offsets: IntArray, scores: FloatArray, rising: IntArray) -> IntA
     return best
 
 
-def _ahead(
-    run: Run, row: IntArray, best: IntArray | None, starts: BoolArray
-) -> dict[str, IntArray]:
+def _ahead(run: Run, row: IntArray, best: IntArray | None, starts: BoolArray) -> dict[str, Any]:
     """Return for some rows what is ahead of them: `Scan.above` and the columns after it."""
     edges = np.append(np.flatnonzero(starts), len(starts))  # where ties begin, of one row or more
     place = row
@@ -174,22 +171,3 @@ def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
         keys += run.doc_ids.slice(low, high - low).hash().to_numpy()
         rows.append(np.flatnonzero(marks[keys >> shift]) + low)
     return np.concatenate(rows)
-
-
-def unpacked(packed: PackedPairs) -> JudgedPairs:
-    """Return packed pairs in columns."""
-    edges = (packed.query_ends, packed.pair_offsets, packed.doc_ends)
-    return _unpacked(packed.query_text, packed.doc_text, *(each.tobytes() for each in edges))
-
-
-@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
-def _unpacked(
-    query_text: bytes, doc_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_ends: bytes
-) -> JudgedPairs:
-    queries, pairs, documents = (
-        np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)
-    )
-    packed = PackedPairs(query_text, queries, pairs, doc_text, documents)
-    number = np.repeat(np.arange(len(queries) - 1), np.diff(pairs))
-    doc_ids = pl.Series("doc_id", packed.doc_ids(), dtype=pl.String)
-    return JudgedPairs(packed.query_ids(), pl.DataFrame([pl.Series("query", number), doc_ids]))

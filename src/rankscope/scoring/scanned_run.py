@@ -48,12 +48,11 @@ class ScannedRun(LazyFile):
             return None
         pairs = NativePairs(judgments.packed)
         scanned = scan_file(file, pairs)
-        if scanned is None or not scanned.scan.query_ids:
+        if scanned is None or not scanned.query_ids:
             return None  # of an empty file the reader says where it is
-        run = cls(file, scanned.scan, judgments)
-        several = int(np.count_nonzero(scanned.scan.sizes > 1))
+        run = cls(file, scanned, judgments)
         run.is_list = True
-        if 2 * int(np.count_nonzero(scanned.scan.rises)) > several:
+        if 2 * np.count_nonzero(scanned.rises) > np.count_nonzero(scanned.sizes > 1):
             by_rank = scan_file(file, pairs, ranks=True)
             if by_rank is None:
                 return None
@@ -67,7 +66,7 @@ class ScannedRun(LazyFile):
             scanned = scan_file(self._file, NativePairs(judgments.packed), precision)
             if scanned is None:
                 return None
-            self._scans[key] = judgments, scanned.scan
+            self._scans[key] = judgments, scanned
         return self._scans[key][1]
 
     @property

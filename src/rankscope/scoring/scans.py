@@ -99,6 +99,8 @@ class Scan:
     tied_across: IntArray
     """At place k: in how many stretches of judged queries the documents at ranks k and k + 1 have
     the same score; place 0 is not used. As long as the deepest such tie needs."""
+    ranks_go_by_score: bool = False
+    """Whether the ranks that a file gives are in the order of the scores, if that was asked."""
 
 
 BY_STRETCH = ("sizes", "first_score", "last_score", "rises", "falls")
@@ -116,6 +118,7 @@ def merge(parts: Sequence[Scan]) -> Scan:
             for name in (*BY_STRETCH, *BY_HIT)
         },
         tied_across=summed([part.tied_across for part in parts]),
+        ranks_go_by_score=all(part.ranks_go_by_score for part in parts),
     )
 
 

@@ -32,7 +32,6 @@ BUCKET = 8 << 20
 """Bytes that a bucket has, about."""
 
 _MOST_BUCKETS = 1 << 12
-_USUAL = 1 << 12  # bytes that hold the end of a line nearly always
 _PACKED = 8  # times the size of its file that a compressed run has, about
 
 
@@ -87,7 +86,7 @@ def _mapped(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | N
             together = gathered(data, done, out)
             return work(together, len(together))
 
-        return in_turn(take, count)
+        return in_turn(take, range(count))
 
 
 def _put_aside(file: TrecFile, target: int, count: int) -> Any:
@@ -107,36 +106,20 @@ def _put_aside(file: TrecFile, target: int, count: int) -> Any:
     return np.array(ends, np.int64).reshape(len(ends), count)
 
 
-def _blocks(file: TrecFile) -> Iterator[Any]:
-    """Read a file in blocks of whole lines, each until the next one is asked for."""
-    buffer = np.empty(BLOCK, np.uint8)
-    filled = 0
+def _blocks(file: TrecFile) -> Iterator[bytes]:
+    """Read a file in blocks of whole lines."""
+    left = b""
     with file.opened() as stream:
-        while read := stream.readinto(buffer.data[filled:]):
-            filled += read
-            end = _line_end(buffer[:filled])
+        while part := stream.read(BLOCK):
+            data = left + part
+            end = data.rfind(b"\n") + 1
+            left = data[end:]
             if end:
-                yield buffer[:end]
-                buffer[: filled - end] = buffer[end:filled]
-                filled -= end
-            elif filled == len(buffer):
-                if filled > LARGEST_QUERY:
-                    raise OSError("a line is too long")  # whoever reads it otherwise says so
-                buffer = np.concatenate([buffer, np.empty_like(buffer)])
-        if filled:
-            yield buffer[:filled]
-
-
-def _line_end(data: Any) -> int:
-    """Return where the last line that ends does so; 0 if none does."""
-    reach = _USUAL
-    while reach < 16 * len(data):
-        begin = max(len(data) - reach, 0)
-        end: int = data[begin:].tobytes().rfind(b"\n")
-        if end >= 0:
-            return begin + end + 1
-        reach *= 16
-    return 0
+                yield data[:end]
+            elif len(left) > LARGEST_QUERY:
+                raise OSError("a line is too long")  # whoever reads it otherwise says so
+    if left:
+        yield left
 
 
 def _write(target: int, data: memoryview) -> None:

@@ -80,7 +80,7 @@ def state() -> str:
 @cache
 def _loaded() -> tuple[Any, str]:
     """Load the library once; return it, or None and the reason."""
-    if not hasattr(os, "pread"):
+    if not hasattr(os, "preadv"):
         return None, "this system cannot read a file at a place"
     if not _PATH.exists():
         return None, "it was not built: no C compiler was there when rankscope was installed"

@@ -7,8 +7,9 @@ query is.
 from __future__ import annotations
 
 import os
+from collections import deque
 from itertools import pairwise
-from threading import Thread, local
+from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,12 +18,13 @@ from rankscope.errors import RankscopeError
 from rankscope.tables.native import address_of, library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from rankscope.tables.trec_file import TrecFile
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 BLOCK = 4 << 20
 """Bytes that are scanned at a time, about."""
@@ -61,100 +63,88 @@ def unchanged(file: TrecFile, work: Callable[[], list[T] | None]) -> list[T] | N
     return parts if is_same else None
 
 
+def in_turn(work: Callable[[Item], T | None], items: Iterable[Item]) -> list[T] | None:
+    """Return what is made of items, in several threads; None if anything is refused.
+
+    Items are taken as threads get to them, so that few are in memory.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    results: list[T] = []
+    pending: deque[Future[T | None]] = deque()
+
+    def are_taken(most: int) -> bool:
+        """Wait until so many are left; tell whether none that is done was refused."""
+        while len(pending) > most:
+            result = pending.popleft().result()
+            if result is None:
+                return False
+            results.append(result)
+        return True
+
+    pool = ThreadPoolExecutor(workers())
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if not are_taken(workers()):
+                return None
+        return results if are_taken(0) else None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
     descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        edges = [file.skipped, file.size]
+        edges: list[int] | None = [file.skipped, file.size]
         if file.size > _FEW:
-            block = max(min(BLOCK, file.size // workers()), _FEW)  # something for each thread
-            places = cuts(descriptor, file.skipped, file.size, block)
-            if places is None:
-                return None
-            edges = places
+            edges = cuts(descriptor, file.skipped, file.size)
+        if edges is None:
+            return None
         parts = list(pairwise(edges))
+        largest = max(high - low for low, high in parts)
         buffers = local()
 
-        def take(number: int) -> T | None:
-            low, high = parts[number]
+        def take(part: tuple[int, int]) -> T | None:
             if not hasattr(buffers, "own"):
-                buffers.own = np.empty(max(end - begin for begin, end in parts), np.uint8)
-            size = high - low
-            if not read_whole(descriptor, buffers.own[:size], low):
+                buffers.own = np.empty(largest, np.uint8)
+            low, high = part
+            if not read_whole(descriptor, buffers.own[: high - low], low):
                 return None  # the file is shorter than it was
-            return work(buffers.own, size)
+            return work(buffers.own, high - low)
 
-        return in_turn(take, len(parts))
+        if len(parts) > 1:
+            return in_turn(take, parts)
+        only = take(parts[0])
+        return None if only is None else [only]
     finally:
         os.close(descriptor)
-
-
-def in_turn(work: Callable[[int], T | None], count: int) -> list[T] | None:
-    """Return what is made of 0, 1, 2 … in several threads; None if anything is refused."""
-    results: list[T | None] = [None] * count
-    turn = iter(range(count))
-    refused: list[BaseException | None] = []
-
-    def take() -> None:
-        try:
-            while not refused and (number := next(turn, None)) is not None:
-                results[number] = work(number)
-                if results[number] is None:
-                    refused.append(None)
-        except BaseException as error:
-            refused.append(error)
-
-    _in_threads(take, count)
-    error = next(filter(None, refused), None)
-    if error is not None:
-        raise error
-    return None if refused else [part for part in results if part is not None]
-
-
-def _in_threads(work: Any, most: int) -> None:
-    """Do the same in several threads, of which this is one."""
-    others = [Thread(target=work, daemon=True) for _ in range(min(workers(), most) - 1)]
-    for other in others:
-        other.start()
-    work()
-    for other in others:
-        other.join()
 
 
 def read_whole(descriptor: int, buffer: Any, place: int) -> bool:
     """Fill an array from a place of a file; False if the file ends before."""
     done = 0
     while done < len(buffer):
-        read = _read_at(descriptor, buffer.data[done:], place + done)
+        read = os.preadv(descriptor, [buffer.data[done:]], place + done)
         if not read:
             return False
         done += read
     return True
 
 
-def _read_at(descriptor: int, buffer: memoryview, place: int) -> int:
-    """Fill a buffer from a place of a file, as far as that goes at once."""
-    if hasattr(os, "preadv"):
-        return os.preadv(descriptor, [buffer], place)
-    data = os.pread(descriptor, len(buffer), place)
-    buffer[: len(data)] = data
-    return len(data)
-
-
-def cuts(descriptor: int, begin: int, end: int, block: int | None = None) -> list[int] | None:
+def cuts(descriptor: int, begin: int, end: int) -> list[int] | None:
     """Return where to cut a file so that no query is cut that has its lines together.
 
     None says that a query is larger than memory should be asked to hold.
     """
-    block = block or BLOCK
+    block = max(min(BLOCK, (end - begin) // workers()), _FEW, 1)  # something for each thread
     edges = [begin]
-    cut = library().rs_cut
     at = begin + block
     while at < end:
-        window = _WINDOW
-        place = -1
+        window, place = _WINDOW, -1
         while place < 0:
             data = os.pread(descriptor, min(window, end - at), at)
-            place = cut(address_of(data), len(data), 1) if len(data) > 1 else -1
+            place = library().rs_cut(address_of(data), len(data), 1) if len(data) > 1 else -1
             if at + window >= end:
                 break
             window *= 4
@@ -169,48 +159,32 @@ def cuts(descriptor: int, begin: int, end: int, block: int | None = None) -> lis
 
 def _stream(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
     """Scan blocks in threads while the next one is decompressed."""
-    from collections import deque  # noqa: PLC0415
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
-    results: list[T] = []
-    pending: deque[Future[T | None]] = deque()
-    with ThreadPoolExecutor(workers()) as pool, file.opened() as stream:
-        for block in query_blocks(stream):
-            pending.append(pool.submit(work, block, len(block)))
-            while len(pending) > workers() or (pending and pending[0].done()):
-                part = pending.popleft().result()
-                if part is None:
-                    return None
-                results.append(part)
-        for waiting in pending:
-            part = waiting.result()
-            if part is None:
-                return None
-            results.append(part)
-    return results or [empty for empty in (work(b"", 0),) if empty is not None]
+    with file.opened() as stream:
+        results = in_turn(lambda block: work(block, len(block)), query_blocks(stream))
+    if results != []:
+        return results
+    empty = work(b"", 0)
+    return None if empty is None else [empty]
 
 
-def query_blocks(stream: Any, block: int | None = None) -> Iterator[bytes]:
+def query_blocks(stream: Any) -> Iterator[bytes]:
     """Read a stream in blocks that end with a query's last line, where its lines are together."""
-    cut = library().rs_cut
-    block = block or BLOCK
     left = b""
-    wanted = block
+    wanted = BLOCK
     while part := stream.read(wanted):
         data = left + part
-        reach = _WINDOW
-        place = -1
+        reach, place = _WINDOW, -1
         while place < 0:
-            place = cut(address_of(data), len(data), max(len(data) - reach, 0))
+            place = library().rs_cut(address_of(data), len(data), max(len(data) - reach, 0))
             if reach >= len(data):
                 break
             reach *= 4
         if place <= 0:
             left = data  # a query that is larger than a block: read twice as much
-            wanted = max(block, len(data))
+            wanted = max(BLOCK, len(data))
             continue
         yield data[:place]
         left = data[place:]
-        wanted = block
+        wanted = BLOCK
     if left:
         yield left

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from rankscope.tables.native_blocks import map_blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankscope.tables.native import Result
     from rankscope.tables.trec_file import TrecFile
 
 _RISES, _RANKS_GO_BY_SCORE = 1, 4
@@ -44,13 +46,13 @@ class NativeRows:
     """Lines that are blank or comments."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _Block(NamedTuple):
     query_ids: list[str]
     sizes: NDArray[np.int64]
     doc_id: pl.Series
     score: NDArray[np.float64]
-    rank: NDArray[np.float64] | None
+    rank: NDArray[np.float64]
+    """Of each row, if asked for; else none."""
     flags: NDArray[np.uint8]
     tags: frozenset[str]
     """The tag of the first row, and another word if there are others."""
@@ -73,25 +75,21 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
         return None
     if not blocks:
         return None
-    query_ids = [query_id for block in blocks for query_id in block.query_ids]
+    names, sizes, documents, scores, given, flags, tags, skipped = zip(*blocks, strict=True)
+    query_ids = list(chain.from_iterable(names))
     if not query_ids or len(set(query_ids)) < len(query_ids):
         return None
-    sizes = np.concatenate([block.sizes for block in blocks])
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    flags = np.concatenate([block.flags for block in blocks])
+    flag = np.concatenate(flags)
     return NativeRows(
         query_ids=pl.Series("query_id", query_ids, dtype=pl.String),
-        offsets=offsets,
-        doc_id=pl.concat([block.doc_id for block in blocks]),
-        score=np.concatenate([block.score for block in blocks]),
-        rank=np.concatenate([block.rank for block in blocks if block.rank is not None])
-        if ranks
-        else None,
-        rises=int(np.count_nonzero(flags & _RISES)),
-        ranks_go_by_score=ranks and bool((flags & _RANKS_GO_BY_SCORE).all()),
-        has_one_tag=len(frozenset().union(*(block.tags for block in blocks))) == 1,
-        skipped=sum(block.skipped for block in blocks),
+        offsets=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+        doc_id=pl.concat(documents),
+        score=np.concatenate(scores),
+        rank=np.concatenate(given) if ranks else None,
+        rises=int(np.count_nonzero(flag & _RISES)),
+        ranks_go_by_score=ranks and bool((flag & _RANKS_GO_BY_SCORE).all()),
+        has_one_tag=len(frozenset().union(*tags)) == 1,
+        skipped=sum(skipped),
     )
 
 
@@ -105,19 +103,17 @@ def _tags(data: Any, size: int, *, alike: bool) -> frozenset[str]:
     return frozenset([fields_of(line)[-1] for line in lines[:1]] + [" "] * (not alike))
 
 
-def _block(result: Any, tags: frozenset[str], *, ranks: bool) -> _Block:
+def _block(result: Result, tags: frozenset[str], *, ranks: bool) -> _Block:
     rows = result.rows
     # Ids hold no line feed, and the last one is not followed by one here.
-    joined = pl.Series(
-        "doc_id", [result.bytes_at("doc_text", max(result.doc_size - 1, 0)).decode()]
-    )
-    documents = joined.str.split("\n").explode(empty_as_null=True)
+    text = result.bytes_at("doc_text", max(result.doc_size - 1, 0)).decode()
+    documents = pl.Series("doc_id", [text]).str.split("\n").explode(empty_as_null=True)
     return _Block(
         query_ids=result.query_ids(),
         sizes=result.array("sizes", np.int64, result.stretches),
         doc_id=documents if rows else documents.clear(),
         score=result.array("numbers", np.float64, rows),
-        rank=result.array("ranks", np.float64, rows) if ranks else None,
+        rank=result.array("ranks", np.float64, rows if ranks else 0),
         flags=result.array("flags", np.uint8, result.stretches),
         tags=tags,
         skipped=result.skipped,
