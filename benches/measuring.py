@@ -43,12 +43,15 @@ class Line:
 # --- whole processes -----------------------------------------------------------------------------
 
 OURS = "import sys, rankscope as rs; print(rs.evaluate(sys.argv[1], sys.argv[2]).means)"
+OURS_SEVERAL = "import sys, rankscope as rs; rs.evaluate(sys.argv[1], sys.argv[2:])"
 PEER = f"""
 import sys, pytrec_eval
-with open(sys.argv[1]) as qrels, open(sys.argv[2]) as run:
+with open(sys.argv[1]) as qrels:
     evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {set(SIX_TREC)!r})
-    found = list(evaluator.evaluate(pytrec_eval.parse_run(run)).values())
-print({{name: sum(values[name] for values in found) / len(found) for name in found[0]}})
+for path in sys.argv[2:]:
+    with open(path) as run:
+        found = list(evaluator.evaluate(pytrec_eval.parse_run(run)).values())
+    print({{name: sum(values[name] for values in found) / len(found) for name in found[0]}})
 """
 
 
@@ -118,6 +121,43 @@ def from_file(files: Files, rounds: int) -> Iterator[Line]:
         f"{peak / size:.2f} × the file",
         "< 150 MB",
     )
+
+
+def with_judgments(files: Files, rounds: int) -> Iterator[Line]:
+    """Few judgments of a large file, and deep judgments of many runs; also on the command line."""
+    runs = files.pool_runs
+    jobs = {
+        "7 judgments a query": ("≥ 15 ×", OURS, files.few, [files.clean]),
+        f"{len(runs)} runs, half of it judged": ("≥ 6 ×", OURS_SEVERAL, files.pool / "qrels", runs),
+    }
+    for job, (goal, code, qrels, paths) in jobs.items():
+        asked = [sys.executable, "-m", "rankscope", "evaluate", str(qrels), *map(str, paths)]
+        ways = {
+            "": python(code, qrels, *paths),
+            ", as JSON by the command": [*asked, "--format", "json"],
+        }
+        mine: dict[str, list[Spent]] = {way: [] for way in ways}
+        theirs = []
+        for _ in range(rounds):
+            for way, command in ways.items():
+                mine[way].append(spent(command))
+            theirs.append(spent(python(PEER, qrels, *paths)))
+        for way, taken in mine.items():
+            pairs = list(zip(taken, theirs, strict=True))
+            yield Line(
+                f"{job}, whole process{way}",
+                f"{middle(a.seconds for a in taken):.2f} s",
+                f"{middle(b.seconds for b in theirs):.2f} s",
+                f"{middle(b.seconds / a.seconds for a, b in pairs):.1f} × faster",
+                goal,
+            )
+            yield Line(
+                f"{job}, peak memory{way}",
+                f"{middle(a.peak for a in taken):.0f} MB",
+                f"{middle(b.peak for b in theirs):.0f} MB",
+                f"{middle(a.peak / b.peak for a, b in pairs):.2f} × as much",
+                "< 100 MB" if len(paths) == 1 else "",
+            )
 
 
 def from_gzip(files: Files, rounds: int) -> Iterator[Line]:
@@ -288,6 +328,7 @@ def many_runs(_: Files, rounds: int) -> Iterator[Line]:
 JOBS: dict[str, Callable[[Files, int], Iterator[Line]]] = {
     "first": first_evaluation,
     "file": from_file,  # before this process grows: a child's peak counts what its parent had
+    "judgments": with_judgments,
     "gzip": from_gzip,
     "loop": training_loop,
     "runs": many_runs,

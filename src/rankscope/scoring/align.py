@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
 
-__all__ = ["Aligned", "Hits", "align"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:

@@ -104,8 +104,8 @@ def plain_hits(
         for cutoff in cutoffs:
             tied_at[cutoff] += size > cutoff and rising[-cutoff] == rising[-cutoff - 1]
         judged = listed.documents[number]
-        found = [(pair, doc_id) for pair, doc_id in enumerate(judged) if doc_id in documents]
-        mine = np.array([float(documents[doc_id]) for _, doc_id in found])
+        retrieved = [(pair, doc_id) for pair, doc_id in enumerate(judged) if doc_id in documents]
+        mine = np.array([float(documents[doc_id]) for _, doc_id in retrieved])
         mine = order.compared(mine, precision)
         above = size - np.searchsorted(rising, mine, side="right")
         tied = size - above - np.searchsorted(rising, mine)
@@ -115,9 +115,9 @@ def plain_hits(
             level = [text_id(listing[at]) for at in np.flatnonzero(scores == score).tolist()]
             order.sort_ids(level, ties)
             ahead |= {doc_id: count for count, doc_id in enumerate(level)}
-        rank = above + 1 + np.array([ahead.get(doc_id, 0) for _, doc_id in found], np.int64)
-        pair = listed.offsets[number] + np.array([pair for pair, _ in found], np.int64)
-        columns = np.full(len(found), place), pair, rank, above, tied
+        rank = above + 1 + np.array([ahead.get(doc_id, 0) for _, doc_id in retrieved], np.int64)
+        pair = listed.offsets[number] + np.array([pair for pair, _ in retrieved], np.int64)
+        columns = np.full(len(retrieved), place), pair, rank, above, tied
         parts.append(np.stack(columns)[:, np.argsort(rank)])
     return _hits(
         judgments,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
-    from rankscope.scoring.align import Hits
+    from rankscope.scoring.hits import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
 

@@ -104,9 +104,9 @@ def _ahead(run: Run, row: IntArray, best: IntArray | None, starts: BoolArray) ->
         frame = pl.DataFrame({"tie": number, "doc_id": run.doc_ids.gather(rows), "row": rows})
         for ahead, sorting, downwards in ((by_id, "doc_id", True), (as_given, "row", False)):
             ordered = frame.sort("tie", sorting, descending=[False, downwards])["row"].to_numpy()
-            found = np.argsort(ordered)
-            at = np.searchsorted(ordered, row[several], sorter=found)
-            ahead[several] = within[found[at]]
+            by_row = np.argsort(ordered)
+            at = np.searchsorted(ordered, row[several], sorter=by_row)
+            ahead[several] = within[by_row[at]]
     above = edges[tie] - run.offsets[order.groups_of(run.offsets, row)]
     return {"above": above, "tied": tied, "ahead_by_id": by_id, "ahead_as_given": as_given}
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankscope.findings import Finding, Severity
     from rankscope.measures.language import Measure
     from rankscope.runs.collapsing import Chunks
-    from rankscope.scoring.align import Hits
+    from rankscope.scoring.hits import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import QueryPolicy
     from rankscope.tables.columns import Questions
