@@ -90,22 +90,9 @@ def align(
         if sound:
             refuse_broken(judgments, run, hits, name=title, corpus=corpus)
         present, missing = _present(judgments, known, queries)
-        judged = JudgedRun(
-            query_ids=judgments.query_ids,
-            retrieved=hits.retrieved,
-            in_run=present,
-            hit_query=hits.query,
-            hit_rank=hits.rank,
-            hit_grade=hits.grade,
-            judged_query=judgments.judged_query,
-            judged_grade=judgments.judged_grade,
-            max_grade=judgments.max_grade,
-            subtopics=judgments.subtopics(hits),
-            terms=None if judgments.ontology is None else _terms(judgments, run, ties, precision),
-            of_judgments=judgments.remembered,
-        )
-        if missing and queries == "both":
-            judged = judged.only(present)
+        terms = None if judgments.ontology is None else _terms(judgments, run, ties, precision)
+        more = {"subtopics": judgments.subtopics(hits), "terms": terms}
+        judged = _judged(judgments, hits, present, queries, **more)
         return Aligned(judged, missing, _unjudged(judgments, known, missing), hits)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
@@ -139,6 +126,26 @@ def _hits(
         table = run.loaded if isinstance(run, LazyRun) else run
         scan = scan_of(table, JudgedPairs.of(judgments), precision)
     return hits_in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(scan.query_ids).keys()
+
+
+def _judged(
+    judgments: Judgments, hits: Hits, present: BoolArray, queries: QueryPolicy, **more: Any
+) -> JudgedRun:
+    """Return hits with what the judgments hold, of the queries that count."""
+    judged = JudgedRun(
+        query_ids=judgments.query_ids,
+        retrieved=hits.retrieved,
+        in_run=present,
+        hit_query=hits.query,
+        hit_rank=hits.rank,
+        hit_grade=hits.grade,
+        judged_query=judgments.judged_query,
+        judged_grade=judgments.judged_grade,
+        max_grade=judgments.max_grade,
+        of_judgments=judgments.remembered,
+        **more,
+    )
+    return judged.only(present) if queries == "both" and not present.all() else judged
 
 
 def _terms(judgments: Judgments, run: AnyRun, ties: Ties, precision: Precision) -> Any:
@@ -182,37 +189,27 @@ def _aligned_pieces(
             "take spans and texts, and then for both"
         )
     covered = span_hits(judgments, run, name)
-    retrieved = np.array(covered.retrieved, np.int64)
     present, missing = _present(judgments, run.pieces.keys(), queries)
 
-    def judged_run(hits: list[tuple[int, int, float]]) -> JudgedRun:
-        return JudgedRun(
-            query_ids=judgments.query_ids,
-            retrieved=retrieved,
-            in_run=present,
-            hit_query=np.array([query for query, _, _ in hits], np.int64),
-            hit_rank=np.array([rank for _, rank, _ in hits], np.int64),
-            hit_grade=np.array([grade for _, _, grade in hits], np.float64),
-            judged_query=judgments.judged_query,
-            judged_grade=judgments.judged_grade,
-            max_grade=judgments.max_grade,
-            spans=covered.spans,
+    def hits_of(pieces: list[tuple[int, int, float]]) -> Hits:
+        rank = np.array([rank for _, rank, _ in pieces], np.int64)
+        return Hits(
+            query=np.array([query for query, _, _ in pieces], np.int64),
+            rank=rank,
+            grade=np.array([grade for _, _, grade in pieces], np.float64),
+            tie_first=rank,
+            tie_size=np.ones_like(rank),
+            doc_ids=list,
+            retrieved=np.array(covered.retrieved, np.int64),
+            tied_at=dict.fromkeys(cutoffs, 0),
+            lists=Lists(),
         )
 
-    whole, gained = judged_run(covered.whole), judged_run(covered.gained)
-    hits = Hits(
-        query=gained.hit_query,
-        rank=gained.hit_rank,
-        grade=gained.hit_grade,
-        tie_first=gained.hit_rank,
-        tie_size=np.ones_like(gained.hit_rank),
-        doc_ids=list,
-        retrieved=retrieved,
-        tied_at=dict.fromkeys(cutoffs, 0),
-        lists=Lists(),
-    )
+    hits = hits_of(covered.gained)
     refuse_broken(judgments, run, hits, name=name)
-    if missing and queries == "both":
-        whole, gained = whole.only(present), gained.only(present)
+    whole, gained = (
+        _judged(judgments, each, present, queries, spans=covered.spans)
+        for each in (hits_of(covered.whole), hits)
+    )
     unjudged = _unjudged(judgments, run.pieces.keys(), missing)
     return Aligned(whole, missing, unjudged, hits, gained, covered.unit)

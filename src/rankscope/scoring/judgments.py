@@ -84,25 +84,20 @@ class Judgments:
         """All queries in the order of their file, also those set aside, if each has its list."""
         if not isinstance(self._qrels, Mapping) and self._qrels.is_listed:
             self.listed = tuple(self._qrels.query_ids)
-        self.no_answer: tuple[str, ...] = ()
+        self.no_answer = _set_aside(self._qrels, no_answer)
         """The queries that are meant to have no answer; they are in no mean."""
-        if not isinstance(self._qrels, QrelsFile):
-            self.no_answer = _set_aside(self._qrels, no_answer)
-        if self.no_answer and not isinstance(self._qrels, QrelsFile):
+        if self.no_answer:
             self._qrels = _without(self._qrels, frozenset(self.no_answer))
             self.__dict__.pop("table", None)
         if isinstance(self._qrels, Mapping):
             self.query_ids = tuple(self._qrels)
-            self.has_subtopics = False
             lengths, grades = _numbers_in(self._qrels)
         else:
             self.query_ids = tuple(self._qrels.query_ids)
-            self.has_subtopics = self._qrels.subtopics is not None
-            lengths = self._lengths()
-            if isinstance(self._qrels, QrelsFile):
-                grades = self._qrels.grades
-            else:
-                grades = self.pairs["grade"].to_numpy().astype(np.float64)
+            lengths, grades = np.diff(self._qrels.offsets), self._grades(self._qrels)
+            if self.has_subtopics:
+                counts = dict(self.pairs.group_by("query_id").len().iter_rows())
+                lengths = np.array([counts.get(query_id, 0) for query_id in self.query_ids])
         self.grade = grades
         """By pair: its grade, where `query` is its query."""
         self.questions = NO_QUESTIONS if isinstance(self._qrels, Mapping) else self._qrels.questions
@@ -118,6 +113,17 @@ class Judgments:
         """The languages of the queries, as codes such as ``de``, where the qrels know them."""
         known = {} if isinstance(self._qrels, Mapping) else self._qrels.languages
         return {query_id: known[query_id] for query_id in self.query_ids if query_id in known}
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Whether documents are judged by subtopic."""
+        return not isinstance(self._qrels, Mapping) and self._qrels.subtopics is not None
+
+    def _grades(self, qrels: Qrels | QrelsFile) -> FloatArray:
+        """Return the grade of each pair."""
+        if isinstance(qrels, QrelsFile):
+            return qrels.grades
+        return self.pairs["grade"].to_numpy().astype(np.float64)
 
     @cached_property
     def table(self) -> Qrels:
@@ -207,15 +213,6 @@ class Judgments:
         keys = ("query_id", "doc_id")
         return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
 
-    def _lengths(self) -> IntArray:
-        """Return how many documents each query has."""
-        if isinstance(self._qrels, QrelsFile):
-            return np.diff(self._qrels.offsets)
-        if not self.has_subtopics:
-            return np.diff(self.table.offsets)
-        counts = dict(self.pairs.group_by("query_id").len().iter_rows())
-        return np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
-
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the content: equal for equal judgments, whatever their order and format."""
@@ -290,9 +287,7 @@ def _numeric_ids(qrels: Mapping[str, Mapping[str, float]]) -> dict[str, frozense
         return None
 
 
-def _set_aside(
-    qrels: Qrels | Mapping[str, Mapping[str, float]], rule: NoAnswer | None
-) -> tuple[str, ...]:
+def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
     """Return the queries that are marked, or that the rule means, as having no answer."""
     marked = {} if isinstance(qrels, Mapping) else dict.fromkeys(qrels.no_answer)
     if rule is None:
@@ -317,9 +312,7 @@ def _grade(value: Any) -> float:
     return float(max(value.values()) if isinstance(value, Mapping) else value)
 
 
-def _without(
-    qrels: Qrels | Mapping[str, Mapping[str, float]], query_ids: frozenset[str]
-) -> Qrels | Mapping[str, Mapping[str, float]]:
+def _without(qrels: Any, query_ids: frozenset[str]) -> Any:
     if not isinstance(qrels, Mapping):
         return qrels.without(query_ids)
     return {query_id: qrels[query_id] for query_id in qrels if query_id not in query_ids}

@@ -61,7 +61,7 @@ def is_on() -> bool:
 
 def library() -> Any:
     """Return the library, or None; what is switched off is off from then on."""
-    return _loaded()[0] if is_on() else None
+    return _loaded()[0] if is_on() and hasattr(os, "preadv") else None
 
 
 def library_path() -> Path:
@@ -73,6 +73,8 @@ def state() -> str:
     """Say in some words whether the library is used, and why not."""
     if not is_on():
         return "off (RANKSCOPE_NATIVE=0)"
+    if not hasattr(os, "preadv"):
+        return "not available (this system cannot read a file at a place)"
     loaded, reason = _loaded()
     return "on" if loaded is not None else f"not available ({reason})"
 
@@ -80,8 +82,6 @@ def state() -> str:
 @cache
 def _loaded() -> tuple[Any, str]:
     """Load the library once; return it, or None and the reason."""
-    if not hasattr(os, "preadv"):
-        return None, "this system cannot read a file at a place"
     if not _PATH.exists():
         return None, "it was not built: no C compiler was there when rankscope was installed"
     try:
