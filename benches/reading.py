@@ -71,19 +71,19 @@ def read_gzipped(files: Files) -> Any:
 def validate(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.clean, depth=1000)
+    return rankscope.validate_run(files.clean, max_depth=1000)
 
 
 def validate_with_qrels(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.clean, qrels=files.qrels, depth=1000)
+    return rankscope.validate_run(files.clean, qrels=files.qrels, max_depth=1000)
 
 
 def validate_mixed(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.mixed, depth=1000)
+    return rankscope.validate_run(files.mixed, max_depth=1000)
 
 
 JOBS: dict[str, Callable[[Files], Any]] = {

@@ -153,7 +153,7 @@ class Question:
 
     def checks(self, _: Judgments, run: Any) -> Answer:
         """Return what `runs validate` says."""
-        return (repr(rs.validate_run(run, depth=10)),)
+        return (repr(rs.validate_run(run, max_depth=10)),)
 
     def others(self, qrels: Any, runs: dict[str, Any]) -> Answer:
         """Return what is made of scores: a comparison, a gate, bounds."""

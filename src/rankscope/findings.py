@@ -121,7 +121,6 @@ _CODES: dict[str, Code] = {}
 _DECLARING = (
     "runs.run_codes",
     "runs.checks",
-    "runs.checks_against",
     "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",

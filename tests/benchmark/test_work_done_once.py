@@ -12,8 +12,8 @@ import pytest
 
 from benchmark.world import QUERIES, write_world
 from rankscope.benchmark.run import run_benchmark
-from rankscope.runs.checks import RunUnderTest
 from rankscope.runs.table import Run
+from rankscope.runs.under_test import RunUnderTest
 from rankscope.scoring import align
 from rankscope.scoring.judgments import Judgments
 

@@ -110,7 +110,7 @@ def _check(
         depth = min(depth, documents)  # nobody can find more
 
     def work(results: Results, _: Step) -> Output[Validation]:
-        return Output(reference(name).validate(results[fetched].run, depth=depth))
+        return Output(reference(name).validate(results[fetched].run, max_depth=depth))
 
     info = benchmark.collection.info
     parts = (depth, info.corpus_sha256, info.qrels_sha256)

@@ -32,7 +32,7 @@ def validate(
     format: str,
     target: str | None,
 ) -> int:
-    """Every problem of a golden set FILE, and how small a difference so many questions can show.
+    """List every problem of a golden set FILE, and how small a difference it can show.
 
     With --ontology expected ids are looked up: those that are unknown, obsolete (with what replaces
     them), alternative or badly written are named.

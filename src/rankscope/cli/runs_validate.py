@@ -21,11 +21,17 @@ from rankscope.cli.validating import validate_each
 @click.option("--queries", metavar="FILE", help="The queries the run should answer.")
 @click.option("--corpus", metavar="FILE", help="The documents it may name; read as a stream.")
 @click.option(
-    "--depth",
+    "--max-depth",
     type=click.IntRange(1, 10_000_000),
     default=100,
     show_default=True,
-    help="Documents a query should have.",
+    help="Documents a query may have.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail runs that are not fit to hand in: six TREC columns, every query answered, unique "
+    "ranks that agree with the scores, no list deeper than --max-depth.",
 )
 @click.option("--input-format", metavar="NAME", help="The runs' format, if it cannot be found.")
 @format_option()
@@ -38,12 +44,13 @@ def validate(
     qrels: str | None,
     queries: str | None,
     corpus: str | None,
-    depth: int,
+    max_depth: int,
+    strict: bool,
     input_format: str | None,
     format: str,
     target: str | None,
 ) -> int:
-    """Every problem of a RUN, with a code, how bad it is, where it is, and what to do.
+    """List every problem of each RUN, with a code, where it is, and what to do.
 
     Exit 0 without errors, 1 with errors, 2 if a file cannot be read at all; other runs are still
     checked. One of the files may be -, standard input.
@@ -56,7 +63,9 @@ def validate(
     )
     return validate_each(
         run,
-        lambda path: reference.validate(path, depth=depth, format=input_format),
+        lambda path: reference.validate(
+            path, max_depth=max_depth, strict=strict, format=input_format
+        ),
         format=format,
         target=target,
     )

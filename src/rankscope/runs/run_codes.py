@@ -148,8 +148,8 @@ NO_DOCUMENT_IN_COMMON = declare(
     "no-document-in-common",
     "error",
     unit="file",
-    advice="make the document ids of run and qrels the same; if they are, and the system finds "
-    "nothing that is judged, give the corpus, which shows it",
+    advice="make the document ids of run and qrels the same; if they do match, pass the corpus "
+    "(--corpus) to confirm",
     meaning="""Run and qrels share queries, and no document that was retrieved for any query is
     judged for any; the message guesses why. Where a corpus is known that holds documents of both,
     the ids are right and this is a warning.""",

@@ -423,7 +423,8 @@ def scores_of(rows: Rows) -> pl.Series:
 
 def refuse(rows: Rows) -> NoReturn:
     """Raise for the errors of a run, in the words of the checks."""
-    from rankscope.runs.checks import RUN_CHECKS, RunUnderTest  # noqa: PLC0415
+    from rankscope.runs.checks import RUN_CHECKS  # noqa: PLC0415
+    from rankscope.runs.under_test import RunUnderTest  # noqa: PLC0415
 
     findings = RUN_CHECKS.errors(RunUnderTest(rows))
     more = len(findings) - 1

@@ -18,10 +18,10 @@ from rankscope.errors import FormatError, InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, Unable, worst_first
 from rankscope.part import Part, left_out
-from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
-from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
+from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, without_duplicates
+from rankscope.runs.under_test import Against, RunUnderTest
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.grouping import Groups
 from rankscope.tables.metadata import parse_metadata
@@ -77,6 +77,7 @@ class Reference:
     """What runs are held against, read once for any number of runs; None is what was not given."""
 
     findings: tuple[Finding, ...] = ()
+    """About the qrels; they cannot be used if one is an error."""
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Callable[[], Iterable[str]] | None = None
@@ -93,13 +94,14 @@ class Reference:
         queries: Any = None,
         corpus: Any = None,
         chunking: Chunking | None = None,
+        labels: Mapping[str, float] | None = None,
     ) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
         listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(_rows(qrels, QRELS))
+            judgments = prepared(_rows(qrels, QRELS, as_text=bool(labels))[0], labels=labels)
             listed = judgments.listed
             if isinstance(qrels, Qrels) and qrels.is_listed:
                 listed = tuple(qrels.query_ids)
@@ -107,25 +109,35 @@ class Reference:
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
                 judged = judged.without(judged.no_answer)
+        query_ids = None if queries is None else _ids_of(queries, Queries)
         ids = None if corpus is None else passes_over_documents(corpus, chunking)
-        return cls(tuple(findings), judged, _query_ids(queries), ids, listed, chunking)
+        return cls(tuple(findings), judged, query_ids, ids, listed, chunking)
 
-    def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
-        """Check one run."""
-        rows = self._in_places(_rows(run, RUN, format=format))
-        rows = _in_documents(without_duplicates(rows, None), self.chunking)
-        under_test = RunUnderTest(rows, depth=depth)
-        against = RunAgainst(
-            under_test,
+    def validate(
+        self, run: Any, *, max_depth: int = 100, strict: bool = False, format: str | None = None
+    ) -> Validation:
+        """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
+        rows, format = _rows(run, RUN, format=format)
+        rows = _in_documents(without_duplicates(self._in_places(rows), None), self.chunking)
+        no_qrels = "the qrels have errors" if self.findings else "no qrels were given"
+        against = Against(
             self.qrels,
             self.query_ids,
             None if self.corpus_ids is None else self.corpus_ids(),
-            # findings about the qrels without qrels: they could not be used
-            Unable("the qrels have errors" if self.findings else "no qrels were given"),
+            Unable(no_qrels),
         )
-        by_itself, no_ranks = RUN_CHECKS.all(under_test)
-        compared, not_given = AGAINST_CHECKS.all(against)
-        findings = worst_first([*by_itself, *self.findings, *compared])
+        under_test = RunUnderTest(
+            rows, max_depth=max_depth, strict=strict, format=format, against=against
+        )
+        seen, not_applicable = RUN_CHECKS.all(under_test)
+        if strict:
+            seen = [
+                finding.model_copy(update={"severity": "error"})
+                if finding.code in STRICT
+                else finding
+                for finding in seen
+            ]
+        findings = worst_first([*seen, *self.findings])
         lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
         return Validation(
             run=rows.source,
@@ -136,7 +148,7 @@ class Reference:
                 min=lengths.min(), median=int(np.median(lengths)), max=lengths.max()
             ),
             findings=tuple(findings),
-            not_applicable=(*no_ranks, *not_given),
+            not_applicable=tuple(not_applicable),
             **_metadata(rows),
         )
 
@@ -164,64 +176,71 @@ def validate_run(
     qrels: Any = None,
     queries: Any = None,
     corpus: Any = None,
-    depth: int = 100,
+    labels: Mapping[str, float] | None = None,
+    max_depth: int = 100,
+    strict: bool = False,
     format: str | None = None,
 ) -> Validation:
     """Check a run, given as a path or as data, alone and against what it answers.
 
-    Nothing is repaired. ``depth`` is how many documents a query should have. The qrels are checked
-    too. Each of ``qrels``, ``queries`` and ``corpus`` is a path, a table or plain data (of queries
-    and a corpus the ids are enough); a corpus that is a path is read as a stream.
+    Nothing is repaired. ``max_depth`` is how many documents a query may have. ``strict`` fails runs
+    that are not fit to be handed in: six columns, every query answered, unique ranks that agree
+    with the scores, no list too deep. The qrels are checked too. Each of ``qrels``, ``queries`` and
+    ``corpus`` is a path, a table or plain data (of queries and a corpus the ids are enough); a
+    corpus that is a path is read as a stream. ``labels`` are the grades of labels in the qrels.
 
     Raises:
         InputError: something cannot be read at all.
     """
-    reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus)
-    return reference.validate(run, depth=depth, format=format)
+    reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus, labels=labels)
+    return reference.validate(run, max_depth=max_depth, strict=strict, format=format)
 
 
-def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
-    """Return rows with all columns; values as text where some are not what they should be."""
+def _rows(
+    data: Any, layout: PairLayout, *, format: str | None = None, as_text: bool = False
+) -> tuple[Rows, str | None]:
+    """Return rows with all columns, and the format of a file.
+
+    Values are text where some are not what they should be.
+    """
+    if isinstance(data, Run):
+        empty = np.flatnonzero(np.diff(data.offsets) == 0)
+        rows = Rows(
+            data.to_polars(),
+            data.name,
+            layout,
+            empty_queries=tuple(data.query_ids[place] for place in empty),
+            metadata=data.yaml,
+            is_numbered=data.is_numbered,
+        )
+        return rows, None
     if not is_path(data):
-        if isinstance(data, Run):
-            empty = np.flatnonzero(np.diff(data.offsets) == 0)
-            queries = tuple(data.query_ids[place] for place in empty)
-            return Rows(
-                data.to_polars(),
-                data.name,
-                layout,
-                empty_queries=queries,
-                metadata=data.yaml,
-                is_numbered=data.is_numbered,
-            )
         table = data.to_polars() if isinstance(data, Qrels) else data
-        return rows_from_object(table, layout.keyed(), source=layout.kind)
+        return rows_from_object(table, layout.keyed(), source=layout.kind), None
     file = TableFile.open(data, layout, format=format)
-    rows = _native_rows(file) or file.rows(layout.roles)
+    rows = _native_rows(file) or file.rows(layout.roles, as_text=as_text)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
-        return file.rows(layout.roles, as_text=True)
-    return rows
+        rows = file.rows(layout.roles, as_text=True)
+    return rows, file.format
 
 
 def _native_rows(file: TableFile) -> Rows | None:
-    """Return the rows of a run as the native library reads them, if they are all of one tag."""
+    """Return the rows of a run as the native library reads them, if it can."""
     if file.layout.kind != "run" or not file.may_be_native:
         return None
     known = TrecFile.recognised(file.path, file.layout)
     read = None if known is None else read_rows(known, ranks=True)
-    if read is None or read.rank is None or read.skipped or not read.has_one_tag:
+    if read is None or read.rank is None or read.skipped:
         return None
     queries = np.repeat(np.arange(len(read.query_ids), dtype=np.uint32), np.diff(read.offsets))
-    frame = pl.DataFrame(
-        [
-            read.query_ids.gather(queries),
-            read.doc_id,
-            pl.Series("rank", read.rank),
-            pl.Series("score", read.score),
-        ]
-    )
+    columns = [
+        read.query_ids.gather(queries),
+        read.doc_id,
+        pl.Series("rank", read.rank),
+        pl.Series("score", read.score),
+    ]
     return Rows(
-        frame,
+        pl.DataFrame(columns),
         file.source,
         file.layout,
         line_of=lambda row: row + 1,
@@ -241,19 +260,11 @@ def _metadata(rows: Rows) -> dict[str, Any]:
         return {"metadata_problem": error.problem}
 
 
-def _query_ids(queries: Any) -> list[str] | None:
-    if queries is None:
-        return None
-    if is_path(queries):
-        return read_queries(queries).ids
-    return _ids_of(queries, Queries)
-
-
 def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     """Return a function that passes over the ids; only what cannot be read again is kept."""
     if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
-    ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
+    ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
 
 
@@ -273,11 +284,13 @@ def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:
         run = Run.from_rows(rows, name=rows.source)
     except InvalidDataError:
         return rows
-    return _rows(run.collapsed(chunking), RUN)
+    return _rows(run.collapsed(chunking), RUN)[0]
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:
-    """Return the ids of a table, of data that makes one, or of an iterable of ids."""
+    """Return the ids of a table, of a file or data that makes one, or of an iterable of ids."""
+    if is_path(data):
+        data = read_queries(data)
     if isinstance(data, Queries | Corpus):
         return data.ids
     if not isinstance(data, Mapping) and not hasattr(data, "__arrow_c_stream__"):

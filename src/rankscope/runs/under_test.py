@@ -1,0 +1,164 @@
+"""A run's rows under test: what its checks share, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankscope.findings import PLACES_SHOWN, Place, Seen, Unable
+from rankscope.runs import order
+from rankscope.runs.table import scores_of
+from rankscope.tables.grouping import Groups, group_by_query
+from rankscope.tables.rows import as_ids, as_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from rankscope.collection.qrels import Qrels
+    from rankscope.runs.order import Bools, Floats, Ints
+    from rankscope.tables.rows import Rows
+
+_NO_QRELS = Unable("no qrels were given")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Against:
+    """What a run is held against; None is what was not given."""
+
+    qrels: Qrels | None = None
+    query_ids: list[str] | None = None
+    corpus_ids: Iterable[str] | None = None
+    no_qrels: Unable = _NO_QRELS
+    """Why there are no qrels, where there are none."""
+
+
+def outside(query_ids: Iterable[str], known: Container[str]) -> list[str]:
+    """Return the queries that are not among those known."""
+    return [query_id for query_id in query_ids if query_id not in known]
+
+
+class RunUnderTest:
+    """A run's rows with what the checks share: groups, scores, the order by score.
+
+    Arrays are in grouped order (all rows of a query together, as given within it); `places` turns
+    positions in that order into places in the file.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        *,
+        max_depth: int = 100,
+        strict: bool = False,
+        format: str | None = None,
+        against: Against | None = None,
+    ) -> None:
+        self.rows = rows
+        self.max_depth = max_depth
+        self.strict = strict
+        self.format = format
+        self.against = against or Against()
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Rows by query."""
+        if self.rows.groups is not None:
+            return self.rows.groups
+        query_id = as_ids(self.rows.frame["query_id"], self.rows)
+        return group_by_query(query_id.fill_null("") if query_id.null_count() else query_id)
+
+    def _grouped(self, column: pl.Series) -> pl.Series:
+        return column if self.groups.order is None else column.gather(self.groups.order)
+
+    @property
+    def offsets(self) -> Ints:
+        """Where each query's rows begin."""
+        return self.groups.offsets
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """How many rows each query has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def answered(self) -> list[str]:
+        """The queries with documents."""
+        return self.groups.query_ids.to_list()
+
+    def without_answer(self, query_ids: list[str]) -> list[str]:
+        """Return the queries that the run lacks; a strict look wants a document for each."""
+        return outside(query_ids, set(self.answered if self.strict else self.query_ids))
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries, with those that have no document."""
+        return [*self.answered, *self.rows.empty_queries]
+
+    @cached_property
+    def doc_id(self) -> pl.Series:
+        """The document of every row."""
+        return self._grouped(as_ids(self.rows.frame["doc_id"], self.rows).cast(pl.String))
+
+    @cached_property
+    def score(self) -> Floats:
+        """The score of every row; NaN where there is no number."""
+        return self._grouped(scores_of(self.rows)).fill_null(float("nan")).to_numpy()
+
+    @cached_property
+    def by_rank(self) -> tuple[Ints, Floats] | None:
+        """The rows of each query by rank, with their ranks; NaN where there is no number, last.
+
+        None without a column of ranks.
+        """
+        if "rank" not in self.rows.frame.columns:
+            return None
+        column = as_numbers(self.rows.frame["rank"]).cast(pl.Float64)
+        rank = self._grouped(column).fill_null(float("nan")).to_numpy()
+        rows = order.best_first(self.offsets, -rank, self.doc_id.gather, ties="given")
+        rows = np.arange(len(rank)) if rows is None else rows
+        return rows, rank[rows]
+
+    @cached_property
+    def same_query(self) -> Bools:
+        """Whether row i and row i + 1 belong to one query."""
+        same = np.ones(max(int(self.offsets[-1]) - 1, 0), bool)
+        same[self.offsets[1:-1] - 1] = False  # no group is empty
+        return same
+
+    @cached_property
+    def absent(self) -> tuple[set[str], set[str]]:
+        """The documents that the run names, and those that the qrels name, outside the corpus."""
+        qrels = self.against.qrels
+        named = set(self.doc_id.unique().to_list())
+        judged = set() if qrels is None else set(qrels.doc_ids.unique().to_list())
+        for doc_id in self.against.corpus_ids or ():
+            named.discard(doc_id)
+            judged.discard(doc_id)
+        return named, judged
+
+    def seen(self, message: str, positions: Ints) -> Seen | None:
+        """Say something about rows at some positions; nothing if there are none."""
+        if not positions.size:
+            return None
+        rows = positions if self.groups.order is None else self.groups.order[positions]
+        if len(rows) > PLACES_SHOWN:  # the first, in the order of the file
+            rows = np.partition(rows, PLACES_SHOWN)[:PLACES_SHOWN]
+        places = tuple(self.rows.place(int(row)) for row in np.sort(rows))
+        return Seen(message, len(positions), places)
+
+    def seen_queries(self, message: str, query_ids: list[str], **evidence: object) -> Seen | None:
+        """Say something about queries; nothing if there are none."""
+        if not query_ids:
+            return None
+        source = self.rows.source
+        places = tuple(Place(source, query_id=query_id) for query_id in query_ids[:PLACES_SHOWN])
+        return Seen(message, len(query_ids), places, evidence)
+
+    def queries_where(self, pairs: Bools) -> list[str]:
+        """Return the queries with a marked pair of rows i and i + 1."""
+        numbers = np.unique(order.groups_of(self.offsets, np.flatnonzero(pairs & self.same_query)))
+        return [self.answered[number] for number in numbers.tolist()]
