@@ -73,8 +73,8 @@ def test_documents_that_are_not_there_and_sets_that_cannot_be_read(tmp_path: Pat
     assert (result.ok, result.questions, result.expected, codes(result)) == (True, 2, 3, [])
     [finding] = validated(tmp_path, GOOD, corpus={"a": "x", "c": "z"}).findings
     assert (finding.code, finding.count, finding.places[0].doc_id) == ("RS166", 1, "b")
-    with pytest.raises(InputError, match="no text"):
-        validated(tmp_path, [{"id": "1", "expected_ids": ["a"]}])
+    unreadable = validated(tmp_path, [{"id": "1", "expected_ids": ["a"]}])
+    assert (unreadable.ok, codes(unreadable)) == (False, ["RS220"])
     with pytest.raises(InputError, match="name of a file"):
         validate_cases("-")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare, worst_first
 from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.detectable import detectable_difference
+from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,6 +63,16 @@ SAME_DOCUMENT = declare(
     advice="ask about other documents too: a system that always returns this one looks good",
     meaning="""One document is expected by at least half of the questions of a golden set, and by
     ten or more.""",
+)
+
+UNREADABLE = declare(
+    "RS220",
+    "unreadable-case",
+    "error",
+    unit="case",
+    advice="correct these cases; the others are checked without them",
+    meaning="""A case of a golden set cannot be read: it has no question, no field with the
+    documents it expects, or is no object.""",
 )
 
 
@@ -115,15 +128,27 @@ def validate_cases(
     source = os.fspath(path)
     if source == "-":
         raise InputError("a golden set is read twice; give the name of a file")
-    reference = Reference.read(qrels=path)
+    broken: list[Finding] = []
     try:
-        queries = read_queries(path)
+        reference, queries = Reference.read(qrels=path), read_queries(path)
     except InvalidDataError as error:
-        return _refused(source, [*reference.findings, *error.findings])
+        return _refused(source, error.findings)
+    except InputError:
+        broken, cases = _sorted_out(path)
+        if not broken:
+            raise
+        if not cases:
+            return _refused(source, broken)
+        try:
+            reference, queries = Reference.read(qrels=cases), Queries(cases)
+        except InputError as error:
+            both = UNREADABLE.finding(_problem(error), places=(Place(source),))
+            return _refused(source, [*broken, both])
+    findings = [*broken, *reference.findings, *_of_questions(queries, source)]
     qrels = reference.qrels
     if qrels is None:
-        return _refused(source, reference.findings)
-    findings = [*reference.findings, *_of_questions(queries, source), *_of_gold(qrels, source)]
+        return _refused(source, findings)
+    findings += _of_gold(qrels, source)
     findings += check_fields(queries, source)
     unable: list[NotApplicable] = []
     if ontology is not None:
@@ -148,6 +173,47 @@ def validate_cases(
         findings=tuple(worst_first(findings)),
         not_applicable=tuple(unable),
     )
+
+
+def _sorted_out(path: PathLike) -> tuple[list[Finding], list[Any]]:
+    """Read each case by itself: return what is wrong with some, by kind, and the others."""
+    source = os.fspath(path)
+    placed: Iterable[tuple[int, Any]] = ()
+    if suffix_of(path) == ".json":
+        data = read_json(read_bytes(path), source=source)
+        held = [data] if isinstance(data, list) else list(data.values())
+        lists = [value for value in held if isinstance(value, list)]
+        placed = enumerate(lists[0], start=1) if len(lists) == 1 else ()
+    elif suffix_of(path) in (".jsonl", ".ndjson"):
+        placed = read_json_lines(read_bytes(path).splitlines(), source=source)
+    problems: dict[str, list[int]] = {}
+    cases = []
+    for number, case in placed:
+        try:
+            Reference.read(qrels=[case])
+            Queries([case])
+        except InputError as error:
+            problems.setdefault(_problem(error), []).append(number)
+        else:
+            cases.append(case)
+    is_by_line = suffix_of(path) != ".json"
+    findings = [
+        UNREADABLE.finding(
+            problem,
+            count=len(numbers),
+            places=tuple(
+                Place(source, number) if is_by_line else Place(f"{source}, item {number}")
+                for number in numbers[:PLACES_SHOWN]
+            ),
+        )
+        for problem, numbers in problems.items()
+    ]
+    return findings, cases
+
+
+def _problem(error: InputError) -> str:
+    """Return what is wrong, without where in the part of the file that was read by itself."""
+    return re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
 
 
 def _visible(count: int) -> float | None:
