@@ -134,6 +134,15 @@ def test_a_query_is_never_fused_by_its_own_judgments(name: str) -> None:
     assert after["q4"] != before["q4"]
 
 
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_run_that_returned_nothing_teaches_nothing(name: str) -> None:
+    first, _ = LEARNT_FROM
+    alone = fuse([first], method=name, qrels=JUDGED)["new"]
+    beside = fuse([first, {}], method=name, qrels=JUDGED)["new"]
+    absent = math.log(0.001 / 0.999) if name == "bayesfuse" else 0.0
+    assert beside == pytest.approx({doc_id: score + absent for doc_id, score in alone.items()})
+
+
 def test_lists_deeper_than_what_is_learnt() -> None:
     """Behind rank 1000 bayesfuse has the odds of a document that was not returned."""
     long = {f"d{number}": -float(number) for number in range(6000)}
@@ -193,7 +202,7 @@ def test_mistakes() -> None:
         ({"weights": [1]}, "2 runs and 1 weights"),
         ({"weights": [1, -0.5]}, "-0.5"),
         ({"weights": [1, math.nan]}, "nan"),
-        ({"weights": [1, "2"]}, "not 2"),
+        ({"weights": [1, "2"]}, "not '2'"),
         ({"weights": [0, 0]}, "all weights"),
         ({"weights": {"run1": 1}}, "'run2'"),
         ({"weights": {"run1": 1, "run": 1}}, "nearest"),
@@ -214,6 +223,8 @@ def test_mistakes() -> None:
         ({"method": "probfuse", "qrels": {"other": {"a": 1}}}, "nothing to learn"),
         ({"method": "probfuse", "qrels": {"q": {"a": 1}}}, "at least two"),
         ({"method": "rff"}, "rrf"),
+        ({"method": None}, "None"),
+        ({"method": "combsum", "normalise": 3}, "'3'"),
         ({"method": "combsum", "normalise": "zscor"}, "zscore"),
     ]
     for options, word in mistakes:

@@ -336,4 +336,4 @@ def _check(option: str, value: Any) -> None:
 
 
 def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else shown(value).strip("'\"")
+    return f"{value:g}" if isinstance(value, int | float) else shown(value)

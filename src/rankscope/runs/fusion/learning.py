@@ -53,7 +53,7 @@ class Lists:
         """Count rows by query and by the column that each belongs to: (queries, columns)."""
         cell = self.ranking.row_query * columns + column
         cell = cell if rows is None else cell[rows]
-        return np.bincount(cell, minlength=self.queries * columns).reshape(-1, columns)
+        return np.bincount(cell, minlength=self.queries * columns).reshape(self.queries, columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +125,7 @@ class Training:
         hits = rows.with_row_index().join(self._pairs, on=["query", "doc_id"], how="semi")["index"]
         hit = np.zeros(len(ranking.score), np.bool_)
         hit[hits.to_numpy()] = True
-        depth = int(self._side.sizes(which).max(initial=0))
+        depth = int(self._side.sizes(which).max(initial=1))
         lists = Lists(ranking, high - low, depth, hit, self._relevant[low:high])
         return self._observe(lists) * self._judged[low:high, None]
 

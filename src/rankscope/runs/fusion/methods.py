@@ -80,10 +80,10 @@ def method_named(name: str) -> Method:
     >>> method_named("CombMNZ").name, method_named("w_bordafuse").name
     ('combmnz', 'borda')
     """
-    plain = name.casefold().replace("-", "").replace("_", "")
+    plain = str(name).casefold().replace("-", "").replace("_", "")
     known = METHODS.get(_OTHER_NAMES.get(plain, plain))
     if known is None:
-        raise UnknownNameError("fusion method", name, METHODS)
+        raise UnknownNameError("fusion method", str(name), METHODS)
     return known
 
 

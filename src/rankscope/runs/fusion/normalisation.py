@@ -36,10 +36,10 @@ def normalisation_named(name: str) -> str:
     >>> normalisation_named("min-max"), normalisation_named("ZMUV")
     ('minmax', 'zscore')
     """
-    plain = name.casefold().replace("-", "").replace("_", "")
+    plain = str(name).casefold().replace("-", "").replace("_", "")
     known = _OTHER_NAMES.get(plain, plain)
     if known not in NORMALISATIONS:
-        raise UnknownNameError("normalisation", name, NORMALISATIONS)
+        raise UnknownNameError("normalisation", str(name), NORMALISATIONS)
     return known
 
 
