@@ -52,7 +52,7 @@ def count(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: Any, nam
     monkeypatch.setattr(owner, name, counted)
 
 
-WORK = [(Run, "_take"), (Run, "_sort"), (Run, "_hash"), (align, "_aligned")]
+WORK = [(Run, "_take"), (Run, "_sort"), (Run, "_hash"), (align, "_hits")]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -73,7 +73,7 @@ def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job
         "Run._take": 2,  # the two files: validated
         "Run._sort": 2 + 2,  # the two files, and what the fusion was given
         "Run._hash": 3,
-        "align._aligned": 3 + 2,  # and two fusions that are tried
+        "align._hits": 3 + 2,  # and two fusions that are tried
         "RunUnderTest.__init__": 3,
         "Judgments.__init__": 1,
     }
@@ -92,4 +92,4 @@ def test_nothing_is_done_again(
         count(monkeypatch, work, owner, name)
     run_benchmark(config, output=tmp_path / "second", cache=tmp_path / "cache")
     again = {"Run._take": 2, "Run._sort": 2, "Run._hash": 2}  # the files themselves, to know them
-    assert work == {**again, "align._aligned": 3}, "and once for what each document on top adds"
+    assert work == {**again, "align._hits": 3}, "and once for what each document on top adds"
