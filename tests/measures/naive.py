@@ -157,12 +157,12 @@ def precisions(q: Query, rel: float, k: int | None = None) -> list[float]:
 
 
 @twin("P")
-def precision(q: Query, k: int, rel: float) -> float:
-    return sum(relevant(q, rel, k)) / k
+def precision(q: Query, k: int, rel: float, norm: str = "k") -> float:
+    return over(sum(relevant(q, rel, k)), k if norm == "k" else min(k, len(q.ranking)))
 
 
 @twin("R")
-def recall(q: Query, k: int, rel: float) -> float:
+def recall(q: Query, k: int, rel: float, mean: str = "") -> float:
     return over(sum(relevant(q, rel, k)), total(q, rel))
 
 
@@ -178,8 +178,13 @@ def f_measure(q: Query, k: int, rel: float, beta: float) -> float:
 
 
 @twin("Success")
-def success(q: Query, k: int, rel: float) -> float:
+def success(q: Query, k: int | None, rel: float) -> float:
     return float(any(relevant(q, rel, k)))
+
+
+@twin("SuccessAll")
+def success_all(q: Query, k: int | None, rel: float) -> float:
+    return float(0 < total(q, rel) == sum(relevant(q, rel, k)))
 
 
 @twin("RR")

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import zeta  # type: ignore[import-untyped]
 
 from measures.naive import make
+from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.measures.user_models import SMOOTH, _inverse_squares
@@ -84,6 +85,33 @@ def test_average_precision_divisors() -> None:
     assert value("AP@3", ranking, [1, 1]) == pytest.approx(top / 4)
     assert value("AP(norm=min)@3", ranking, [1, 1]) == pytest.approx(top / 3)
     assert value("AP(norm=retrieved)@3", ranking, [1, 1]) == pytest.approx(top / 2)
+
+
+def test_all_found_or_any() -> None:
+    """LongMemEval: gold {a, b}, ranking x, a, b, y."""
+    ranking: list[float | None] = [None, 1, 1, None]
+    assert [value(f"SuccessAll@{k}", ranking) for k in (2, 3)] == [0, 1]
+    assert [value(f"recall_any@{k}", ranking) for k in (1, 2)] == [0, 1]
+    assert value("SuccessAll@3", ranking, [1]) == 0
+
+
+def test_precision_of_a_short_list() -> None:
+    """One document, relevant: the RAG specification divides by what was retrieved."""
+    assert value("P@10", [1]) == 0.1
+    assert value("P(norm=retrieved)@10", [1]) == 1.0
+
+
+def test_recall_of_all_queries_as_one() -> None:
+    """One of one and one of four: 0.625 by query, 2 of 5 in all."""
+    qrels = {"a": {"x": 1.0}, "b": dict.fromkeys("vxyz", 1.0)}
+    judged_run, _ = make(qrels, {query_id: {"x": 1.0} for query_id in qrels})
+    macro, micro = Measure.parse("R@5"), Measure.parse("R(mean=micro)@5")
+    values = compute(micro, judged_run)
+    assert values.tolist() == compute(macro, judged_run).tolist()
+    assert aggregate(macro, values) == 0.625
+    assert aggregate(micro, values, judged_run) == 0.4
+    with pytest.raises(InputError, match="whole run"):
+        aggregate(micro, values)
 
 
 def test_recall_point_rules_differ() -> None:

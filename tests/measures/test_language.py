@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ir_measures
 import pytest
 import pytrec_eval
 from hypothesis import example, given, settings
@@ -95,8 +96,9 @@ MEANINGS = {
     "f1": "SetF",
     "r-precision": "Rprec",
     "rbp.95": "RBG(p=0.95)",
-    "rbp@95": "RBG(p=0.95)",
-    "rbp@5": "RBG(p=0.5)",
+    "rbp@10": "RBP@10",
+    "recall": "SetR",
+    "hit_rate": "Success",
     "rbp.95-l2": "RBG(p=0.95,least=2)",
     "ndcg@10-l2": "nDCG(least=2)@10",
     "ndcg_burges@10-l2": "nDCG(gain=exp,least=2)@10",
@@ -186,6 +188,8 @@ SEVERAL = {
         "AP(rel=2,norm=min)@5",
     ],
     "AP map AP": ["AP"],
+    "set_F.1.0,0.5,2.4": ["SetF", f"SetF(beta={0.5**0.5})", f"SetF(beta={2.4**0.5})"],
+    "rbp.80,95": ["RBG", "RBG(p=0.95)"],
 }
 
 
@@ -200,6 +204,32 @@ def test_several() -> None:
 def test_lists_of_texts_and_measures() -> None:
     found = parse_measures(["nDCG@10", Measure.of("RR", cutoff=10), "map"])
     assert [str(item) for item in found] == ["nDCG@10", "RR@10", "AP, asked for as map"]
+
+
+def test_measures_of_ir_measures() -> None:
+    """Its objects are written like their text, which is read."""
+    theirs = [
+        ir_measures.nDCG @ 10,
+        ir_measures.AP(rel=2),
+        ir_measures.nDCG(dcg="exp-log2") @ 5,
+        ir_measures.IPrec @ 0.1,
+        ir_measures.alpha_nDCG @ 20,
+    ]
+    found = [str(parsed.measure) for parsed in parse_measures(theirs)]
+    assert found == [
+        *("nDCG@10", "AP(rel=2)", "nDCG(gain=exp)@5", "IPrec(recall=0.1)", "alpha_nDCG@20")
+    ]
+    assert Measure.parse(ir_measures.RR @ 10) == Measure.parse("RR@10")
+
+
+def test_a_relevance_level_for_all_but_those_that_name_one() -> None:
+    asked = "AP(rel=1) AP AP(rel=3)@5 P@5 nDCG@10 nDCG(gain=binary)@10 RBP rbp NumRet map@9-l1"
+    found = parse_measures(asked, relevance_level=2)
+    assert [str(parsed.measure) for parsed in found] == [
+        *("AP", "AP(rel=2)", "AP(rel=3)@5", "P(rel=2)@5", "nDCG@10"),
+        *("nDCG(gain=binary,rel=2)@10", "RBP(rel=2)", "RBP(p=0.9,gain=linear,scale=query)"),
+        *("NumRet", "AP@9"),
+    ]
 
 
 def test_foreign_names_show_both() -> None:
@@ -261,7 +291,6 @@ def test_made_by_hand() -> None:
 BAD = {
     "": "nDCG@10",
     "P": "P@5",
-    "recall": "cutoff",
     "Rprec@10": "no cutoff",
     "P@0": "not 0",
     "P@-3": "not -3",
@@ -270,7 +299,7 @@ BAD = {
     "P@1" + "0" * 5000: "too long",
     "P@ten": "'ten'",
     "Accuracy(depth=2.5)": "depth",
-    "P(x=3)@5": "'x'; it takes rel, judged_only",
+    "P(x=3)@5": "'x'; it takes rel, norm, judged_only",
     "P(cutoff=3)@5": "'cutoff'",
     "INST(T=0.1)": "from 0.5",
     "P(rel=2,rel=3)@5": "twice",

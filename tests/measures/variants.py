@@ -9,6 +9,7 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 
 CHANGED = """
+P(norm=retrieved)@7 R(mean=micro)@3 Success SuccessAll SuccessAll(rel=2)@3
 P(rel=2)@5 R(rel=2)@3 R_cap@2 F(beta=2)@5 F(beta=0)@3 Success(rel=3)@2 RR RR(rel=2)@3 AP AP@3
 AP(rel=2)@5 AP(norm=min)@2 AP(norm=retrieved)@4 AP(norm=retrieved) GMAP@3 Rprec(mult=2)
 Rprec(mult=0.5,rel=2) IPrec(recall=0.5) IPrec(recall=1,rule=9) IPrec(recall=0.35,rel=2)

@@ -163,12 +163,14 @@ def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run
     for name, mean in scores.means.items():
         values = list(scores.values(name).values())
         kind = Measure.parse(name).definition.aggregate
+        assert values == listed[name]
+        if kind == "pooled":
+            continue
         if kind == "geometric":
             expected = math.exp(statistics.fmean(math.log(max(value, 1e-5)) for value in values))
         else:
             expected = sum(values) / (1 if kind == "sum" else len(values))
         assert mean == pytest.approx(expected, abs=1e-12), name
-        assert values == listed[name]
 
 
 def test_beir_counts_missing_queries_as_0_in_some_measures_and_leaves_them_out_of_others() -> None:

@@ -56,7 +56,7 @@ def test_beir(qrels: Qrels, run: Run, data: st.DataObject) -> None:
 
 RANX = ["ndcg@5", "ndcg", "ndcg_burges@5", "map@5", "map", "mrr@5", "mrr", "precision@5",
         "recall@5", "hit_rate@5", "f1@5", "r-precision", "bpref", "map@5-l2", "ndcg@5-l2",
-        "rbp.95", "rbp@5", "rbp.95-l2"]  # fmt: skip
+        "rbp.95", "rbp.95-l2", "recall", "precision", "hit_rate", "f1"]  # fmt: skip
 
 
 def test_ranx() -> None:

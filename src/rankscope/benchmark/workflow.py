@@ -234,7 +234,7 @@ def _score(
 def _tested(measures: Sequence[str]) -> list[str]:
     """Return the measures whose values tests are about: not geometric means."""
     kinds = {measure: Measure.parse(measure).definition.aggregate for measure in measures}
-    return [measure for measure, kind in kinds.items() if kind != "geometric"]
+    return [measure for measure, kind in kinds.items() if kind not in ("geometric", "pooled")]
 
 
 class ComparisonForm:

@@ -28,7 +28,9 @@ Value = bool | int | float | str | tuple[float, ...] | GainTable | None
 Need = Literal["", "subtopics", "lengths", "spans", "terms"]
 """What a measure looks at beside hits and judgments."""
 
-Aggregate = Literal["mean", "sum", "geometric"]
+Aggregate = Literal["mean", "sum", "geometric", "pooled"]
+"""How values become one; pooled: counts of all queries are added before they are divided."""
+
 CutoffRule = Literal["required", "optional", "none"]
 Kind = Literal["number", "whole", "flag", "choice", "gain", "numbers"]
 

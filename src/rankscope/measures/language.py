@@ -82,12 +82,10 @@ class Measure:
         """Read one measure in our notation or in another tool's."""
         if isinstance(text, Measure):
             return text
-        if not isinstance(text, str):
-            raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(text)}")
-        parsed = parse_measures(text)
+        parsed = parse_measures([text])
         if len(parsed) != 1:
             raise InputError(
-                f"{shown(text)} stands for {len(parsed)} measures where one was expected; "
+                f"{shown(str(text))} stands for {len(parsed)} measures where one was expected; "
                 f"the first is {parsed[0].measure}"
             )
         return parsed[0].measure
@@ -95,7 +93,9 @@ class Measure:
     @property
     def definition(self) -> Definition:
         """What the measure means."""
-        return definition_of(self.name)
+        definition = definition_of(self.name)
+        is_pooled = ("mean", "micro") in self.params
+        return replace(definition, aggregate="pooled") if is_pooled else definition
 
     @property
     def options(self) -> dict[str, Value]:
@@ -138,6 +138,19 @@ class Measure:
         merged = {**dict(self.params), **params}
         return Measure.of(self.name, cutoff=self.cutoff if cutoff is None else cutoff, **merged)
 
+    def with_level(self, level: float) -> Measure:
+        """Return this measure with another lowest grade that counts as relevant.
+
+        What has a level of its own keeps it, and so do measures that look at gains (nDCG), as with
+        trec_eval's ``-l``.
+
+        >>> Measure.parse("AP@10").with_level(2), Measure.parse("nDCG@10").with_level(2)
+        (Measure('AP(rel=2)@10'), Measure('nDCG@10'))
+        """
+        gain = self.options.get("gain", "binary")
+        has_level = self.definition.parameter("rel") is not None and gain == "binary"
+        return self.replaced(rel=level) if has_level and "rel" not in dict(self.params) else self
+
     def __str__(self) -> str:
         inside = ",".join(f"{name}={written(value)}" for name, value in self.params)
         brackets = f"({inside})" if inside else ""
@@ -153,6 +166,12 @@ class Parsed:
 
     measure: Measure
     asked: str
+    has_level: bool = False
+    """Whether the text says itself which grade counts as relevant."""
+
+    def with_level(self, level: float) -> Parsed:
+        """Return it with another relevance level, unless the text has one: ``AP(rel=1)``."""
+        return self if self.has_level else replace(self, measure=self.measure.with_level(level))
 
     @property
     def is_foreign(self) -> bool:
@@ -194,6 +213,8 @@ def _checked_params(
             f"{definition.name} has no parameter {shown(next(iter(given)))}; it takes {known}"
         )
     chosen = dict(kept)
+    if chosen.get("mean") == "micro" and "sim" in chosen:
+        raise InputError(f"{definition.name}: mean=micro counts documents and takes no sim")
     _refuse_idle(definition, chosen)
     gain = definition.parameter("gain")
     if gain is not None and "rel" in chosen and chosen.get("gain", gain.default) != "binary":
@@ -240,9 +261,6 @@ def _requests(text: str) -> list[Request]:
     sentence = names.from_sentence_transformers(text)
     if sentence is not None:
         return [sentence]
-    persistence = names.from_ranx(text)
-    if persistence is not None:
-        return [persistence]
     trec = names.from_trec_eval(text)
     if trec is not None:
         return trec
@@ -291,10 +309,10 @@ def _own(text: str) -> list[Request]:
 def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
     """Find the measure a name stands for: our own, else another tool's, else in another case."""
     alias = names.alias_of(name, cut=cut)
-    ours = _ours(name)
+    ours = _ours(name, cut=cut)
     if ours is None and alias is None:
         all_definitions()  # brings in the measures of other packages
-        ours = _ours(name)
+        ours = _ours(name, cut=cut)
     if ours == "Accuracy" and cut:  # a success rate everywhere but in ir_measures
         ours = None
     if ours is not None:
@@ -319,10 +337,10 @@ def _matched(definition: Definition, given: dict[str, object]) -> dict[str, obje
     return {ours.get(name.casefold(), name): value for name, value in given.items()}
 
 
-def _ours(name: str) -> str | None:
+def _ours(name: str, *, cut: bool) -> str | None:
     """Return our name for a name spelled in some case, among those that are loaded."""
     loaded = known_names()
-    if name in loaded or names.is_exact(name):
+    if name in loaded or names.is_exact(name, cut=cut):
         return name if name in loaded else None
     folded = names.fold(name)
     return next((ours for ours in loaded if names.fold(ours) == folded), None)
@@ -348,31 +366,38 @@ def _word(word: str, *, strict: bool = False) -> list[Parsed]:
     for request in requests:
         params = cast("tuple[tuple[str, Value], ...]", tuple(request.params.items()))
         measure = Measure(request.name, params, cast("int | None", request.cutoff))
-        parsed.append(Parsed(measure, request.label or word))
+        parsed.append(Parsed(measure, request.label or word, "rel" in request.params))
     return parsed
 
 
-def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Parsed]:
-    """Read a list of measures: one text, or several texts and measures.
+def parse_measures(
+    source: str | Measure | Iterable[str | Measure], *, relevance_level: float | None = None
+) -> list[Parsed]:
+    """Read a list of measures: one text, or several texts and measures (ir_measures' too).
 
     Some names stand for several measures (``ndcg_cut.5,10``, ``nDCG@5,10``, ``all_trec``). Each
-    measure keeps the name it was asked for; one that is asked for twice is kept once.
+    measure keeps the name it was asked for; one that is asked for twice is kept once. Those that
+    count relevant documents take the ``relevance_level``, unless they name one: ``AP(rel=1)``.
 
     >>> [str(parsed) for parsed in parse_measures("nDCG@10 map_cut.5,10")]
     ['nDCG@10', 'AP@5, asked for as map_cut_5', 'AP@10, asked for as map_cut_10']
     """
-    items = (
-        list(source) if isinstance(source, Iterable) and not isinstance(source, str) else [source]
-    )
+    several = isinstance(source, Iterable) and not isinstance(source, str)
+    items = cast("Iterable[object]", source if several else [source])
     by_measure: dict[Measure, Parsed] = {}
     for item in items:
         if isinstance(item, Measure):
-            by_measure.setdefault(item, Parsed(item, str(item)))
-        elif isinstance(item, str):
-            for parsed in _parsed(item):
-                by_measure.setdefault(parsed.measure, parsed)
+            measures: Iterable[Parsed] = [Parsed(item, str(item))]
+        elif isinstance(item, str) or type(item).__module__.startswith("ir_measures."):
+            measures = _parsed(str(item))
         else:
-            raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(item)}")
+            kind = type(item).__name__
+            raise InputError(
+                f"a measure is given as text such as 'nDCG@10', not as {kind} {shown(item)}"
+            )
+        for parsed in measures:
+            meant = parsed if relevance_level is None else parsed.with_level(relevance_level)
+            by_measure.setdefault(meant.measure, meant)
     return list(by_measure.values())
 
 

@@ -8,12 +8,14 @@ different things in different tools, it stands for one of them here and the outp
 - ``map@k`` and ``ndcg@k`` are ``AP@k`` and ``nDCG@k`` as in trec_eval, ranx and BEIR. The variants
   of sentence-transformers are known by its prefix: ``cosine_map@100`` is ``AP(norm=min)@100`` and
   ``cosine_ndcg@10`` is ``nDCG(gain=binary)@10``.
-- ``rbp`` is trec_eval's, with p = 0.9 and gains scaled to 1; ``rbp.95`` and ``rbp@95`` are ranx's,
-  with gains as they are; ``RBP`` is ours.
+- ``rbp`` is trec_eval's, with p = 0.9 and gains scaled to 1; ``rbp.95`` is ranx's, with gains as
+  they are; ``RBP`` is ours with p = 0.8, and ``rbp@10`` is that cut at 10.
 - ``ndcg@10-l2`` is ranx's: documents below the level gain nothing, the others what they did.
 - ``context_precision``, ``context_recall`` and ``hits@k`` are two things each, so it must be said
   which: see `AMBIGUOUS`.
-- ``recall`` without a cutoff is nine measures in trec_eval and one in ranx; it needs a cutoff here.
+- ``recall``, ``precision``, ``f1`` and ``hit_rate`` without a cutoff are about all that was
+  retrieved, as in ranx: ``SetR``, ``SetP``, ``SetF``, ``Success``. (trec_eval's ``recall`` and
+  ``success`` are several cutoffs: write ``recall.5,10`` or use ``rankscope trec-eval``.)
 """
 
 from __future__ import annotations
@@ -74,6 +76,9 @@ _SPELLED: dict[str, Request] = {
     "hit_rate": Request("Success"),
     "hit_ratio": Request("Success"),
     "top_k_accuracy": Request("Success"),
+    "recall_any": Request("Success"),
+    "recall_all": Request("SuccessAll"),
+    "micro_recall": Request("R", {"mean": "micro"}),
     "f1": Request("F"),
     "f2": Request("F", {"beta": 2.0}),
     "r-precision": Request("Rprec"),
@@ -145,20 +150,21 @@ OF_WORDS = sorted(
 
 _WITHOUT_CUTOFF = {
     "precision": Request("SetP"),
+    "recall": Request("SetR"),
     "f1": Request("SetF"),
     "f2": Request("SetF", {"beta": 2.0}),
     "prec": Request("SetP"),
 }
 
 
-def is_exact(name: str) -> bool:
+def is_exact(name: str, *, cut: bool) -> bool:
     """Tell whether a name is foreign exactly as spelled, though in another case it is ours."""
-    return name in _EXACT
+    return name in _EXACT and not (cut and name == "rbp")
 
 
 def alias_of(name: str, *, cut: bool) -> Request | None:
     """Return what a foreign name means, if it is known; ``cut`` tells if a cutoff follows it."""
-    if name in _EXACT:
+    if name in _EXACT and not (cut and name == "rbp"):
         return _EXACT[name]
     folded = fold(name)
     if folded in _READINGS:
@@ -206,15 +212,6 @@ def from_sentence_transformers(text: str) -> Request | None:
         return None
     meant = _SENTENCE_NAMES[match[1].casefold()]
     return Request(meant.name, meant.params, int(match[2]))
-
-
-_RANX = re.compile(r"rbp@([0-9]{1,10})")
-
-
-def from_ranx(text: str) -> Request | None:
-    """Read ranx's ``rbp@95``, which is no cutoff but a persistence of 0.95."""
-    match = _RANX.fullmatch(text)
-    return None if match is None else Request("RBG", {"p": float(f"0.{match[1]}")})
 
 
 # --- trec_eval: roots with parameters after a dot or underscore ----------------------------------
@@ -304,10 +301,13 @@ def _persistence(root: str, text: str) -> list[Request]:
     if not text:
         return [Request(meant.name, meant.params, None, root)]
     if "=" not in text:
-        p = _numbers(f"0.{text}" if text.isdecimal() else text, root)[0]
-        if meant.name == "RBP":  # ranx: rbp.95
-            return [Request("RBG", {"p": p}, None, f"{root}.{text}")]
-        return [Request(meant.name, {**meant.params, "p": p}, None, f"{root}.{text}")]
+        requests = []
+        for part in text.split(","):
+            [p] = _numbers(f"0.{part}" if part.isdecimal() else part, root)
+            ranx = Request("RBG", {"p": p}, None, f"{root}.{part}")
+            trec = Request(meant.name, {**meant.params, "p": p}, None, f"{root}.{part}")
+            requests.append(ranx if meant.name == "RBP" else trec)
+        return requests
     pairs = _pairs(text, root)
     params = {**meant.params, "p": pairs.pop("p", 0.9)}
     if pairs and meant.name == "RBP":
@@ -318,10 +318,14 @@ def _persistence(root: str, text: str) -> list[Request]:
 def _set_f(root: str, text: str) -> list[Request]:
     if not text:
         return [Request("SetF", {}, None, root)]
-    weight = _numbers(text, root)[0]
-    if weight < 0:
+    parts = [part for part in text.split(",") if part]
+    weights = _numbers(text, root)
+    if min(weights) < 0:
         raise InputError(f"{root}: its parameter is β² and cannot be negative, not {shown(text)}")
-    return [Request("SetF", {"beta": weight**0.5}, None, f"{root}_{text}")]
+    return [
+        Request("SetF", {"beta": weight**0.5}, None, f"{root}_{part}")
+        for weight, part in zip(weights, parts, strict=True)
+    ]
 
 
 def _plain(name: str, **params: object) -> Callable[[str, str], list[Request]]:

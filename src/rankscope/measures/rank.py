@@ -36,23 +36,45 @@ RULE = number(
 )
 
 
-@define("P", cutoff="required", parameters=[REL], example="P@5")
-def precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
+@define(
+    "P",
+    cutoff="required",
+    parameters=[
+        REL,
+        choice("norm", ("k", "retrieved"), "divisor: k, or what was retrieved down to k"),
+    ],
+    example="P@5",
+)
+def precision(run: JudgedRun, *, cutoff: int, rel: float, norm: str) -> FloatArray:
     """Share of the first k documents that are relevant.
 
-    Formula: (relevant in the first k) / k
+    Formula: (relevant in the first k) / k; norm=retrieved: / min(k, retrieved)
     No relevant document: 0
-    Short run: ranks past its end count as nonrelevant; k stays the divisor
+    Short run: ranks past its end count as nonrelevant; k stays the divisor, unless norm=retrieved
     Reference: Cleverdon, Mills & Keen 1966
     """
-    return run.found(rel, cutoff) / cutoff
+    below = run.shown(cutoff) if norm == "retrieved" else cutoff
+    return ratio(run.found(rel, cutoff), np.broadcast_to(below, len(run)))
 
 
-@define("R", cutoff="required", parameters=[REL], example="R@100")
-def recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
+@define(
+    "R",
+    cutoff="required",
+    parameters=[
+        REL,
+        choice(
+            "mean",
+            ("macro", "micro"),
+            "mean over queries of each query's recall, or recall of all queries as one (pooled)",
+        ),
+    ],
+    example="R@100",
+)
+def recall(run: JudgedRun, *, cutoff: int, rel: float, mean: str) -> FloatArray:  # noqa: ARG001
     """Share of all relevant documents that are among the first k.
 
-    Formula: (relevant in the first k) / R
+    Formula: (relevant in the first k) / R; mean=micro over queries: Σ (relevant in the first k) /
+    Σ R
     No relevant document: 0
     Reference: Cleverdon, Mills & Keen 1966
     """
@@ -88,8 +110,8 @@ def f_measure(run: JudgedRun, *, cutoff: int, rel: float, beta: float) -> FloatA
     return np.where(run.graded(rel) > 0, (1 + squared) * run.found(rel, cutoff) / below, 0.0)
 
 
-@define("Success", cutoff="required", parameters=[REL], example="Success@10")
-def success(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
+@define("Success", cutoff="optional", parameters=[REL], example="Success@10")
+def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether any of the first k documents is relevant; also called hit rate.
 
     Formula: 1 if (relevant in the first k) > 0, else 0
@@ -97,6 +119,18 @@ def success(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     Reference: Craswell & Hawking 2004
     """
     return (run.found(rel, cutoff) > 0).astype(np.float64)
+
+
+@define("SuccessAll", cutoff="optional", parameters=[REL], example="SuccessAll@10")
+def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
+    """Whether all relevant documents are among the first k; also called recall-all.
+
+    Formula: 1 if (relevant in the first k) = R, else 0
+    No relevant document: 0
+    Reference: Wu et al. 2024 (LongMemEval)
+    """
+    relevant = run.graded(rel)
+    return np.where(relevant > 0, run.found(rel, cutoff) == relevant, 0.0)
 
 
 @define("RR", cutoff="optional", parameters=[REL], example="RR@10")

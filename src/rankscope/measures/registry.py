@@ -13,7 +13,7 @@ import sys
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import (
@@ -295,18 +295,27 @@ def _checked(measure: Measure, run: JudgedRun, values: object) -> FloatArray:
     return computed
 
 
-def aggregate(measure: Measure, values: FloatArray) -> float:
+def aggregate(measure: Measure, values: FloatArray, run: JudgedRun | None = None) -> float:
     """Turn a measure's values for several queries into one number.
 
-    A mean, unless the measure says otherwise: counts are summed, GMAP is a geometric mean. The
-    mean of no query is not a number (NaN). The sum is exact before it is rounded, so the
-    number does not depend on the order of the queries.
+    A mean, unless the measure says otherwise: counts are summed, GMAP is a geometric mean, and
+    R(mean=micro) divides what all queries found by what they could find, which takes the run that
+    the values are of. The mean of no query is not a number (NaN). The sum is exact before it is
+    rounded, so the number does not depend on the order of the queries.
     """
     import numpy as np  # noqa: PLC0415
 
-    kind = definition_of(measure.name).aggregate
+    kind = measure.definition.aggregate
     if len(values) == 0:
         return 0.0 if kind == "sum" else float("nan")
+    if kind == "pooled":
+        if run is None:
+            raise InputError(
+                f"{measure} pools all queries, so it has a value for a whole run only; "
+                f"use {measure.replaced(mean='macro')} here"
+            )
+        relevant = run.graded(cast("float", measure.options["rel"]))
+        return float(np.rint(values * relevant).sum() / max(relevant.sum(), 1))
     if kind == "geometric":
         values = np.log(np.maximum(values, FLOOR))
     total = math.fsum(values.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +47,13 @@ def set_recall(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.found(rel), run.graded(rel))
 
 
+def squared(beta: float) -> float:
+    """Return β²; where β is the root of a short decimal (trec_eval's set_F.2), exactly that."""
+    weight = beta * beta
+    short = float(f"{weight:.12g}")
+    return short if math.sqrt(short) == beta else weight
+
+
 @define(
     "SetF",
     parameters=[REL, number("beta", 1.0, "weight of recall against precision")],
@@ -59,7 +67,7 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     Short run: 0 if it is empty
     Reference: van Rijsbergen 1979
     """
-    hits, weight = run.found(rel), beta * beta
+    hits, weight = run.found(rel), squared(beta)
     precision, recall = ratio(hits, run.retrieved), ratio(hits, run.graded(rel))
     return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
 

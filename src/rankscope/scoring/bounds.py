@@ -175,13 +175,15 @@ class World:
         if rules.no_relevant == "out":
             self.keep &= self.judged.graded(1.0) > 0
 
-    def averaged(self, measure: Measure, values: FloatArray) -> float:
-        """Return the mean over the queries that count."""
-        return aggregate(measure, values[self.keep])
+    def averaged(
+        self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None
+    ) -> float:
+        """Return the mean over the queries that count; ``judged`` is what the values are of."""
+        return aggregate(measure, values[self.keep], (judged or self.judged).only(self.keep))
 
     def mean(self, measure: Measure, judged: JudgedRun) -> float:
         """Return a measure's mean."""
-        return self.averaged(measure, compute(measure, judged))
+        return self.averaged(measure, compute(measure, judged), judged)
 
 
 def hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:

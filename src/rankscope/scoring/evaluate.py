@@ -286,9 +286,9 @@ def _scored(
     values = np.empty((len(wanted.measures), len(judged)))
     means = {}
     for row, measure in enumerate(wanted.measures):
-        in_part = by_gain if wanted.by_gain[row] else None
-        values[row] = compute(measure, judged if in_part is None else in_part)
-        means[wanted.names[row]] = aggregate(measure, values[row])
+        measured = by_gain if wanted.by_gain[row] and by_gain is not None else judged
+        values[row] = compute(measure, measured)
+        means[wanted.names[row]] = aggregate(measure, values[row], measured)
     counts = {
         "queries": len(judged),
         "judged": len(judgments.query_ids),

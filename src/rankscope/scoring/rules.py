@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from rankscope.errors import UnknownNameError
+from rankscope.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
@@ -65,6 +65,10 @@ def _ranx(measure: Measure) -> Measure:
         from rankscope.measures.language import Measure  # noqa: PLC0415
 
         options = measure.options
+        if measure.cutoff is not None and "p" not in dict(measure.params):
+            raise InputError(
+                "ranx has no rbp with a cutoff: its rbp@95 is a persistence of 0.95; write rbp.95"
+            )
         level = {} if options["rel"] == 1.0 else {"least": options["rel"]}
         return Measure.of("RBG", cutoff=measure.cutoff, p=options["p"], **level)
     if measure.name == "Bpref":
@@ -130,7 +134,7 @@ OFFERS = {
         ),
     ),
     "ranx": _offer(
-        "NumRelRet Success P R F SetP SetF Rprec RR AP DCG nDCG Bpref RBG",
+        "NumRelRet Success P R F SetP SetR SetF Rprec RR AP DCG nDCG Bpref RBG",
         gains=frozenset({(name, gain) for name in ("nDCG", "DCG") for gain in ("linear", "exp")}),
         but=(
             ("NumRelRet", "it prints the mean over queries, not the sum"),

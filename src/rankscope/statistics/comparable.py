@@ -269,7 +269,7 @@ def _measure(sides: Sides, parsed: Parsed) -> str:
         )
     kind = Measure.parse(names[0]).definition.aggregate
     if kind != "mean":
-        how = "summed" if kind == "sum" else "averaged geometrically"
+        how = {"sum": "summed", "pooled": "pooled"}.get(kind, "averaged geometrically")
         raise InputError(
             f"{names[0]} is {how} over queries, and the tests are about means; "
             "choose a measure that is averaged, such as AP or R@100"

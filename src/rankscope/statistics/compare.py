@@ -273,9 +273,11 @@ def compare_scores(
     With a baseline and ``all_pairs`` the others are compared among each other too, in one family.
     """
     for measure in scores.measures:
-        if Measure.parse(measure).definition.aggregate == "geometric":
+        kind = Measure.parse(measure).definition.aggregate
+        if kind in ("geometric", "pooled"):
+            how = "a geometric mean" if kind == "geometric" else "pooled over queries"
             raise InputError(
-                f"{measure} is a geometric mean, and the tests are about means; compare AP"
+                f"{measure} is {how}, and the tests are about means by query; compare AP or R@100"
             )
     by_run = Matrix.of_scores(scores)
     by_run = replace(by_run, sample=sample_of(by_run.query_ids, clusters, weights))
