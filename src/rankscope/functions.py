@@ -1,125 +1,186 @@
 """Plain functions: a metric of one ranked list, a batch of lists, an interval, a test.
 
-For code that has lists of ids and wants a number. Each takes what is relevant first and what was
-retrieved second, best first, and computes what `rankscope.evaluate` computes:
+For code that has lists of ids and wants a number. **Two lists by position are (relevant,
+predicted)**, the second best first:
 
 >>> hit_at_k(["a", "b"], ["x", "a"], k=1), hit_at_k("a", ["x", "a"], k=2)
 (0.0, 1.0)
 
-Ids are text or whole numbers (``7`` is the id ``"7"``); a single id may stand for a list of one.
-Without a relevant document, or with nothing retrieved, a metric is 0. A ranked list in which a
-document appears twice is an `InputError`: it would be found twice. So are no queries at all, whose
-mean would be a number about nothing.
+Calls of documents that have it the other way round work where the arguments show it: a Chroma
+answer is what was retrieved wherever it stands, and so is what a keyword names (``retrieved_ids``,
+``results``; the relevant side is ``target_id``, ``expected_ids``).
+
+Ids are text or whole numbers (``7`` is the id ``"7"``); a single id may stand for a list of one. A
+dict of relevant ids holds their grades, and a grade below 1 is not relevant. Without a relevant
+document, or with nothing retrieved, a metric is 0. A document that is retrieved twice, lists of
+unequal length and no query at all are an `InputError`. All else is as in `rankscope.evaluate`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.retrieval.results import pairs_of
-from rankscope.tables.columns import QRELS, find_name
-from rankscope.tables.ids import id_text
+from rankscope.retrieval.results import doc_id_of, pairs_of
+from rankscope.tables.chroma import is_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankscope.measures.judged import JudgedRun
-    from rankscope.statistics.intervals import Bounds, Interval
+    from rankscope.statistics.intervals import Interval
     from rankscope.statistics.paired import TestResult
-
-Ids: TypeAlias = str | int | Iterable[str | int]
-"""One id, or several."""
 
 BATCH_METRICS = ("hit@1", "hit@3", "hit@5", "ndcg@5", "ndcg@10", "mrr")
 """What `evaluate_retrieval_batch` computes unless it is told otherwise."""
 
-_TARGETS = ("source_recipe_id", "target_id", "doc_id", *QRELS.lists)
-_TEXTS = ("query", "question", "text", "user_input")
+_TARGETS = ("source_recipe_id", "target_id", "relevant_docs", "relevant_ids", "expected_ids",
+            "expected_hpo_ids")  # fmt: skip
+_RESULTS = ("results", "retrieved_ids", "retrieved_docs", "predicted_ids")
+_RELEVANT = ("relevant_ids", "relevant_ids_list", "target_id", "expected_ids")
+_RANKED = ("predicted_ids", "predicted_ids_list", "retrieved_ids", "results")
+_F = TypeVar("_F", bound=Callable[..., float])
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) or hasattr(value, "__index__")
+
+
+def _by_any_name(function: _F) -> _F:
+    """Let a metric be called as each document does: keywords decide, then the shape does."""
+    takes_target = function.__name__ in ("recall_at_k", "reciprocal_rank")
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> float:
+        relevant = [named.pop(name) for name in _RELEVANT if name in named]
+        ranked = [named.pop(name) for name in _RANKED if name in named]
+        count = 2 - len(relevant) - len(ranked)
+        placed, rest = args[: max(count, 0)], args[max(count, 0) :]
+        if len(placed) != count or len(relevant) > 1 or len(ranked) > 1:
+            raise InputError(
+                f"{function.__name__} takes what is relevant and what was retrieved, each once, "
+                "by position or as relevant_ids=… and predicted_ids=…"
+            )
+        if "relevance_scores" in named:
+            named["relevance_grades"] = named.pop("relevance_scores")
+        if count == 2:
+            first, second = placed
+            is_target = takes_target and _is_id(second) and isinstance(first, list | tuple)
+            sides = (second, first) if is_answer(first) or is_target else placed
+        else:  # what has no name is the other side
+            sides = (*relevant, *placed, *ranked)
+        return function(*sides, *rest, **named)
+
+    return cast("_F", call)
 
 
 # --- one query -----------------------------------------------------------------------------------
 
 
-def hit_at_k(relevant_ids: Ids, predicted_ids: Ids, k: int = 10) -> float:
-    """Return 1 if a relevant document is among the first k, else 0 (Success@k)."""
-    return _value("Success", k, relevant_ids, predicted_ids)
+@_by_any_name
+def hit_at_k(relevant_ids: Any, predicted_ids: Any, k: int = 10) -> float:
+    """(relevant, predicted): return 1 if a relevant document is in the first k, else 0 (Success@k).
+
+    >>> hit_at_k({"a": 0, "b": 2}, ["a", "b"], 1)
+    0.0
+    """
+    return _value(_measure("Success", k), relevant_ids, predicted_ids)
 
 
+@_by_any_name
+def hit_rate_at_k(relevant_ids: Any, predicted_ids: Any, k: int = 5) -> float:
+    """(relevant, predicted): return `hit_at_k`; the name and k are the ontology benchmark's."""
+    return _value(_measure("Success", k), relevant_ids, predicted_ids)
+
+
+@_by_any_name
 def ndcg_at_k(
-    relevant_ids: Ids,
-    predicted_ids: Ids,
+    relevant_ids: Any,
+    predicted_ids: Any,
     k: int = 10,
     relevance_grades: Mapping[str, float] | None = None,
 ) -> float:
-    """Return nDCG@k with linear gain: DCG = Σ grade / log₂(rank + 1), divided by the best possible.
+    """(relevant, predicted): return nDCG@k with linear gain: Σ grade / log₂(rank + 1), normalised.
 
-    Only ``relevant_ids`` count; ``relevance_grades`` says how much, and one without a grade counts
-    1. Two examples of the RAG specification are wrong: its NDCG@4 of 0.985 is 0.930 (ranks 2 and 3
-    have each other's discount), and its NDCG@4 of 0.693 is 0.498.
+    Only relevant ids count; ``relevance_grades`` (or ``relevance_scores``) say how much, and one
+    without a grade counts 1. Two examples of the RAG specification are wrong: its NDCG@4 of 0.985
+    is 0.930 (ranks 2 and 3 have each other's discount), and its NDCG@4 of 0.693 is 0.498.
 
     >>> round(ndcg_at_k(["doc1", "doc2", "doc3"], ["doc4", "doc1", "doc5", "doc2"], k=4), 3)
     0.498
     """
-    return _value("nDCG", k, relevant_ids, predicted_ids, relevance_grades)
+    return _value(_measure("nDCG", k), relevant_ids, predicted_ids, relevance_grades)
 
 
-def recall_at_k(relevant_ids: Ids, predicted_ids: Ids, k: int = 10) -> float:
-    """Return the share of the relevant documents that is among the first k (R@k).
+@_by_any_name
+def recall_at_k(relevant_ids: Any, predicted_ids: Any, k: int = 10) -> float:
+    """(relevant, predicted): return the share of the relevant documents in the first k (R@k).
 
-    The recipes tutorial calls a hit rate by this name; the two are equal where one document is
-    relevant.
+    A list and then a single id are the recipes tutorial's (retrieved_ids, target_id). It calls a
+    hit rate by this name; the two are equal where one document is relevant.
     """
-    return _value("R", k, relevant_ids, predicted_ids)
+    return _value(_measure("R", k), relevant_ids, predicted_ids)
 
 
-def precision_at_k(relevant_ids: Ids, predicted_ids: Ids, k: int = 10) -> float:
-    """Return the share of the first k that is relevant: found / k (P@k).
+@_by_any_name
+def precision_at_k(relevant_ids: Any, predicted_ids: Any, k: int = 10, norm: str = "k") -> float:
+    """(relevant, predicted): return the share of the first k that is relevant: found / k (P@k).
 
-    The RAG specification and the ontology benchmark divide by how many were retrieved, which
-    rewards a short list: one document, relevant, would be perfect at every k.
+    The RAG specification and the ontology benchmark's code (not its appendix) divide by how many
+    were retrieved, ``norm="retrieved"``: one document, relevant, is then perfect at every k.
     """
-    return _value("P", k, relevant_ids, predicted_ids)
+    return _value(_measure("P", k, norm), relevant_ids, predicted_ids)
 
 
-def average_precision_at_k(relevant_ids: Ids, predicted_ids: Ids, k: int = 10) -> float:
-    """Return the mean over all R relevant documents of the precision at their ranks, 0 past k.
+@_by_any_name
+def average_precision_at_k(
+    relevant_ids: Any, predicted_ids: Any, k: int = 10, norm: str = "rel"
+) -> float:
+    """(relevant, predicted): return the mean over all R relevant of precision at their rank (AP@k).
 
-    This is AP@k of trec_eval and of the RAG specification; the ontology benchmark divides by
-    min(R, k) instead, which is ``AP(norm=min)@k`` of `rankscope.evaluate`.
+    Ranks past k count 0. This is AP@k of trec_eval and the RAG specification; the ontology
+    benchmark and the TREC reference divide by min(R, k) instead, ``norm="min"``.
     """
-    return _value("AP", k, relevant_ids, predicted_ids)
+    return _value(_measure("AP", k, norm), relevant_ids, predicted_ids)
 
 
-def reciprocal_rank(relevant_ids: Ids, predicted_ids: Ids, k: int | None = None) -> float:
-    """Return 1 / the rank of the first relevant document, 0 if none is retrieved; k cuts (RR@k)."""
-    return _value("RR", k, relevant_ids, predicted_ids)
+@_by_any_name
+def reciprocal_rank(relevant_ids: Any, predicted_ids: Any, k: int | None = None) -> float:
+    """(relevant, predicted): return 1 / the rank of the first relevant document, or 0 (RR, RR@k).
+
+    A list and then a single id are the recipes tutorial's (retrieved_ids, target_id).
+    """
+    return _value(_measure("RR", k), relevant_ids, predicted_ids)
 
 
 # --- several queries -----------------------------------------------------------------------------
 
 
+@_by_any_name
 def mean_reciprocal_rank(
-    relevant_ids_list: Sequence[Ids], predicted_ids_list: Sequence[Ids], k: int | None = None
+    relevant_ids_list: Any, predicted_ids_list: Any, k: int | None = None
 ) -> float:
-    """Return the mean of `reciprocal_rank` over queries.
+    """(relevant, predicted), with an entry for each query: return the mean of `reciprocal_rank`.
 
-    It is not the reciprocal of the mean rank, as the recipes tutorial has it: 1 / MRR is a harmonic
-    mean of ranks. Lists of unequal length are an error, not cut to the shorter.
+    A Chroma answer is one query, as in the ontology benchmark. The mean is not the reciprocal of
+    the mean rank, as the recipes tutorial has it: 1 / MRR is a harmonic mean of ranks.
     """
-    return _mean("RR", k, relevant_ids_list, predicted_ids_list)
+    if is_answer(predicted_ids_list):
+        return _value(_measure("RR", k), relevant_ids_list, predicted_ids_list)
+    return _mean(_measure("RR", k), relevant_ids_list, predicted_ids_list)
 
 
+@_by_any_name
 def mean_average_precision(
-    relevant_ids_list: Sequence[Ids], predicted_ids_list: Sequence[Ids], k: int = 10
+    relevant_ids_list: Any, predicted_ids_list: Any, k: int = 10, norm: str = "rel"
 ) -> float:
-    """Return the mean of `average_precision_at_k` over queries."""
-    return _mean("AP", k, relevant_ids_list, predicted_ids_list)
+    """(relevant, predicted), with an entry for each query: return the mean of AP@k."""
+    return _mean(_measure("AP", k, norm), relevant_ids_list, predicted_ids_list)
 
 
 def evaluate_retrieval_batch(
@@ -129,20 +190,34 @@ def evaluate_retrieval_batch(
 ) -> dict[str, float]:
     """Return the mean of each metric over queries, by the name it was asked for.
 
-    A query is a mapping with its relevant ids as ``relevant_docs`` (or another name of judgments,
-    such as ``expected_ids``); its result a list of records with an ``id``, or of ids, best first.
+    A query has its relevant ids as ``relevant_docs`` or ``expected_ids``; a result is a list of
+    records with an ``id``, or of ids, best first.
     ``metrics`` are measures in any notation (`BATCH_METRICS` if none are given).
 
     >>> evaluate_retrieval_batch([{"relevant_docs": ["a"]}], [[{"id": "b"}, {"id": "a"}]], ["mrr"])
     {'mrr': 0.5}
     """
-    relevant = [
-        _field(query, QRELS.lists, f"query {place}: no relevant documents")
-        for place, query in enumerate(queries, start=1)
-    ]
-    judged = _judged_lists(relevant, [_listed(result) for result in retrieval_results])
+    relevant = [_field(query, _TARGETS, "relevant documents") for query in queries]
     measures = {name: Measure.parse(name) for name in metrics or BATCH_METRICS}
-    return {name: aggregate(m, compute(m, judged)) for name, m in measures.items()}
+    return {name: _mean(m, relevant, retrieval_results) for name, m in measures.items()}
+
+
+def batch_evaluate_metrics(
+    queries: Iterable[Mapping[str, Any]],
+    batch_size: int = 100,
+    metrics: Sequence[str] | None = None,
+) -> Iterator[dict[str, float]]:
+    """Yield the means of one batch of queries after the other, holding one batch at a time.
+
+    Each query has its result beside its relevant ids, as ``results`` or ``retrieved_ids``. The RAG
+    specification's function forgets the results, and lists the names of metrics, not their values.
+    """
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1, not {batch_size}")
+    remaining = iter(queries)
+    while batch := list(islice(remaining, batch_size)):
+        results = [_field(query, _RESULTS, "results") for query in batch]
+        yield evaluate_retrieval_batch(batch, results, metrics)
 
 
 def evaluate_retrieval(
@@ -151,20 +226,18 @@ def evaluate_retrieval(
     """Ask a retriever every query; return the means, and a row for each query.
 
     A query has its text as ``query`` and the id it should find as ``source_recipe_id`` (or
-    ``target_id``, ``expected_ids``, …; several may be relevant). The retriever is an object with
-    ``retrieve(query, top_k=10)``, or a function of these. Recall is the share found, which the
-    tutorial's hit rate equals where one document is relevant; ``target_rank`` is that of the first.
-
-    `rankscope.evaluate_retriever` does the same for any function, with intervals.
+    ``target_id``, ``expected_ids``, …). The retriever is an object with ``retrieve(query,
+    top_k=10)``, or a function of these. Where several are relevant, recall is the share found and
+    ``target_rank`` that of the first. `rankscope.evaluate_retriever` does more, with intervals.
     """
     ask = getattr(retriever, "retrieve", retriever)
+    cutoffs = (1, 3, 5, 10)
     rows: list[dict[str, Any]] = []
-    for place, item in enumerate(queries, start=1):
-        query = _field(item, _TEXTS, f"query {place}: no text")
-        target = _field(item, _TARGETS, f"query {place}: no target")
-        retrieved = _listed(ask(query, top_k=10))
-        rank = reciprocal_rank(target, retrieved)
-        recalls = {f"recall_{k}": recall_at_k(target, retrieved, k) for k in (1, 3, 5, 10)}
+    for item in queries:
+        query, target = _field(item, ("query", "text"), "text"), _field(item, _TARGETS, "target")
+        retrieved = _ranked(ask(query, top_k=10))
+        recalls = {f"recall_{k}": _value(_measure("R", k), target, retrieved) for k in cutoffs}
+        rank = _value(_measure("RR", None), target, retrieved)
         rows.append(
             {
                 "query": query,
@@ -174,14 +247,77 @@ def evaluate_retrieval(
                 "target_rank": round(1 / rank) if rank else None,
             }
         )
-    if not rows:
-        raise InputError("there is no query; give at least one")
-    means = {
-        f"recall_at_{k}": math.fsum(row[f"recall_{k}"] for row in rows) / len(rows)
-        for k in (1, 3, 5, 10)
-    }
-    mrr = math.fsum(row["reciprocal_rank"] for row in rows) / len(rows)
+    means = {f"recall_at_{k}": _average([row[f"recall_{k}"] for row in rows]) for k in cutoffs}
+    mrr = _average([row["reciprocal_rank"] for row in rows])
     return {**means, "mrr": mrr, "total_queries": len(rows)}, rows
+
+
+def evaluate_multilingual_model(
+    model: Any,
+    languages: Sequence[str] = ("de", "en", "fr", "es", "nl"),
+    *,
+    cases: Any = "tests/data/benchmarks",
+    k: int = 10,
+) -> dict[str, Any]:
+    """Ask a retriever the cases of each language by itself, and say how its MRR varies over them.
+
+    ``model`` is a retriever as `rankscope.evaluate_retriever` takes it; ``cases`` a folder with
+    ``<language>/standard_v1.json``, or gold by language. As in the ontology benchmark, a language
+    without cases is left out, and mean and variance count languages alike. ``per_language`` holds
+    `Scores`.
+    """
+    from rankscope.retrieval.golden import evaluate_retriever  # noqa: PLC0415
+
+    if not isinstance(cases, Mapping):
+        files = {code: Path(cases) / code / "standard_v1.json" for code in languages}
+        cases = {code: path for code, path in files.items() if path.exists()}
+    scores = {
+        code: evaluate_retriever(model, cases[code], k, measures=["RR", f"hit@{k}", f"nDCG@{k}"])
+        for code in languages
+        if code in cases
+    }
+    if not scores:
+        raise InputError(
+            f"there are no cases in {', '.join(languages)}; give cases={{language: …}}"
+        )
+    values = [each["RR"] for each in scores.values()]
+    mean = _average(values)
+    variance = _average([(value - mean) ** 2 for value in values])
+    return {"per_language": scores, "cross_lingual_variance": variance, "average_mrr": mean}
+
+
+# --- experts, gates and rerankers ----------------------------------------------------------------
+
+
+def routing_accuracy(routes: Sequence[Any], optimal_experts: Sequence[Any]) -> float:
+    """Return the share of queries that were sent to the expert that is best for them."""
+    _refuse_unequal(routes, optimal_experts)
+    pairs = zip(routes, optimal_experts, strict=True)
+    return _average([float(route == best) for route, best in pairs])
+
+
+def gate_efficiency(retrievals_saved: int, total_queries: int) -> float:
+    """Return for how many of all queries retrieval was rightly skipped, in percent.
+
+    >>> gate_efficiency(30, 120)
+    25.0
+    """
+    if not 0 <= retrievals_saved <= total_queries or total_queries == 0:
+        raise InputError(f"{retrievals_saved} retrievals of {total_queries} cannot be saved")
+    return 100.0 * retrievals_saved / total_queries
+
+
+def reranking_improvement(ndcg_reranked: float, ndcg_baseline: float) -> float:
+    """Return how much higher nDCG is after reranking, in percent of the baseline.
+
+    Whether the gain is more than chance is a question for `statistical_significance_test`.
+
+    >>> reranking_improvement(0.75, 0.5)
+    50.0
+    """
+    if not ndcg_baseline > 0:
+        raise InputError(f"no share of a baseline of {ndcg_baseline} is defined; give one above 0")
+    return 100.0 * (ndcg_reranked - ndcg_baseline) / ndcg_baseline
 
 
 # --- intervals and tests -------------------------------------------------------------------------
@@ -198,25 +334,17 @@ def bootstrap_confidence_interval(
     """Return the mean of per-query values and the ends of its bootstrap interval.
 
     For the mean this is the BCa interval of `rankscope.compare`, for another ``metric_fn`` (a
-    median) the percentile interval. The ontology benchmark's own draws from the global random
-    state, so its ends differ from call to call, and have no width where all values are equal: this
-    one has a seed, answers fewer than 10 values by Student's t, and equal values by what may have
-    gone unseen.
+    median) the percentile interval. The ontology benchmark's own has no seed, and no width where
+    all values are equal; this one answers fewer than 10 values by Student's t, and equal values by
+    what may have gone unseen.
     """
     import numpy as np  # noqa: PLC0415
 
+    options = {"level": confidence_level, "resamples": n_bootstrap, "seed": seed}
+    interval = _interval(values, method="bca", **options)
     if metric_fn is None or metric_fn is np.mean:
-        interval = _interval(
-            values, method="bca", level=confidence_level, resamples=n_bootstrap, seed=seed
-        )
         return _average(values), interval.low, interval.high
-    from rankscope.statistics.arrays import check_level, check_resamples  # noqa: PLC0415
-
-    check_level(confidence_level)
-    check_resamples(n_bootstrap)
     sample = np.asarray(values, dtype=np.float64)
-    if not sample.size:
-        raise InputError("there is no value to resample")
     random = np.random.default_rng(seed)
     drawn = [metric_fn(random.choice(sample, sample.size)) for _ in range(n_bootstrap)]
     tail = (1 - confidence_level) / 2
@@ -230,7 +358,7 @@ def calculate_confidence_interval(
     """Return the ends of Student's interval of the mean.
 
     The RAG specification takes 1.96 for every number of queries, which is too narrow for few: with
-    five it is 2.78.
+    five it is 2.78. It also takes 2.576 for every level but 95%.
     """
     interval = _interval(scores, method="t", level=confidence_level)
     return interval.low, interval.high
@@ -243,13 +371,13 @@ def paired_bootstrap_test(
     *,
     seed: int = 0,
 ) -> tuple[float, bool]:
-    """Return the p-value of the paired bootstrap test, and whether it is at most 0.05.
+    """Return the p-value of the paired bootstrap test, and whether it is below 0.05.
 
     p = (count + 1) / (B + 1). The ontology benchmark's count / B can be 0, which no number of
     resamples shows.
     """
-    result = _paired(values_a, values_b, test="bootstrap", resamples=n_bootstrap, seed=seed)
-    return result.p, result.p <= 0.05
+    p = _paired(values_a, values_b, test="bootstrap", resamples=n_bootstrap, seed=seed).p
+    return p, p < 0.05
 
 
 def statistical_significance_test(
@@ -257,9 +385,10 @@ def statistical_significance_test(
 ) -> dict[str, Any]:
     """Test whether two systems differ on the same queries: Student's paired t.
 
-    The RAG specification's test is unpaired: it takes the differences between queries for noise,
-    and so misses differences between systems. Where all differences are equal there is no spread
-    for t: p is the sign test's, and ``t_statistic`` infinite (0 for equal scores).
+    The RAG specification calls ``ttest_ind``, which is unpaired: it takes the differences between
+    queries for noise, and so misses differences between systems. Where all differences are equal
+    there is no spread for t: p is the sign test's, and ``t_statistic`` infinite (0 for equal
+    scores).
     """
     result = _paired(scores_a, scores_b, test="t")
     statistic = result.statistic
@@ -268,7 +397,7 @@ def statistical_significance_test(
     return {
         "t_statistic": statistic,
         "p_value": result.p,
-        "significant": result.p <= alpha,
+        "significant": result.p < alpha,
         "mean_a": _average(scores_a),
         "mean_b": _average(scores_b),
     }
@@ -316,7 +445,8 @@ class RetrievalMetricsSuite:
     def evaluate(self, metric_name: str, *args: Any, **kwargs: Any) -> float:
         """Call the metric of this name with the other arguments."""
         if metric_name not in self.metrics:
-            raise UnknownNameError("metric", metric_name, self.metrics)
+            known = ", ".join(self.metrics)
+            raise InputError(f"there is no metric {shown(metric_name)}, only {known}")
         return self.metrics[metric_name](*args, **kwargs)
 
 
@@ -324,41 +454,22 @@ class RetrievalMetricsSuite:
 
 
 @lru_cache(maxsize=256)
-def _measure(name: str, cutoff: int | None) -> Measure:
-    return Measure.of(name, cutoff=cutoff)
+def _measure(name: str, cutoff: int | None, norm: str | None = None) -> Measure:
+    return Measure.of(name, cutoff=cutoff, **({} if norm is None else {"norm": norm}))
 
 
-def _value(
-    name: str,
-    cutoff: int | None,
-    relevant_ids: Ids,
-    predicted_ids: Ids,
-    grades: Mapping[str, float] | None = None,
-) -> float:
-    measure = _measure(name, cutoff)
-    judged = _judged([_graded(relevant_ids, grades)], [_ids(predicted_ids)])
-    return float(compute(measure, judged)[0])
+def _value(measure: Measure, relevant: Any, ranked: Any, grades: Any = None) -> float:
+    return float(compute(measure, _judged([_graded(relevant, grades)], [_ranked(ranked)]))[0])
 
 
-def _mean(
-    name: str, cutoff: int | None, relevant: Sequence[Ids], predicted: Sequence[Ids]
-) -> float:
-    measure = _measure(name, cutoff)
-    return aggregate(measure, compute(measure, _judged_lists(relevant, predicted)))
-
-
-def _judged_lists(relevant: Sequence[Ids], predicted: Sequence[Ids]) -> JudgedRun:
-    """Join relevant ids and ranked lists, one of each for every query."""
-    if isinstance(relevant, str) or isinstance(predicted, str):
-        raise InputError("expected a list for each query, got text; for one query pass [ids]")
-    if len(relevant) != len(predicted):
-        raise InputError(
-            f"expected one ranked list for each query, got {counted(len(relevant), 'query')} and "
-            f"{counted(len(predicted), 'list')}"
-        )
+def _mean(measure: Measure, relevant: Sequence[Any], ranked: Sequence[Any]) -> float:
+    if any(isinstance(side, str | Mapping) for side in (relevant, ranked)):
+        raise InputError("expected an entry for each query; for one query pass [ids]")
+    _refuse_unequal(relevant, ranked)
     if not relevant:
         raise InputError("there is no query; give at least one")
-    return _judged([_graded(ids) for ids in relevant], [_ids(ids) for ids in predicted])
+    judged = _judged([_graded(ids) for ids in relevant], [_ranked(ids) for ids in ranked])
+    return aggregate(measure, compute(measure, judged), judged)
 
 
 def _judged(relevant: Sequence[Mapping[str, float]], ranked: Sequence[Sequence[str]]) -> JudgedRun:
@@ -378,82 +489,78 @@ def _judged(relevant: Sequence[Mapping[str, float]], ranked: Sequence[Sequence[s
         for query, grades in enumerate(relevant)
         for grade in sorted(grades.values(), reverse=True)
     ]
+    hit_query, hit_rank, hit_grade = np.array(hits, np.float64).reshape(-1, 3).T
+    judged_query, judged_grade = np.array(judgments, np.float64).reshape(-1, 2).T
     return JudgedRun(
         query_ids=tuple(map(str, range(len(relevant)))),
         retrieved=np.array([len(doc_ids) for doc_ids in ranked], dtype=np.int64),
         in_run=np.ones(len(ranked), dtype=np.bool_),
-        hit_query=np.array([query for query, _, _ in hits], dtype=np.int64),
-        hit_rank=np.array([rank for _, rank, _ in hits], dtype=np.int64),
-        hit_grade=np.array([grade for _, _, grade in hits], dtype=np.float64),
-        judged_query=np.array([query for query, _ in judgments], dtype=np.int64),
-        judged_grade=np.array([grade for _, grade in judgments], dtype=np.float64),
-        max_grade=max((grade for _, grade in judgments), default=0.0),
+        hit_query=hit_query.astype(np.int64),
+        hit_rank=hit_rank.astype(np.int64),
+        hit_grade=hit_grade,
+        judged_query=judged_query.astype(np.int64),
+        judged_grade=judged_grade,
+        max_grade=float(judged_grade.max(initial=0.0)),
     )
 
 
-def _graded(ids: Ids, grades: Mapping[str, Any] | None = None) -> dict[str, float]:
-    relevant = dict.fromkeys(_texts(ids), 1.0)
+def _graded(relevant: Any, grades: Mapping[str, Any] | None = None) -> dict[str, float]:
+    """Return the grades of what is relevant; ``grades`` of other documents do not count."""
+    if not _is_id(relevant) and not isinstance(relevant, Iterable):
+        raise InputError(f"expected the ids of relevant documents, got {shown(relevant)}")
+    given = relevant if isinstance(relevant, Mapping) else {}
+    ids = [relevant] if _is_id(relevant) else relevant
+    graded = {doc_id_of(doc_id): given.get(doc_id, 1.0) for doc_id in ids}
     for doc_id, grade in (grades or {}).items():
-        name = _text(doc_id)
-        if name in relevant:
-            if isinstance(grade, str) or not math.isfinite(grade):
-                raise InputError(
-                    f"document {shown(name)}: the grade is {shown(grade)}; expected a finite number"
-                )
-            relevant[name] = float(grade)
-    return relevant
+        if doc_id_of(doc_id) in graded:
+            graded[doc_id_of(doc_id)] = grade
+    for doc_id, grade in graded.items():
+        if isinstance(grade, str) or not math.isfinite(grade):
+            raise InputError(f"document {shown(doc_id)}: expected a grade, got {shown(grade)}")
+    return graded
 
 
-def _ids(ids: Ids) -> list[str]:
-    ranked = _texts(ids)
-    if len(set(ranked)) < len(ranked):
-        twice = next(doc_id for place, doc_id in enumerate(ranked) if doc_id in ranked[:place])
+def _ranked(retrieved: Any) -> list[str]:
+    """Return the ids of what was retrieved, best first: ids, records or a Chroma answer."""
+    if isinstance(retrieved, Mapping) and retrieved and not is_answer(retrieved):
         raise InputError(
-            f"the document {shown(twice)} is retrieved twice; keep each document once, at its "
-            "first rank"
+            "expected a ranked list, got a dict; list its ids best first, or if these are grades, "
+            "say so: expected_ids=…"
         )
-    return ranked
+    return [doc_id for doc_id, _ in pairs_of([retrieved] if _is_id(retrieved) else retrieved)]
 
 
-def _texts(ids: Ids) -> list[str]:
-    if isinstance(ids, str) or hasattr(ids, "__index__"):
-        return [_text(ids)]
-    if ids is None or isinstance(ids, bytes) or not isinstance(ids, Iterable):
-        raise InputError(f"expected document ids, got {shown(ids)} ({type(ids).__name__})")
-    return [doc_id if type(doc_id) is str else _text(doc_id) for doc_id in ids]
-
-
-def _text(doc_id: object) -> str:
-    try:
-        return id_text(doc_id)
-    except ValueError as error:
-        raise InputError(f"a document id is {error}") from None
-
-
-def _listed(result: Any) -> list[str]:
-    """Return the ids of a result, in the order in which they are listed."""
-    return [doc_id for doc_id, _ in pairs_of(result)]
-
-
-def _field(item: Mapping[str, Any], names: tuple[str, ...], problem: str) -> Any:
-    name = find_name(item, names)
-    if name is None:
+def _field(query: Mapping[str, Any], names: tuple[str, ...], what: str) -> Any:
+    found = [query[name] for name in names if name in query]
+    if len(found) != 1:
         raise InputError(
-            f"{problem} among the fields {shown(', '.join(map(str, item)))}; name one of them "
-            f"{' or '.join(names[:3])}"
+            f"a query has {len(found) or 'no'} fields for its {what}, of {', '.join(names)}; "
+            "give it one of them"
         )
-    return item[name]
+    return found[0]
 
 
 def _average(values: Sequence[float]) -> float:
+    if not len(values):
+        raise InputError("there is no query; give at least one")
     return math.fsum(values) / len(values)
+
+
+def _refuse_unequal(first: Sequence[Any], second: Sequence[Any]) -> None:
+    if len(first) != len(second):
+        raise InputError(
+            f"expected the same queries on both sides, got {counted(len(first), 'entry')} and "
+            f"{len(second):,}"
+        )
 
 
 def _interval(values: Sequence[float], **options: Any) -> Interval:
     from rankscope.statistics.intervals import mean_intervals  # noqa: PLC0415
 
+    if len(values) < 2:
+        raise InputError(f"an interval takes at least 2 values, not {len(values)}")
     # values of a metric lie between 0 and 1, and say so unless one does not
-    bounds: Bounds | None = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else None
+    bounds = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else None
     [interval] = mean_intervals([list(values)], bounds=bounds, **options)
     return interval
 
@@ -461,11 +568,6 @@ def _interval(values: Sequence[float], **options: Any) -> Interval:
 def _paired(values_a: Sequence[float], values_b: Sequence[float], **options: Any) -> TestResult:
     from rankscope.statistics.paired import paired_tests  # noqa: PLC0415
 
-    if len(values_a) != len(values_b):
-        raise InputError(
-            f"expected the same queries on both sides, got {counted(len(values_a), 'value')} and "
-            f"{len(values_b):,}"
-        )
-    differences = [a - b for a, b in zip(values_a, values_b, strict=True)]
-    [result] = paired_tests([differences], **options)
+    _refuse_unequal(values_a, values_b)
+    [result] = paired_tests([[a - b for a, b in zip(values_a, values_b, strict=True)]], **options)
     return result

@@ -1,4 +1,4 @@
-"""What Python code returns for a query, made into (doc_id, score) pairs or refused.
+"""What was retrieved for a query, made into (doc_id, score) pairs or refused.
 
 Engines often return chunks: `document_of` leads from a chunk to its document, and `collapse` from
 scored chunks to scored documents.
@@ -7,6 +7,7 @@ scored chunks to scored documents.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -76,10 +77,10 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
         answer = list(answer.items())
     if answer is None or isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise InputError(
-            f"expected a list of documents, but the function returned {_shown(answer)}"
+            f"expected a list of retrieved documents, got {type(answer).__name__} {shown(answer)}"
         )
     if isinstance(answer, Set):
-        raise InputError("the function returned a set, which has no order; return a list")
+        raise InputError("expected a list of retrieved documents, got a set, which has no order")
     items = list(answer)
     first = items[0] if items else None
     if isinstance(first, list | tuple) and len(first) == 2:
@@ -98,7 +99,14 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
         for rank, (doc_id, score) in enumerate(documents, start=1)
     ]
     if remarks is None:
-        _refuse_repeated(pairs)
+        [(most_frequent, count)] = Counter(doc_id for doc_id, _ in pairs).most_common(1) or [
+            ("", 1)
+        ]
+        if count > 1:
+            raise InputError(
+                f"the document {shown(most_frequent)} is retrieved twice; keep each once, at its "
+                "first rank"
+            )
         return pairs
     if scored > 1:
         scores = [score for _, score in pairs]
@@ -113,7 +121,7 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
 
 def _document(item: Any, layout: PairLayout) -> tuple[str, float | None]:
     if isinstance(item, list | tuple) and len(item) != 2:
-        raise InputError(f"expected (id, score) pairs, but the function returned {_shown(item)}")
+        raise InputError(f"expected (id, score) pairs, got {type(item).__name__} {shown(item)}")
     doc_id, score = listed_document(item, layout, "the answer")
     return doc_id_of(doc_id), None if score is None else score_of(score)
 
@@ -141,9 +149,8 @@ def doc_id_of(value: Any) -> str:
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str) or not value:
-        raise InputError(
-            f"expected the id of a document, but the function returned {_shown(value)}"
-        )
+        kind = type(value).__name__
+        raise InputError(f"expected the id of a document, got {kind} {shown(value)}")
     return value
 
 
@@ -151,20 +158,8 @@ def score_of(value: Any) -> float:
     """Take a finite number."""
     is_number = hasattr(value, "__float__") and not isinstance(value, bool | str)
     if not is_number or not math.isfinite(float(value)):
-        raise InputError(f"expected a finite score, but the function returned {_shown(value)}")
+        raise InputError(f"expected a finite score, got {type(value).__name__} {shown(value)}")
     return float(value)
-
-
-def _refuse_repeated(pairs: Pairs) -> None:
-    seen: set[str] = set()
-    for doc_id, _ in pairs:
-        if doc_id in seen:
-            raise InputError(f"the function returned the document {shown(doc_id)} twice")
-        seen.add(doc_id)
-
-
-def _shown(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__name__} {shown(value)}"
 
 
 def document_of(chunk_id: str) -> str:
