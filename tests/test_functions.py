@@ -170,18 +170,21 @@ def test_batches_come_one_after_the_other() -> None:
 
 
 def test_experts_gates_and_rerankers_of_the_rag_specification() -> None:
-    assert fn.routing_accuracy(["law", "code", "law", "law"], ["law", "code", "code", "law"]) == 0.75
+    assert (
+        fn.routing_accuracy(["law", "code", "law", "law"], ["law", "code", "code", "law"]) == 0.75
+    )
     assert fn.gate_efficiency(retrievals_saved=30, total_queries=120) == 25
     assert fn.reranking_improvement(ndcg_reranked=0.66, ndcg_baseline=0.6) == pytest.approx(10)
-    for call in (
-        lambda: fn.routing_accuracy(["a"], []),
-        lambda: fn.routing_accuracy([], []),
-        lambda: fn.gate_efficiency(3, 2),
-        lambda: fn.gate_efficiency(0, 0),
-        lambda: fn.reranking_improvement(0.5, 0),
-    ):
+    refused: list[tuple[Callable[..., float], Any, Any]] = [
+        (fn.routing_accuracy, ["a"], []),
+        (fn.routing_accuracy, [], []),
+        (fn.gate_efficiency, 3, 2),
+        (fn.gate_efficiency, 0, 0),
+        (fn.reranking_improvement, 0.5, 0),
+    ]
+    for function, first, second in refused:
         with pytest.raises(rs.InputError):
-            call()
+            function(first, second)
 
 
 def test_interval_of_the_rag_specification_takes_the_quantile_of_its_size() -> None:
@@ -274,10 +277,9 @@ def test_the_loop_of_the_tutorial() -> None:
     metrics, rows = fn.evaluate_retrieval(queries, Kitchen())
     recalls = {"recall_at_1": 0.0, "recall_at_3": 0.5, "recall_at_5": 0.5, "recall_at_10": 0.5}
     assert metrics == {**recalls, "mrr": 0.25, "total_queries": 2}
-    assert rows[0] == {
-        **{"query": "soup", "target_id": 1, "recall_1": 0, "recall_3": 1, "recall_5": 1},
-        **{"recall_10": 1, "reciprocal_rank": 0.5, "target_rank": 2},
-    }
+    recalls = {"recall_1": 0.0, "recall_3": 1.0, "recall_5": 1.0, "recall_10": 1.0}
+    ranks = {"reciprocal_rank": 0.5, "target_rank": 2}
+    assert rows[0] == {"query": "soup", "target_id": 1, **recalls, **ranks}
     assert rows[1]["target_rank"] is None
     assert fn.evaluate_retrieval(queries, Kitchen().retrieve)[0] == metrics
     for bad in ([{"query": "soup"}], []):
@@ -303,16 +305,16 @@ EXPECTED = ["HP:0001639", "HP:0001712", "HP:0001250"]
 def test_recall_is_no_hit_rate(found: int) -> None:
     """The benchmark's table: 0, 1, 2 or 3 of three found in the first k."""
     results = chroma("HP:0000001", *EXPECTED[:found])
-    for call in (
-        lambda metric: metric(results, EXPECTED, 5),
-        lambda metric: metric(EXPECTED, results, 5),
-        lambda metric: metric(results=results, expected_ids=EXPECTED, k=5),
+    ap = sum((n + 1) / (n + 2) for n in range(found)) / 3
+    for metric, value in (
+        (fn.recall_at_k, found / 3),
+        (fn.hit_rate_at_k, float(found > 0)),
+        (fn.hit_at_k, float(found > 0)),
+        (fn.precision_at_k, found / 5),
+        (fn.average_precision_at_k, ap),
     ):
-        assert call(fn.recall_at_k) == pytest.approx(found / 3)
-        assert call(fn.hit_rate_at_k) == call(fn.hit_at_k) == bool(found)
-        assert call(fn.precision_at_k) == found / 5
-        ap = sum((n + 1) / (n + 2) for n in range(found)) / 3
-        assert call(fn.average_precision_at_k) == pytest.approx(ap)
+        assert metric(results, EXPECTED, 5) == metric(EXPECTED, results, 5) == pytest.approx(value)
+        assert metric(results=results, expected_ids=EXPECTED, k=5) == pytest.approx(value)
     assert fn.precision_at_k(results, EXPECTED, 5, norm="retrieved") == found / (found + 1)
     assert fn.mean_reciprocal_rank(results, EXPECTED) == (0.5 if found else 0)
 
@@ -323,9 +325,7 @@ def test_grades_of_the_ontology_benchmark() -> None:
     grades = {"HP:0001639": 2.0}
     expected = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
     assert fn.ndcg_at_k(results, EXPECTED[:2], 10, grades) == pytest.approx(expected)
-    named = fn.ndcg_at_k(
-        results=results, expected_ids=EXPECTED[:2], k=10, relevance_scores=grades
-    )
+    named = fn.ndcg_at_k(results=results, expected_ids=EXPECTED[:2], k=10, relevance_scores=grades)
     assert named == pytest.approx(expected)
     for metric in METRICS.values():
         assert metric(results={}, expected_ids=["a"]) == 0
@@ -333,15 +333,16 @@ def test_grades_of_the_ontology_benchmark() -> None:
 
 
 def test_sides_that_are_not_clear_are_refused() -> None:
-    for call in (
-        lambda: fn.hit_at_k(["a"]),
-        lambda: fn.hit_at_k(["a"], ["a"], retrieved_ids=["a"]),
-        lambda: fn.hit_at_k(target_id="a", expected_ids=["a"]),
-        lambda: fn.hit_at_k(retrieved_ids=["a"]),
-        lambda: fn.hit_at_k(chroma("a"), chroma("a")),
-    ):
+    refused: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((["a"],), {}),
+        ((["a"], ["a"]), {"retrieved_ids": ["a"]}),
+        ((), {"target_id": "a", "expected_ids": ["a"]}),
+        ((), {"retrieved_ids": ["a"]}),
+        ((chroma("a"), chroma("a")), {}),
+    ]
+    for args, named in refused:
         with pytest.raises(rs.InputError):
-            call()
+            fn.hit_at_k(*args, **named)
     with pytest.raises(TypeError):
         fn.hit_at_k(["a"], ["a"], typo=1)
 

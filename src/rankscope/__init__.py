@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from rankscope.ontology.terms import read_ontology as read_ontology
     from rankscope.records.diagnosis import Diagnosis as Diagnosis
     from rankscope.records.diagnosis import diagnose as diagnose
-    from rankscope.retrieval.golden import RetrieverResult as RetrieverResult
+    from rankscope.retrieval.golden import RetrieverScores as RetrieverScores
     from rankscope.retrieval.golden import evaluate_retriever as evaluate_retriever
+    from rankscope.retrieval.golden import evaluate_retriever_async as evaluate_retriever_async
     from rankscope.runs.fusion.fuse import fuse as fuse
     from rankscope.runs.fusion.fuse import normalize as normalize
     from rankscope.runs.table import Run as Run
@@ -91,7 +92,7 @@ _HOME = {
     "QualityError": "integrations.asserting",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
-    "RetrieverResult": "retrieval.golden",
+    "RetrieverScores": "retrieval.golden",
     "Run": "runs.table",
     "RunParts": "scale.run_parts",
     "Scores": "scoring.scores",
@@ -105,6 +106,7 @@ _HOME = {
     "diagnose": "records.diagnosis",
     "evaluate": "scoring.evaluate",
     "evaluate_retriever": "retrieval.golden",
+    "evaluate_retriever_async": "retrieval.golden",
     "explain": "scoring.explain",
     "fuse": "runs.fusion.fuse",
     "gate": "statistics.gate",

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, counted, shown
 from rankscope.measures.language import Measure
@@ -44,14 +44,13 @@ _TARGETS = ("source_recipe_id", "target_id", "relevant_docs", "relevant_ids", "e
 _RESULTS = ("results", "retrieved_ids", "retrieved_docs", "predicted_ids")
 _RELEVANT = ("relevant_ids", "relevant_ids_list", "target_id", "expected_ids")
 _RANKED = ("predicted_ids", "predicted_ids_list", "retrieved_ids", "results")
-_F = TypeVar("_F", bound=Callable[..., float])
 
 
 def _is_id(value: object) -> bool:
     return isinstance(value, str) or hasattr(value, "__index__")
 
 
-def _by_any_name(function: _F) -> _F:
+def _by_any_name(function: Callable[..., float]) -> Callable[..., float]:
     """Let a metric be called as each document does: keywords decide, then the shape does."""
     takes_target = function.__name__ in ("recall_at_k", "reciprocal_rank")
 
@@ -61,7 +60,8 @@ def _by_any_name(function: _F) -> _F:
         ranked = [named.pop(name) for name in _RANKED if name in named]
         count = 2 - len(relevant) - len(ranked)
         placed, rest = args[: max(count, 0)], args[max(count, 0) :]
-        if len(placed) != count or len(relevant) > 1 or len(ranked) > 1:
+        is_k = not rest or rest[0] is None or hasattr(rest[0], "__index__")
+        if len(placed) != count or len(relevant) > 1 or len(ranked) > 1 or not is_k:
             raise InputError(
                 f"{function.__name__} takes what is relevant and what was retrieved, each once, "
                 "by position or as relevant_ids=… and predicted_ids=…"
@@ -76,7 +76,7 @@ def _by_any_name(function: _F) -> _F:
             sides = (*relevant, *placed, *ranked)
         return function(*sides, *rest, **named)
 
-    return cast("_F", call)
+    return call
 
 
 # --- one query -----------------------------------------------------------------------------------
@@ -515,7 +515,7 @@ def _graded(relevant: Any, grades: Mapping[str, Any] | None = None) -> dict[str,
         if doc_id_of(doc_id) in graded:
             graded[doc_id_of(doc_id)] = grade
     for doc_id, grade in graded.items():
-        if isinstance(grade, str) or not math.isfinite(grade):
+        if not hasattr(grade, "__float__") or not math.isfinite(grade):
             raise InputError(f"document {shown(doc_id)}: expected a grade, got {shown(grade)}")
     return graded
 
@@ -531,13 +531,13 @@ def _ranked(retrieved: Any) -> list[str]:
 
 
 def _field(query: Mapping[str, Any], names: tuple[str, ...], what: str) -> Any:
-    found = [query[name] for name in names if name in query]
-    if len(found) != 1:
+    values = [query[name] for name in names if name in query]
+    if len(values) != 1:
         raise InputError(
-            f"a query has {len(found) or 'no'} fields for its {what}, of {', '.join(names)}; "
+            f"a query has {len(values) or 'no'} fields for its {what}, of {', '.join(names)}; "
             "give it one of them"
         )
-    return found[0]
+    return values[0]
 
 
 def _average(values: Sequence[float]) -> float:

@@ -178,7 +178,7 @@ def test_a_retriever_against_a_baseline(tmp_path: Path) -> None:
     good = rs.evaluate_retriever(lambda text: [f"d{text.split()[1][:-1]}", "x", "y"], golden, k=3)
     bad = rs.evaluate_retriever(lambda _: ["x", "d1", "y"], golden, k=3)
     baseline = tmp_path / "baseline.json"
-    baseline.write_text(good.scores.record().to_json(), encoding="utf-8")
+    baseline.write_text(good.record().to_json(), encoding="utf-8")
     assert Gatekeeper().assert_no_regression(baseline, good, "RR@3").answer == "no regression"
     with pytest.raises(rs.QualityError, match="RR@3"):
         Gatekeeper().assert_no_regression(baseline, bad, "RR@3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ def test_it_asks_scores_and_lists_what_fails() -> None:
     assert result.means == {
         "Success@5": pytest.approx(2 / 3),
         "RR@5": pytest.approx((0.5 + 0 + 1) / 3),
-        "nDCG@5": result.scores["nDCG@5"],
+        "nDCG@5": result["nDCG@5"],
         "R@5": pytest.approx((1 + 0 + 0.5) / 3),
     }
     assert result.means["hit_rate@5"] == result.means["Success@5"]
@@ -30,6 +31,66 @@ def test_it_asks_scores_and_lists_what_fails() -> None:
     [question] = result.failing
     assert (question.text, question.expected) == ("apple pie?", ("d2", "d4"))
     assert question.retrieved == ("d3", "d1")
+
+
+def test_they_are_scores() -> None:
+    """As `evaluate` gives them for the same answers."""
+    scores = rs.evaluate_retriever(ANSWERS.get, GOLDEN, k=5)
+    same = rs.evaluate(GOLDEN, ANSWERS, scores.measures)
+    assert isinstance(scores, rs.Scores)
+    assert scores.means == same.means
+    assert scores.worst(1, measure="R@5") == {"apple pie?": 0.0}
+    assert scores.per_query.drop("run").equals(same.per_query.drop("run"))
+    assert "Nothing relevant in the first 5: 1 of 3 questions" in str(scores)
+
+
+class Chain:
+    """A retriever with LangChain's asynchronous interface."""
+
+    async def ainvoke(self, text: str) -> list[Any]:
+        return [SimpleNamespace(page_content="", metadata={"id": name}) for name in ANSWERS[text]]
+
+
+class Pipe:
+    """A component with Haystack's."""
+
+    async def run_async(self, query: str, top_k: int) -> dict[str, Any]:
+        found = ANSWERS[query][:top_k]
+        return {"documents": [SimpleNamespace(content="", meta={}, id=name) for name in found]}
+
+
+def test_asynchronous_retrievers() -> None:
+    at_once = most = 0
+
+    async def search(text: str, k: int) -> list[str]:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+        return ANSWERS[text][:k]
+
+    plain = rs.evaluate_retriever(ANSWERS.get, GOLDEN, k=5)
+    for retriever in (search, Chain(), Pipe()):
+        scores = asyncio.run(rs.evaluate_retriever_async(retriever, GOLDEN, k=5, concurrency=2))
+        assert scores.means == plain.means
+        assert [question.text for question in scores.failing] == ["apple pie?"]
+    assert most == 2
+    with pytest.raises(InputError, match="evaluate_retriever_async"):
+        rs.evaluate_retriever(search, GOLDEN)
+    with pytest.raises(InputError, match="concurrency"):
+        asyncio.run(rs.evaluate_retriever_async(search, GOLDEN, concurrency=0))
+
+
+def test_an_asynchronous_question_that_raises_counts_as_zero() -> None:
+    async def search(text: str) -> list[str]:
+        if text == "bread?":
+            raise ConnectionError("no route to host")
+        return ANSWERS[text]
+
+    scores = asyncio.run(rs.evaluate_retriever_async(search, GOLDEN, k=5))
+    assert scores["hit@5"] == pytest.approx(1 / 3)
+    assert "no route to host" in scores.errors["bread?"]
 
 
 def records(*, with_id: bool) -> list[dict[str, Any]]:

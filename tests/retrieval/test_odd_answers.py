@@ -70,4 +70,4 @@ def test_chunks_against_documents() -> None:
     result = rs.evaluate_retriever(search, GOLDEN, k=3, doc_id_from="#")
     assert result.means["RR@3"] == 0.5
     assert result.failing == ()
-    assert result.scores.accounting.collapsed is not None
+    assert result.accounting.collapsed is not None

@@ -237,4 +237,4 @@ def test_a_retriever_may_answer_so() -> None:
     by_text = dict(zip(BY_TEXT, (answer(terms, key="source") for terms in TERMS), strict=True))
     result = rs.evaluate_retriever(by_text.get, CASES, k=3, measures="RR", id_field="source")
     assert result.means == {"RR": RR}
-    assert list(result.run["Anasarka"]) == ["HP:9", "HP:1", "HP:4"]
+    assert list(result.answers["Anasarka"]) == ["HP:9", "HP:1", "HP:4"]

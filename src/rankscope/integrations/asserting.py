@@ -123,7 +123,7 @@ def assert_no_regression(
 
     known: dict[str, str] = {}
     try:
-        result = gate(_known_scores(baseline), _known_scores(candidate), measures, **options)
+        result = gate(baseline, candidate, measures, **options)
         if not result.passed or texts is not None:
             known = _texts(texts, candidate, options.get("qrels"))
     except RankscopeError as error:
@@ -148,37 +148,29 @@ def _without_trace(error: RankscopeError) -> RankscopeError:
     return error if os.environ.get("RANKSCOPE_DEBUG") else error.with_traceback(None)
 
 
-def _known_scores(side: Any) -> Any:
-    """Return the scores of a retriever's result; all else as it is."""
-    from rankscope.retrieval.golden import RetrieverResult  # noqa: PLC0415
-
-    return side.scores if isinstance(side, RetrieverResult) else side
-
-
 def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: Any) -> Scores:
     """Return scores as they are, those of a result, or those of a run."""
     from rankscope.scoring.evaluate import evaluate  # noqa: PLC0415
     from rankscope.scoring.scores import Scores  # noqa: PLC0415
 
-    scores = _known_scores(candidate)
-    if not isinstance(scores, Scores):
+    if not isinstance(candidate, Scores):
         if qrels is None:
             raise InputError("a run needs qrels=… to be scored with; Scores need none")
         return evaluate(qrels, candidate, list(limits), **options)
     if qrels is not None or options:
         given = ", ".join(["qrels"] * (qrels is not None) + list(options))
         raise InputError(f"these are scores already, and {given} would change nothing")
-    return scores
+    return candidate
 
 
 def _texts(texts: Any, candidate: Any, qrels: Any) -> dict[str, str]:
     """Return the texts of queries by id, as far as they are given or in the golden set."""
     from rankscope.collection.queries import Queries, read_queries  # noqa: PLC0415
     from rankscope.files import is_path  # noqa: PLC0415
-    from rankscope.retrieval.golden import RetrieverResult, texts_in  # noqa: PLC0415
+    from rankscope.retrieval.golden import RetrieverScores, texts_in  # noqa: PLC0415
 
     if texts is None:
-        return candidate.texts if isinstance(candidate, RetrieverResult) else texts_in(qrels)
+        return candidate.texts if isinstance(candidate, RetrieverScores) else texts_in(qrels)
     if is_path(texts):
         return dict(read_queries(texts).items())
     return dict((texts if isinstance(texts, Queries) else Queries(texts)).items())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
     from rankscope.records import BenchmarkReport
-    from rankscope.retrieval.golden import RetrieverResult
+    from rankscope.retrieval.golden import RetrieverScores
     from rankscope.scoring.scores import Scores
     from rankscope.statistics.compare import Comparison
     from rankscope.statistics.gate import GateResult
@@ -58,9 +58,9 @@ def _of_scores(scores: Scores, *, intervals: bool = True) -> Iterator[Named]:
         yield f"{system}queries", scores.run(run).accounting.queries
 
 
-def _of_retriever(result: RetrieverResult) -> Iterator[Named]:
-    yield from _of_scores(result.scores)
-    yield "failing", len(result.failing)
+def _of_retriever(scores: RetrieverScores, *, intervals: bool = True) -> Iterator[Named]:
+    yield from _of_scores(scores, intervals=intervals)
+    yield "failing", len(scores.failing)
 
 
 def _of_comparison(comparison: Comparison) -> Iterator[Named]:
@@ -116,7 +116,7 @@ _BY_CLASS: dict[str, Callable[..., Iterable[Named]]] = {
     "Comparison": _of_comparison,
     "GateResult": _of_gate,
     "Result": _of_benchmark,
-    "RetrieverResult": _of_retriever,
+    "RetrieverScores": _of_retriever,
     "Scores": _of_scores,
 }
 """By the name of a class of results: nothing of it is loaded for the others."""

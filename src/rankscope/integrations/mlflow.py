@@ -26,7 +26,7 @@ from rankscope.document.pages import page
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError
 from rankscope.integrations.metrics import metrics_of
-from rankscope.retrieval.golden import RetrieverResult
+from rankscope.retrieval.golden import RetrieverScores
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.gate import GateResult
@@ -140,7 +140,7 @@ def facts_of(result: object) -> Facts:
     raise TypeError(f"a {type(result).__name__} cannot be logged")
 
 
-def _score_files(result: object, scores: Scores, texts: Mapping[str, str] | None) -> dict[str, str]:
+def _score_files(scores: Scores, texts: Mapping[str, str] | None) -> dict[str, str]:
     """Return the files of scores, with a row for each run and query."""
     rows = (
         (run, query_id, *([] if texts is None else [texts.get(query_id)]), *values)
@@ -151,7 +151,7 @@ def _score_files(result: object, scores: Scores, texts: Mapping[str, str] | None
     )
     titles = ["run", "query_id", *([] if texts is None else ["text"]), *scores.measures]
     return {
-        "report.html": page(document_of(result)),
+        "report.html": page(document_of(scores)),
         "record.json": scores.record().to_json(),
         "per_query.csv": _csv(titles, rows),
     }
@@ -173,15 +173,12 @@ def _score_params(scores: Scores) -> dict[str, object]:
 
 @facts_of.register
 def _of_scores(scores: Scores) -> Facts:
-    return Facts(_score_params(scores), _score_files(scores, scores, None))
+    return Facts(_score_params(scores), _score_files(scores, None))
 
 
 @facts_of.register
-def _of_retriever(result: RetrieverResult) -> Facts:
-    return Facts(
-        {**_score_params(result.scores), "k": result.k},
-        _score_files(result, result.scores, result.texts),
-    )
+def _of_retriever(scores: RetrieverScores) -> Facts:
+    return Facts({**_score_params(scores), "k": scores.k}, _score_files(scores, scores.texts))
 
 
 @facts_of.register

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
     Block,
@@ -14,34 +15,34 @@ from rankscope.document.blocks import (
     plain_rows,
     text_columns,
 )
-from rankscope.document.views import document_of, view
+from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.scores import scores_document
 
 if TYPE_CHECKING:
-    from rankscope.retrieval.golden import RetrieverResult
+    from rankscope.retrieval.golden import RetrieverScores
 
 LISTED = 10
 """How many failing questions are listed."""
 
 
 @view
-def retriever_document(result: RetrieverResult) -> Document:
+def retriever_document(result: RetrieverScores, **options: Any) -> Document:
     """Show means with intervals, and what was expected and found where nothing was right."""
-    blocks: list[Block] = [
-        block for section in document_of(result.scores).sections for block in section.blocks
-    ]
+    shown = scores_document(result, **options)
+    blocks: list[Block] = [block for section in shown.sections for block in section.blocks]
     if result.notes:
         warned = (Sentence(f"warning: {note}", "warning") for note in result.notes)
         blocks.append(Sentences(tuple(warned)))
     if result.failing:
         blocks.append(_failing_table(result))
-    return Document("Scores of a retriever", (Section("", tuple(blocks)),))
+    return replace(shown, title="Scores of a retriever", sections=(Section("", tuple(blocks)),))
 
 
-def _failing_table(result: RetrieverResult) -> Table:
+def _failing_table(result: RetrieverScores) -> Table:
     count = len(result.failing)
     of_all = counted(len(result.texts), "question")
-    notes = [f"{count - LISTED:,} more in result.failing"] if count > LISTED else []
+    notes = [f"{count - LISTED:,} more in scores.failing"] if count > LISTED else []
     return Table(
         text_columns("question", "expected", "retrieved"),
         plain_rows(

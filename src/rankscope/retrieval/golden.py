@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from rankscope.collection.queries import QUERIES, Queries, read_queries
-from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name, suffix_of
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.frameworks import asynchronous
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import Languages, Scoring
+from rankscope.scoring.inputs import as_judgments, named_columns
+from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.scores import Scores
 from rankscope.tables.case_records import holds_cases
-from rankscope.tables.columns import find_name
+from rankscope.tables.columns import Columns, find_name
 from rankscope.tables.ids import id_text
 from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
-    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scores import Scores
-    from rankscope.statistics.intervals import Interval
 
-__all__ = ["RetrieverResult", "evaluate_retriever"]
+__all__ = ["RetrieverScores", "evaluate_retriever", "evaluate_retriever_async"]
+
+Measures: TypeAlias = "str | Measure | Iterable[str | Measure] | None"
 
 _JSON = (".json", ".jsonl")
 
@@ -53,68 +55,46 @@ class FailingQuestion:
     """Why there is no answer, in one sentence; '' if there is one."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RetrieverResult(Shown):
-    """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
+class RetrieverScores(Scores):
+    """Scores of a retriever that was asked, with its answers and the questions that fail."""
 
-    scores: Scores
-    """Everything `rankscope.evaluate` says about the answers."""
-    run: Run
-    """The answers."""
+    view_in = "rankscope.reports.questions"
+
+    answers: Run
+    """What the retriever answered."""
     k: int
     """How many documents were asked for."""
     texts: dict[str, str]
     """The questions by id."""
-    errors: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str]
     """By question, why the retriever gave no answer; such a question counts as 0."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     """What is odd about the answers, such as scores that rise down the lists."""
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The means by measure, under any of its names."""
-        return self.scores.means
-
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """The 95% confidence intervals of the means."""
-        return self.scores.intervals
 
     @cached_property
     def failing(self) -> tuple[FailingQuestion, ...]:
         """The questions for which nothing relevant is among the first k."""
         questions = []
-        for query_id, grades in self.scores.judgments.by_query.items():
+        for query_id, grades in self.judgments.by_query.items():
             expected = tuple(doc_id for doc_id, grade in grades.items() if grade > 0)
-            retrieved = tuple(self.run[query_id]) if query_id in self.run else ()
+            retrieved = tuple(self.answers[query_id]) if query_id in self.answers else ()
             if expected and not set(expected).intersection(retrieved):
                 error = self.errors.get(query_id, "")
-                questions.append(
-                    FailingQuestion(query_id, self.texts[query_id], expected, retrieved, error)
-                )
+                text = self.texts[query_id]
+                questions.append(FailingQuestion(query_id, text, expected, retrieved, error))
         return tuple(questions)
 
-    def __repr__(self) -> str:
-        from rankscope.document.terminal import as_text  # noqa: PLC0415
-        from rankscope.document.views import document_of  # noqa: PLC0415
 
-        return as_text(document_of(self)).rstrip()
-
-
-def evaluate_retriever(
+def evaluate_retriever(  # type: ignore[misc]  # its queries are texts, not a rule
     retriever: Any,
     golden: Any,
     k: int = 10,
     *,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: Measures = None,
     queries: Any = None,
     id_field: str | None = None,
-    doc_id_from: Any = None,
-    collapse: Collapse = "best",
-    ontology: Any = None,
-    language: str | None = None,
-    languages: Languages | None = None,
-) -> RetrieverResult:
+    **options: Unpack[ScoringOptions],
+) -> RetrieverScores:
     """Ask a retriever the questions of a golden set, and score its first k documents.
 
     ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
@@ -123,52 +103,107 @@ def evaluate_retriever(
     the question and its ``expected_ids``, a file of one of these, a folder of case files, or qrels
     with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
-    documents and records have their id, if it is not a known name. Where chunks are retrieved and
-    documents expected, ``doc_id_from`` says which document a chunk is of (``"#"``, a regular
-    expression, a table) and ``collapse`` what it scores, as in `Run.collapsed`. Where ids are terms
-    of an ``ontology``, nearness counts too; ``language`` takes the cases of one language, and
-    ``languages="together"`` those of all, as in `rankscope.evaluate`.
+    documents and records have their id, if it is not a known name. All other options are those of
+    `rankscope.evaluate`: where chunks are retrieved and documents expected, ``doc_id_from`` says
+    which document a chunk is of; where ids are terms of an ``ontology``, nearness counts too;
+    ``language`` takes the cases of one language, and ``languages="together"`` those of all.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
 
     >>> answers = {"leek soup?": ["d1", "d7"], "apple pie?": ["d3"]}
     >>> golden = {"leek soup?": ["d7"], "apple pie?": ["d2"]}
-    >>> result = evaluate_retriever(answers.get, golden, k=5)
-    >>> result.means["hit_rate@5"], [question.text for question in result.failing]
+    >>> scores = evaluate_retriever(answers.get, golden, k=5)
+    >>> scores["hit_rate@5"], [question.text for question in scores.failing]
     (0.5, ['apple pie?'])
     """
-    golden = _loaded(golden)
-    rules = {"ontology": ontology, "language": language, "languages": languages}
-    scoring = Scoring.of("evaluate_retriever", rules)
-    judgments = as_judgments(golden, scoring)
-    refuse_mixed(judgments)
-    if not judgments.query_ids:
-        raise InputError("the golden set is empty; give questions with the documents they expect")
-    questions = _questions(golden, judgments, queries)
-    system = build_system({"python": {"function": retriever, "id_field": id_field}})
-    try:
-        fetched = fetch(system, questions, depth=k, retries=0, name="retriever")
-    finally:
-        system.close()
-    if len(fetched.failures) == len(questions):
-        query_id, error = next(iter(fetched.failures.items()))
-        raise InputError(
-            f"the retriever failed on {counted(len(questions), 'question')}, "
-            f"{shown(query_id)} first: {error}"
-        )
-    run = fetched.run if doc_id_from is None else fetched.run.collapsed(doc_id_from, collapse)
-    for note in fetched.notes:
-        warnings.warn(f"{run.name}: {note}", stacklevel=2)
-    wanted = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
-    return RetrieverResult(
-        scores=score(judgments, run, wanted, scoring).scores,
-        run=run,
-        k=k,
-        texts={question.query_id: question.text for question in questions},
-        errors=dict(fetched.failures),
-        notes=fetched.notes,
-    )
+    if inspect.iscoroutinefunction(retriever):
+        raise InputError("the retriever is asynchronous; await evaluate_retriever_async(…) instead")
+    return _Golden(golden, queries, options).scores(retriever, k, measures, id_field)
+
+
+async def evaluate_retriever_async(  # type: ignore[misc]  # as above
+    retriever: Any,
+    golden: Any,
+    k: int = 10,
+    *,
+    concurrency: int = 8,
+    measures: Measures = None,
+    queries: Any = None,
+    id_field: str | None = None,
+    **options: Unpack[ScoringOptions],
+) -> RetrieverScores:
+    """Do as `evaluate_retriever` with an asynchronous retriever, several questions at a time.
+
+    ``retriever`` is a function whose answer is awaited, or has ``ainvoke`` (LangChain),
+    ``aretrieve`` (LlamaIndex) or ``run_async`` (Haystack).
+    """
+    if concurrency < 1:
+        raise InputError(f"concurrency must be at least 1, not {concurrency}")
+    gold = _Golden(golden, queries, options)
+    ask = asynchronous(retriever)
+    free = asyncio.Semaphore(concurrency)
+    outcomes: dict[str, Any] = {}
+
+    async def answer(question: Query) -> None:
+        async with free:
+            try:
+                outcomes[question.query_id] = await ask(question, k)
+            except Exception as error:  # of one question
+                outcomes[question.query_id] = error
+
+    await asyncio.gather(*map(answer, gold.questions))
+
+    def replay(question: Query) -> Any:
+        outcome = outcomes[question.query_id]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return gold.scores(replay, k, measures, id_field)
+
+
+class _Golden:
+    """A golden set, read once: what is relevant, what to ask, and how to score."""
+
+    def __init__(self, golden: Any, queries: Any, options: Any) -> None:
+        scoring = Scoring.of("evaluate_retriever", options, without=("queries", "executor"))
+        golden = _loaded(golden)
+        with named_columns(scoring):
+            self.judgments = as_judgments(golden, scoring)
+        self.scoring = replace(scoring, columns=Columns())
+        refuse_mixed(self.judgments)
+        if not self.judgments.query_ids:
+            raise InputError(
+                "the golden set is empty; give questions with the documents they expect"
+            )
+        self.questions = _questions(golden, self.judgments, queries)
+
+    def scores(
+        self, retriever: Any, k: int, measures: Measures, id_field: str | None
+    ) -> RetrieverScores:
+        """Ask the questions, and score what is answered."""
+        system = build_system({"python": {"function": retriever, "id_field": id_field}})
+        try:
+            fetched = fetch(system, self.questions, depth=k, retries=0, name="retriever")
+        finally:
+            system.close()
+        if len(fetched.failures) == len(self.questions):
+            query_id, error = next(iter(fetched.failures.items()))
+            raise InputError(
+                f"the retriever failed on {counted(len(self.questions), 'question')}, "
+                f"{shown(query_id)} first: {error}"
+            )
+        for note in fetched.notes:
+            warnings.warn(f"retriever: {note}", stacklevel=3)
+        wanted = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
+        scored = score(self.judgments, fetched.run, wanted, self.scoring)
+        scores = RetrieverScores.__new__(RetrieverScores)
+        vars(scores).update(vars(scored.scores))
+        [scores.answers] = scored.runs.values()
+        scores.k, scores.notes, scores.errors = k, fetched.notes, dict(fetched.failures)
+        scores.texts = {question.query_id: question.text for question in self.questions}
+        return scores
 
 
 def texts_in(golden: Any) -> dict[str, str]:

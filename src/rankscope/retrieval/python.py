@@ -10,7 +10,6 @@ in one sentence.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.frameworks import adapted
+from rankscope.retrieval.frameworks import adapted, signature_of
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
 from rankscope.retrieval.python_objects import FunctionOptions, UserCode
@@ -28,8 +27,6 @@ from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.results import Remarks, pairs_of
 
 log = logging.getLogger(__name__)
-
-_DEPTH_NAMES = ("depth", "k", "top_k", "limit")
 
 
 class PythonOptions(FunctionOptions):
@@ -112,7 +109,7 @@ def _plain(
     function: Callable[..., Any], id_field: str | None, remarks: Remarks
 ) -> Callable[[Query, int], list[tuple[str, float]]]:
     """Return what calls a plain function as it wants to be called."""
-    wants_query, depth_name = _signature(function)
+    wants_query, depth_name = signature_of(function)
 
     def retrieve(query: Query, depth: int) -> list[tuple[str, float]]:
         options = {} if depth_name is None else {depth_name: depth}
@@ -120,17 +117,3 @@ def _plain(
         return pairs_of(answer, id_field, remarks)
 
     return retrieve
-
-
-def _signature(function: Callable[..., Any]) -> tuple[bool, str | None]:
-    """Tell whether a function wants a `Query`, and by which name the depth."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in ones have none
-        return False, None
-    if not parameters:
-        raise InputError(f"{shown(function)} takes no argument, so it cannot be asked a query")
-    annotation = parameters[0].annotation
-    wants_query = annotation is Query or str(annotation).rpartition(".")[2] == "Query"
-    names = [parameter.name for parameter in parameters[1:]]
-    return wants_query, next((name for name in _DEPTH_NAMES if name in names), None)
