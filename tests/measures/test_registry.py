@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
@@ -58,19 +57,6 @@ def test_own_measure_that_returns_nonsense(wrong: object) -> None:
     define("Wrong")(lambda _run: wrong)
     with pytest.raises(InputError, match="one finite number for each of the 2 queries"):
         compute(Measure.parse("Wrong"), run())
-
-
-def test_own_measure_neither_ends_the_process_nor_prints_into_the_answer(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def ends(_: JudgedRun) -> FloatArray:
-        print("about to end")  # noqa: T201
-        sys.exit(0)
-
-    define("Ends")(ends)
-    with pytest.raises(InputError, match="SystemExit: 0, which would have ended the process"):
-        compute(Measure.parse("Ends"), run())
-    assert capsys.readouterr() == ("", "about to end\n")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x@5", "12", "n" * 99])

@@ -192,16 +192,14 @@ def number(
     return Parameter(name, kind, default, summary, lowest, highest, open_ended)
 
 
-LEAST = Parameter(
-    "least", "number", None, "grade below which nothing is gained", 0.0, LARGEST, open_ended=True
-)
-"""A level for measures that look at gains, where ``rel`` would make them binary."""
-
-
 def optional_number(name: str, summary: str, *, whole: bool = False) -> Parameter:
     """Make a parameter that takes a number above 0 and is unset by default."""
     kind: Kind = "whole" if whole else "number"
     return Parameter(name, kind, None, summary, 0.0, LARGEST, open_ended=True)
+
+
+LEAST = optional_number("least", "grade below which nothing is gained")
+"""A level for measures that look at gains, where ``rel`` would make them binary."""
 
 
 def numbers(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankscope.measures.definition import number, relevance_level
-from rankscope.measures.judged import place_in
+from rankscope.measures.judged import once, place_in
 from rankscope.measures.parts import decay, ratio
 from rankscope.measures.registry import define
 
@@ -40,12 +40,9 @@ class _Served(NamedTuple):
     """How many documents above serve the subtopic already."""
 
 
+@once
 def _relevant(run: JudgedRun, rel: float) -> tuple[Subtopics, IntArray]:
     """Return the relevant judgments, subtopics numbered through all queries, and S by query."""
-    return run.remember(("subtopics", rel), lambda: _make_relevant(run, rel))
-
-
-def _make_relevant(run: JudgedRun, rel: float) -> tuple[Subtopics, IntArray]:
     topics = run.subtopics
     assert topics is not None  # `compute` asks for what a measure needs
     keep = topics.grade >= rel
@@ -67,21 +64,15 @@ def _served(query: IntArray, rank: IntArray, subtopic: IntArray) -> _Served:
     return _Served(query[order], rank[order], subtopic[order], repeats[order])
 
 
+@once
 def _hits(run: JudgedRun, rel: float) -> _Served:
-    return run.remember(("served", rel), lambda: _make_hits(run, rel))
-
-
-def _make_hits(run: JudgedRun, rel: float) -> _Served:
     topics, _ = _relevant(run, rel)
     keep = topics.rank > 0
     return _served(topics.query[keep], topics.rank[keep], topics.subtopic[keep])
 
 
+@once
 def _ideal(run: JudgedRun, rel: float, alpha: float) -> _Served:
-    return run.remember(("greedy", rel, alpha), lambda: _make_ideal(run, rel, alpha))
-
-
-def _make_ideal(run: JudgedRun, rel: float, alpha: float) -> _Served:
     """Take, rank by rank, the document that gains most; among equals the one with the highest id.
 
     All queries take their next document at once, so this is a loop over ranks.
@@ -143,7 +134,6 @@ def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
 
     Formula: (Σ down to k of gain / log2(rank + 1)) / (S Σ down to k of (1 − α)^(rank − 1) /
     log2(rank + 1))
-    No relevant document: 0
     Reference: Clarke et al. 2008; ndeval
     """
     hits, (_, count) = _hits(run, rel), _relevant(run, rel)
@@ -165,7 +155,6 @@ def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: alpha_DCG / alpha_DCG of the ideal order
-    No relevant document: 0
     Reference: Clarke et al. 2008; ndeval
     """
     hits, best = _hits(run, rel), _ideal(run, rel, alpha)
@@ -180,7 +169,6 @@ def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: f
     """Expected reciprocal rank over subtopics, as a share of a list that serves all of them.
 
     Formula: (Σ down to k of gain / rank) / (S Σ down to k of (1 − α)^(rank − 1) / rank)
-    No relevant document: 0
     Reference: Chapelle et al. 2009; ndeval
     """
     hits, (_, count) = _hits(run, rel), _relevant(run, rel)
@@ -204,7 +192,6 @@ def intent_aware_normalised_reciprocal(
     The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: ERR_IA / ERR_IA of the ideal order
-    No relevant document: 0
     Reference: Chapelle et al. 2009; ndeval
     """
     hits, best = _hits(run, rel), _ideal(run, rel, alpha)
@@ -217,7 +204,6 @@ def intent_aware_precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatA
     """Precision at k, averaged over subtopics.
 
     Formula: (1/S) Σ over subtopics of (relevant to it in the first k) / k
-    No relevant document: 0
     Reference: Agrawal et al. 2009; ndeval
     """
     hits, (_, count) = _hits(run, rel), _relevant(run, rel)
@@ -229,7 +215,6 @@ def intent_aware_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision, averaged over subtopics.
 
     Formula: (1/S) Σ over subtopics of AP, only documents relevant to it counting
-    No relevant document: 0
     Reference: Agrawal et al. 2009; ndeval
     """
     hits, (topics, count) = _hits(run, rel), _relevant(run, rel)
@@ -249,7 +234,6 @@ def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float
     """Rank-biased precision that rewards new subtopics.
 
     Formula: ((1 − (1 − α)·β) / S) Σ gain · β^(rank − 1)
-    No relevant document: 0
     Reference: Clarke, Kolla & Vechtomova 2009; ndeval
     """
     return _novelty(run, _hits(run, rel), rel, alpha, beta)
@@ -266,7 +250,6 @@ def normalised_novelty_rank_biased(
     The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: NRBP / NRBP of the ideal order
-    No relevant document: 0
     Reference: Clarke, Kolla & Vechtomova 2009; ndeval
     """
     mine = _novelty(run, _hits(run, rel), rel, alpha, beta)
@@ -278,7 +261,6 @@ def subtopic_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Share of the subtopics that the first k documents serve.
 
     Formula: (subtopics served in the first k) / S
-    No relevant document: 0
     Reference: Zhai, Cohen & Lafferty 2003; ndeval
     """
     hits, (_, count) = _hits(run, rel), _relevant(run, rel)

@@ -20,7 +20,7 @@ from rankscope.measures.definition import (
     relevance_level,
 )
 from rankscope.measures.definition import gain as gain_parameter
-from rankscope.measures.judged import place_in
+from rankscope.measures.judged import once_for_judgments, place_in
 from rankscope.measures.parts import (
     discounted_total,
     gained,
@@ -44,14 +44,12 @@ MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
 MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
+@once_for_judgments
 def ideal_total(
     run: JudgedRun, gain: Gain, rel: float, cutoff: int | None, least: float | None = None
 ) -> FloatArray:
     """By query: the discounted gains of the best possible ranking."""
-    return run.remember_judged(
-        ("ideal total", gain, rel, cutoff, least),
-        lambda: discounted_total(run, ideal(run, gain, rel, least), cutoff),
-    )
+    return discounted_total(run, ideal(run, gain, rel, least), cutoff)
 
 
 def _logarithmic_factors(
@@ -86,7 +84,6 @@ def cumulative_gain(
     """Sum of gains, wherever above the cutoff they are.
 
     Formula: Σ down to k of gain
-    No relevant document: 0
     Reference: Järvelin & Kekäläinen 2000
     """
     documents = gained(run, gain, rel, least)
@@ -107,7 +104,6 @@ def discounted_gain(
     """Sum of gains, each divided by the logarithm of its rank.
 
     Formula: Σ down to k of gain / log2(rank + 1)
-    No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
     """
     return discounted_total(run, gained(run, gain, rel, least), cutoff)
@@ -127,7 +123,6 @@ def normalised_discounted_gain(
 
     Formula: DCG@k / IDCG@k, DCG@k = Σ down to k of gain / log2(rank + 1); IDCG@k is DCG@k of all
     judged documents in the best order
-    No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
     """
     dcg = discounted_total(run, gained(run, gain, rel, least), cutoff)
@@ -158,7 +153,6 @@ def q_measure(
 
     Formula: (1/min(R, k)) Σ down to k of (count + β·gains) / (rank + β·ideal gains), all summed
     down to that rank; R counts documents with a gain above 0
-    No relevant document: 0
     Reference: Sakai 2004
     """
     documents = gained(run, gain, rel)
@@ -206,7 +200,6 @@ def expected_reciprocal_rank(
 
     Formula: Σ down to k of (1/rank) · s · Π over documents above of (1 − s), s = (2^grade − 1) /
     2^max_rel
-    No relevant document: 0
     Reference: Chapelle, Metzler, Zhang & Grinspan 2009
     """
     return _reciprocal(run, (run.hit_query, run.hit_rank, run.hit_grade), max_rel, cutoff)
@@ -219,7 +212,6 @@ def normalised_expected_reciprocal_rank(
     """Expected reciprocal rank as a share of the best possible.
 
     Formula: ERR@k / ERR@k of all judged documents in order of grade
-    No relevant document: 0
     Reference: Chapelle, Metzler, Zhang & Grinspan 2009
     """
     mine = _reciprocal(run, (run.hit_query, run.hit_rank, run.hit_grade), max_rel, cutoff)
@@ -235,7 +227,6 @@ def scaled_discounted_gain(
 
     Formula: (Σ down to k of g / log2(rank + 1)) / (Σ down to k of 1 / log2(rank + 1)), g = (grade −
     min_rel) / (max_rel − min_rel)
-    No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Azzopardi, Thomas & Moffat 2019
     """
     documents = scaled_gains(run, min_rel, max_rel)
@@ -256,7 +247,6 @@ def graded_average_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArra
 
     Formula: Σ over levels g of w·R(g)·AP(rel=g) / Σ over levels of w·R(g), w = step from the level
     below, R(g) = documents of grade g or more
-    No relevant document: 0
     Reference: Robertson, Kanoulas & Yilmaz 2010
     """
     levels = np.unique(run.judged_grade[run.judged_grade > 0])

@@ -46,7 +46,6 @@ def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray
 
     Formula: (1/R) Σ over relevant retrieved of 1 − min(n, R) / min(N, R), n = judged nonrelevant
     above, N = judged nonrelevant in all
-    No relevant document: 0
     Reference: Buckley & Voorhees 2004
     """
     return _preference(run, rel, pooled=pooled)
@@ -77,7 +76,6 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     Formula: (1/R) Σ over relevant retrieved of 1/i + ((i − 1)/i) · (a/(i − 1)) · (r + ε)/(r + n +
     2ε); above rank i are a pooled documents, r of them judged relevant and n nonrelevant; ε =
     0.00001
-    No relevant document: 0
     Reference: Yilmaz & Aslam 2006
     """
     hits = run.relevant(rel)

@@ -11,7 +11,8 @@ numbers. Measures only read; a change (`JudgedRun.only`, `cut`, `condensed`) mak
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -29,6 +30,27 @@ FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+
+def once(function: _F) -> _F:
+    """Compute a function of a run once for the same arguments; nobody changes what it returns."""
+
+    @wraps(function)
+    def call(run: JudgedRun, *args: Hashable) -> Any:
+        return run.remember((function, *args), lambda: function(run, *args))
+
+    return cast("_F", call)
+
+
+def once_for_judgments(function: _F) -> _F:
+    """Do the same for what depends on judgments alone: once for all runs measured with them."""
+
+    @wraps(function)
+    def call(run: JudgedRun, *args: Hashable) -> Any:
+        return run.remember_judged((function, *args), lambda: function(run, *args))
+
+    return cast("_F", call)
 
 
 class Ranked(NamedTuple):
@@ -203,24 +225,19 @@ class JudgedRun:
         """Return a 0 for each query."""
         return np.zeros(len(self.query_ids))
 
+    @once_for_judgments
     def graded(self, at_least: float) -> IntArray:
         """By query: how many judgments have this grade or a higher one."""
-        return self.remember_judged(
-            ("graded", at_least),
-            lambda: self.count(self.judged_query[self.judged_grade >= at_least]),
-        )
+        return self.count(self.judged_query[self.judged_grade >= at_least])
 
+    @once_for_judgments
     def without(self, at_least: float) -> int:
         """Return how many queries have no judgment of this grade or a higher one."""
-        return self.remember_judged(
-            ("without", at_least), lambda: int(np.count_nonzero(self.graded(at_least) == 0))
-        )
+        return int(np.count_nonzero(self.graded(at_least) == 0))
 
+    @once
     def relevant(self, rel: float, cutoff: int | None = None) -> Ranked:
         """Return the hits with grade ``rel`` or more, down to rank ``cutoff``."""
-        return self.remember(("relevant", rel, cutoff), lambda: self._relevant(rel, cutoff))
-
-    def _relevant(self, rel: float, cutoff: int | None) -> Ranked:
         if cutoff is None:
             keep = self.hit_grade >= rel
             query = self.hit_query[keep]
@@ -231,19 +248,20 @@ class JudgedRun:
         keep = whole.rank <= cutoff
         return Ranked(whole.query[keep], whole.rank[keep], whole.seen[keep])
 
+    @once
     def found(self, rel: float, cutoff: int | None = None) -> IntArray:
         """By query: how many hits with grade ``rel`` or more are in the first ``cutoff``."""
-        return self.remember(("found", rel, cutoff), lambda: self._found(rel, cutoff))
-
-    def _found(self, rel: float, cutoff: int | None) -> IntArray:
         whole = self.relevant(rel)
-        if cutoff is None or cutoff >= self._deepest():
-            return self.remember(("found", rel, None), lambda: self.count(whole.query))
+        if cutoff is None:
+            return self.count(whole.query)
+        if cutoff >= self._deepest():
+            return self.found(rel)
         return self.count(whole.query[whole.rank <= cutoff])
 
+    @once
     def _deepest(self) -> int:
         """Return the lowest place of a hit: a cutoff from there on leaves out nothing."""
-        return self.remember("deepest", lambda: int(self.hit_rank.max(initial=0)))
+        return int(self.hit_rank.max(initial=0))
 
     def shown(self, cutoff: int | None = None) -> IntArray:
         """By query: how many documents are in the first ``cutoff``."""
@@ -302,14 +320,12 @@ class JudgedRun:
             terms=terms,
         )
 
+    @once
     def condensed(self) -> JudgedRun:
         """Return this run without its unjudged documents, the others moved up.
 
         Documents with a negative grade count as unjudged and go too.
         """
-        return self.remember("condensed", self._condensed)
-
-    def _condensed(self) -> JudgedRun:
         keep = self.hit_grade >= 0
         query, rank = self.hit_query[keep], self.hit_rank[keep]
         place = place_in(query)

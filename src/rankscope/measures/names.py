@@ -21,13 +21,10 @@ different things in different tools, it stands for one of them here and the outp
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rankscope.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +219,10 @@ _FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
 _PARAMETERS = re.compile(r"[-+0-9.,=pe]+")
 
 
+_Read = Callable[[str, str], list["Request"]]
+"""What makes requests of a root and the text behind it."""
+
+
 def _numbers(text: str, root: str) -> list[float]:
     try:
         numbers = [float(part) for part in text.split(",") if part]
@@ -232,44 +233,33 @@ def _numbers(text: str, root: str) -> list[float]:
     return numbers
 
 
-def _whole(cutoff: float, root: str) -> int:
-    """Drop the fraction of a cutoff, as trec_eval does."""
-    if not abs(cutoff) < 1e12:
-        raise InputError(f"{root}: cutoff {cutoff:g} is too large")
-    return int(cutoff)
-
-
 def _pairs(text: str, root: str) -> dict[str, float]:
-    pairs = {}
-    for part in text.split(","):
-        key, _, value = part.partition("=")
-        try:
-            pairs[key] = float(value)
-        except ValueError:
-            raise InputError(f"{root}: expected pairs such as 1=3,2=9, not {shown(text)}") from None
-    return pairs
+    try:
+        return {key: float(value) for key, _, value in (p.partition("=") for p in text.split(","))}
+    except ValueError:
+        raise InputError(f"{root}: expected pairs such as 1=3,2=9, not {shown(text)}") from None
 
 
 def _table(pairs: Mapping[str, float], root: str) -> dict[float, float]:
     try:
         return {float(key): value for key, value in pairs.items()}
     except ValueError:
-        raise InputError(
-            f"{root}: grades must be numbers, not {', '.join(map(shown, pairs))}"
-        ) from None
+        grades = ", ".join(map(shown, pairs))
+        raise InputError(f"{root}: grades must be numbers, not {grades}") from None
 
 
-def _cuts(name: str, defaults: tuple[int, ...] = _CUTS) -> Callable[[str, str], list[Request]]:
+def _cuts(name: str, defaults: tuple[int, ...] = _CUTS) -> _Read:
     def read(root: str, text: str) -> list[Request]:
-        cuts = sorted({_whole(k, root) for k in _numbers(text, root)}) if text else defaults
-        return [Request(name, {}, k, f"{root}_{k}") for k in cuts]
+        given = _numbers(text, root) if text else defaults
+        if max(map(abs, given)) >= 1e12:
+            raise InputError(f"{root}: cutoff {max(given):g} is too large")
+        # a fraction is dropped, as trec_eval does
+        return [Request(name, {}, k, f"{root}_{k}") for k in sorted({int(k) for k in given})]
 
     return read
 
 
-def _points(
-    name: str, parameter: str, defaults: tuple[float, ...]
-) -> Callable[[str, str], list[Request]]:
+def _points(name: str, parameter: str, defaults: tuple[float, ...]) -> _Read:
     def read(root: str, text: str) -> list[Request]:
         points = sorted(set(_numbers(text, root))) if text else defaults
         return [Request(name, {parameter: x}, None, f"{root}_{x:.2f}") for x in points]
@@ -277,21 +267,17 @@ def _points(
     return read
 
 
-def _list(name: str, parameter: str) -> Callable[[str, str], list[Request]]:
+def _plain(name: str, parameter: str = "", **params: object) -> _Read:
+    """Return what reads a measure with one parameter or none: a list of numbers, or gains."""
+
     def read(root: str, text: str) -> list[Request]:
         if not text:
-            return [Request(name, {}, None, root)]
-        return [Request(name, {parameter: tuple(_numbers(text, root))}, None, f"{root}_{text}")]
-
-    return read
-
-
-def _gains(name: str) -> Callable[[str, str], list[Request]]:
-    def read(root: str, text: str) -> list[Request]:
-        if not text:
-            return [Request(name, {}, None, root)]
-        gain = _table(_pairs(text, root), root)
-        return [Request(name, {"gain": gain}, None, f"{root}_{text}")]
+            return [Request(name, params, None, root)]
+        if not parameter:
+            raise InputError(f"{root}: takes no parameter, but {shown(text)} was given")
+        is_gain = parameter == "gain"
+        value = _table(_pairs(text, root), root) if is_gain else tuple(_numbers(text, root))
+        return [Request(name, {parameter: value}, None, f"{root}_{text}")]
 
     return read
 
@@ -300,14 +286,14 @@ def _persistence(root: str, text: str) -> list[Request]:
     meant = _EXACT[root]
     if not text:
         return [Request(meant.name, meant.params, None, root)]
-    if "=" not in text:
-        requests = []
-        for part in text.split(","):
-            [p] = _numbers(f"0.{part}" if part.isdecimal() else part, root)
-            ranx = Request("RBG", {"p": p}, None, f"{root}.{part}")
-            trec = Request(meant.name, {**meant.params, "p": p}, None, f"{root}.{part}")
-            requests.append(ranx if meant.name == "RBP" else trec)
-        return requests
+    if "=" not in text:  # ranx: rbp.95
+        is_ranx = meant.name == "RBP"
+        name, params = ("RBG", {}) if is_ranx else (meant.name, dict(meant.params))
+        return [
+            Request(name, {**params, "p": p}, None, f"{root}.{part}")
+            for part in text.split(",")
+            for p in _numbers(f"0.{part}" if part.isdecimal() else part, root)
+        ]
     pairs = _pairs(text, root)
     params = {**meant.params, "p": pairs.pop("p", 0.9)}
     if pairs and meant.name == "RBP":
@@ -318,26 +304,16 @@ def _persistence(root: str, text: str) -> list[Request]:
 def _set_f(root: str, text: str) -> list[Request]:
     if not text:
         return [Request("SetF", {}, None, root)]
-    parts = [part for part in text.split(",") if part]
-    weights = _numbers(text, root)
-    if min(weights) < 0:
+    weights = {part: weight for part in text.split(",") for weight in _numbers(part, root)}
+    if min(weights.values()) < 0:
         raise InputError(f"{root}: its parameter is β² and cannot be negative, not {shown(text)}")
     return [
         Request("SetF", {"beta": weight**0.5}, None, f"{root}_{part}")
-        for weight, part in zip(weights, parts, strict=True)
+        for part, weight in weights.items()
     ]
 
 
-def _plain(name: str, **params: object) -> Callable[[str, str], list[Request]]:
-    def read(root: str, text: str) -> list[Request]:
-        if text:
-            raise InputError(f"{root}: takes no parameter, but {shown(text)} was given")
-        return [Request(name, params, None, root)]
-
-    return read
-
-
-_TREC: dict[str, Callable[[str, str], list[Request]]] = {
+_TREC: dict[str, _Read] = {
     "num_q": _plain("NumQ"),
     "num_ret": _plain("NumRet"),
     "num_rel": _plain("NumRel"),
@@ -353,15 +329,15 @@ _TREC: dict[str, Callable[[str, str], list[Request]]] = {
     "infAP": _plain("infAP"),
     "gm_bpref": _plain("GMBpref"),
     "Rprec_mult": _points("Rprec", "mult", _FIFTHS),
-    "utility": _list("Utility", "weights"),
-    "11pt_avg": _list("11pt", "points"),
+    "utility": _plain("Utility", "weights"),
+    "11pt_avg": _plain("11pt", "points"),
     "binG": _plain("binG"),
-    "G": _gains("G"),
-    "dcg": _gains("DCG"),
-    "ideal_dcg": _gains("IDCG"),
-    "ndcg": _gains("nDCG"),
-    "ndcg_rel": _gains("nDCG_rel"),
-    "Rndcg": _gains("RnDCG"),
+    "G": _plain("G", "gain"),
+    "dcg": _plain("DCG", "gain"),
+    "ideal_dcg": _plain("IDCG", "gain"),
+    "ndcg": _plain("nDCG", "gain"),
+    "ndcg_rel": _plain("nDCG_rel", "gain"),
+    "Rndcg": _plain("RnDCG", "gain"),
     "ndcg_cut": _cuts("nDCG"),
     "map_cut": _cuts("AP"),
     "relative_P": _cuts("R_cap"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.measures.definition import nearness_parameters
+from rankscope.measures.judged import once
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 from rankscope.measures.term_lists import near_terms
@@ -45,7 +46,6 @@ def max_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str
     """How near the nearest of the first k terms is to an expected term; 1 if it is one.
 
     Formula: max over expected e and retrieved t down to k of sim(e, t)
-    No relevant document: 0
     Reference: Phentrieve
     """
     return _by_query(run, Way.of(sim, depth, ic), cutoff, lambda near: float(near.max()))
@@ -63,17 +63,15 @@ def mean_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: st
     """How near the first k terms come to each expected term, on average over these.
 
     Formula: mean over expected e of (max over retrieved t down to k of sim(e, t))
-    No relevant document: 0
     Reference: best-match average, Azuaje, Wang & Bodenreider 2005
     """
     return _by_query(run, Way.of(sim, depth, ic), cutoff, lambda near: float(near.max(1).mean()))
 
 
+@once
 def _matched(run: JudgedRun, way: Way, cutoff: int) -> FloatArray:
     """By query: what expected and retrieved terms earn together, each matched at most once."""
-    return run.remember(
-        ("matched", way, cutoff), lambda: _by_query(run, way, cutoff, _heaviest_matching)
-    )
+    return _by_query(run, way, cutoff, _heaviest_matching)
 
 
 def _heaviest_matching(near: FloatArray) -> float:
@@ -96,7 +94,6 @@ def soft_precision(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str
     Each term is matched with at most one other, such that all earn most together.
 
     Formula: (heaviest matching of expected and retrieved down to k) / k
-    No relevant document: 0
     Short run: ranks past its end earn nothing; k stays the divisor
     Reference: Phentrieve
     """
@@ -108,7 +105,6 @@ def soft_recall(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -
     """Recall at k where an expected term is found as far as a retrieved one is near to it.
 
     Formula: (heaviest matching of expected and retrieved down to k) / (expected terms)
-    No relevant document: 0
     Reference: Phentrieve
     """
     return ratio(_matched(run, Way.of(sim, depth, ic), cutoff), _expected(run))
@@ -119,7 +115,6 @@ def soft_f(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> Flo
     """Harmonic mean of soft precision and soft recall at k.
 
     Formula: 2·(heaviest matching) / (k + expected terms)
-    No relevant document: 0
     Reference: Phentrieve
     """
     both = 2.0 * _matched(run, Way.of(sim, depth, ic), cutoff)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.measures.judged import place_in
+from rankscope.measures.judged import once, once_for_judgments, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,12 +59,9 @@ def gains_of(
     return positive
 
 
+@once
 def gained(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
     """Return the hits that gain something, in rank order."""
-    return run.remember(("gained", gain, rel, least), lambda: _gained(run, gain, rel, least))
-
-
-def _gained(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gained:
     gains = gains_of(run.hit_grade, gain, rel, least)
     keep = gains > 0
     rank, gains = run.hit_rank[keep], gains[keep]
@@ -86,12 +83,9 @@ def _discounts() -> FloatArray:
     return discounts
 
 
+@once_for_judgments
 def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
     """Return the best possible ranking of all judged documents that gain something."""
-    return run.remember_judged(("ideal", gain, rel, least), lambda: _ideal(run, gain, rel, least))
-
-
-def _ideal(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gained:
     gains = gains_of(run.judged_grade, gain, rel, least)
     keep = gains > 0
     query, gains = run.judged_query[keep], gains[keep]
@@ -154,6 +148,7 @@ def nonrelevant_above(run: JudgedRun, rel: float, *, lowest: float = 0.0) -> Int
     return cast("IntArray", place[relevant] - run.relevant(rel).seen)
 
 
+@once
 def scaled_gains(run: JudgedRun, min_rel: float, max_rel: float | None) -> Gained:
     """Return the hits with their grades scaled such that ``min_rel`` is 0 and ``max_rel`` is 1.
 
@@ -164,11 +159,7 @@ def scaled_gains(run: JudgedRun, min_rel: float, max_rel: float | None) -> Gaine
         if max_rel is not None:
             raise InputError(f"max_rel={max_rel:g} must be above min_rel={min_rel:g}")
         highest = min_rel + 1.0  # nothing is above the lowest grade: no gains at all
-    return run.remember(("scaled", min_rel, highest), lambda: _scaled(run, min_rel, highest))
-
-
-def _scaled(run: JudgedRun, lowest: float, highest: float) -> Gained:
-    gains = (np.clip(run.hit_grade, lowest, highest) - lowest) / (highest - lowest)
+    gains = (np.clip(run.hit_grade, min_rel, highest) - min_rel) / (highest - min_rel)
     keep = gains > 0
     rank, gains = run.hit_rank[keep], gains[keep]
     return Gained(run.hit_query[keep], rank, gains, gains / discount(rank))

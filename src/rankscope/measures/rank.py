@@ -49,7 +49,6 @@ def precision(run: JudgedRun, *, cutoff: int, rel: float, norm: str) -> FloatArr
     """Share of the first k documents that are relevant.
 
     Formula: (relevant in the first k) / k; norm=retrieved: / min(k, retrieved)
-    No relevant document: 0
     Short run: ranks past its end count as nonrelevant; k stays the divisor, unless norm=retrieved
     Reference: Cleverdon, Mills & Keen 1966
     """
@@ -75,7 +74,6 @@ def recall(run: JudgedRun, *, cutoff: int, rel: float, mean: str) -> FloatArray:
 
     Formula: (relevant in the first k) / R; mean=micro over queries: Σ (relevant in the first k) /
     Σ R
-    No relevant document: 0
     Reference: Cleverdon, Mills & Keen 1966
     """
     return ratio(run.found(rel, cutoff), run.graded(rel))
@@ -86,7 +84,6 @@ def capped_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Recall at k against what k documents could hold; trec_eval calls it relative_P.
 
     Formula: (relevant in the first k) / min(R, k)
-    No relevant document: 0
     Reference: Buckley & Voorhees 2005; Thakur et al. 2021
     """
     return ratio(run.found(rel, cutoff), np.minimum(run.graded(rel), cutoff))
@@ -102,7 +99,6 @@ def f_measure(run: JudgedRun, *, cutoff: int, rel: float, beta: float) -> FloatA
     """Weighted harmonic mean of precision and recall at k.
 
     Formula: (1 + β²)·P·R / (β²·P + R), P and R at k
-    No relevant document: 0
     Reference: van Rijsbergen 1979
     """
     squared = beta * beta
@@ -115,7 +111,6 @@ def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether any of the first k documents is relevant; also called hit rate.
 
     Formula: 1 if (relevant in the first k) > 0, else 0
-    No relevant document: 0
     Reference: Craswell & Hawking 2004
     """
     return (run.found(rel, cutoff) > 0).astype(np.float64)
@@ -126,7 +121,6 @@ def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     """Whether all relevant documents are among the first k; also called recall-all.
 
     Formula: 1 if (relevant in the first k) = R, else 0
-    No relevant document: 0
     Reference: Wu et al. 2024 (LongMemEval)
     """
     relevant = run.graded(rel)
@@ -138,7 +132,6 @@ def reciprocal_rank(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatA
     """One over the rank of the first relevant document.
 
     Formula: 1 / rank of the first relevant document; 0 if there is none down to k
-    No relevant document: 0
     Reference: Kantor & Voorhees 2000
     """
     hits = run.relevant(rel, cutoff)
@@ -171,7 +164,6 @@ def average_precision(run: JudgedRun, *, cutoff: int | None, rel: float, norm: s
     """Mean of the precision at each relevant document.
 
     Formula: (1/R) Σ over relevant documents down to k of (relevant so far) / rank
-    No relevant document: 0
     Reference: Harman 1992; Buckley & Voorhees 2000
     """
     below: IntArray = run.graded(rel)
@@ -187,7 +179,6 @@ def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision of the first R documents, R being how many are relevant: MAP@R.
 
     Formula: (1/R) Σ over relevant documents down to rank R of (relevant so far) / rank
-    No relevant document: 0
     Reference: Musgrave, Belongie & Lim 2020
     """
     hits = run.relevant(rel)
@@ -217,7 +208,6 @@ def r_precision(run: JudgedRun, *, rel: float, mult: float) -> FloatArray:
     """Precision at rank R, where a perfect ranking has found everything.
 
     Formula: (relevant in the first c) / c, c = floor(mult·R + 0.9)
-    No relevant document: 0
     Reference: Buckley & Voorhees 2005
     """
     cut = (mult * run.graded(rel) + 0.9).astype(np.int64)
@@ -250,7 +240,6 @@ def interpolated_precision(run: JudgedRun, *, recall: float, rel: float, rule: i
     """Highest precision from the rank on where a recall point is reached.
 
     Formula: max of precision at all ranks from the c-th relevant document on, c = round(r·R)
-    No relevant document: 0
     Short run: 0 if it ends before the recall point
     Reference: Buckley & Voorhees 2005
     """
@@ -278,7 +267,6 @@ def eleven_points(
     """Mean of the interpolated precision at eleven recall points, 0 to 1.
 
     Formula: mean of IPrec over the points
-    No relevant document: 0
     Reference: Salton & McGill 1983
     """
     total = run.zeros()

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -101,8 +99,8 @@ def define(
     The function gets the run, then by keyword its ``cutoff`` (unless the measure takes none) and
     each of its parameters, and returns one number for each query. What is to be said about the
     measure is in its docstring: the first paragraph says what it means; lines that begin with
-    ``Formula:``, ``No relevant document:``, ``Short run:`` and ``Reference:`` say the rest. What
-    does not look at grades (``by_grade`` false) takes no nearness for one.
+    ``Formula:``, ``No relevant document:`` (0 if not said), ``Short run:`` and ``Reference:`` say
+    the rest. What does not look at grades (``by_grade`` false) takes no nearness for one.
 
     >>> @define("First", example="First")
     ... def first(run):
@@ -133,7 +131,7 @@ def define(
             reference=sections.get("Reference", ""),
             range=range,
             higher_is_better=higher_is_better,
-            no_relevant=sections.get("No relevant document", ""),
+            no_relevant=sections.get("No relevant document", "0"),
             short_run=sections.get("Short run", "ranks past its end count as nonrelevant"),
             example=example or name,
             aggregate=aggregate,
@@ -176,11 +174,8 @@ def _load_plugins() -> None:
 
     for point in entry_points(group=GROUP):
         try:
-            with redirect_stdout(sys.stderr):
-                point.load()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # whatever a plugin raises must not stop the others
+            point.load()
+        except Exception as error:  # of one package, which must not stop the others
             warnings.warn(
                 f"the measures of {point.value} could not be loaded: {error}", stacklevel=4
             )
@@ -211,7 +206,8 @@ def all_definitions() -> list[Definition]:
     """Return all measures, family by family."""
     _load_families()
     _load_plugins()
-    return list(_definitions.values())
+    place = {family: number for number, family in enumerate((*FAMILIES, "own"))}
+    return sorted(_definitions.values(), key=lambda definition: place[definition.family])
 
 
 @lru_cache(maxsize=1024)
@@ -243,19 +239,8 @@ def compute(measure: Measure, run: JudgedRun) -> FloatArray:
     judged = run.condensed() if condense else run
     if near is not None:
         return _softened(measure, judged, near)
-    if definition.family != "own":
-        return definition.function(judged, **options)
-    try:
-        with redirect_stdout(sys.stderr):
-            values = definition.function(judged, **options)
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # it must not end the process, as if all were well
-        raise InputError(
-            f"{measure}: its function raised {type(error).__name__}: {error}, which would have "
-            "ended the process"
-        ) from error
-    return _checked(measure, run, values)
+    values = definition.function(judged, **options)
+    return values if definition.family != "own" else _checked(measure, run, values)
 
 
 def _softened(measure: Measure, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:

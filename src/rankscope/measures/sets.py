@@ -27,7 +27,6 @@ def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
     """Share of the retrieved documents that are relevant.
 
     Formula: relevant retrieved / retrieved; relative: / min(retrieved, R)
-    No relevant document: 0
     Short run: 0 if it is empty
     Reference: Cleverdon, Mills & Keen 1966
     """
@@ -40,7 +39,6 @@ def set_recall(run: JudgedRun, *, rel: float) -> FloatArray:
     """Share of the relevant documents that are retrieved.
 
     Formula: relevant retrieved / R
-    No relevant document: 0
     Short run: 0 if it is empty
     Reference: Cleverdon, Mills & Keen 1966
     """
@@ -63,7 +61,6 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     """Weighted harmonic mean of set precision and set recall.
 
     Formula: (1 + β²)·P·R / (β²·P + R)
-    No relevant document: 0
     Short run: 0 if it is empty
     Reference: van Rijsbergen 1979
     """
@@ -77,7 +74,6 @@ def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Set precision times set recall.
 
     Formula: (relevant retrieved)² / (retrieved · R)
-    No relevant document: 0
     Short run: 0 if it is empty
     Reference: Buckley & Voorhees 2005
     """
@@ -114,7 +110,6 @@ def count_relevant(run: JudgedRun, *, rel: float) -> FloatArray:
     """Number of relevant documents in the judgments, summed over queries.
 
     Formula: R
-    No relevant document: 0
     Short run: as usual
     Reference: trec_eval (num_rel)
     """
@@ -133,7 +128,6 @@ def count_found(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     """Number of relevant documents retrieved (down to k), summed over queries.
 
     Formula: relevant in the first k
-    No relevant document: 0
     Short run: 0 if it is empty
     Reference: trec_eval (num_rel_ret)
     """

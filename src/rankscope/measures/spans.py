@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankscope.measures.judged import once
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
 
 
+@once
 def _units(run: JudgedRun, cutoff: int | None) -> tuple[IntArray, IntArray, IntArray]:
     """By query: gold units that the first pieces cover, units retrieved, and all gold units."""
     spans = run.spans
     assert spans is not None  # `compute` asks for what a measure needs
-    covered, retrieved = run.remember(("units", cutoff), lambda: spans.within(cutoff, len(run)))
-    return covered, retrieved, spans.gold
+    return (*spans.within(cutoff, len(run)), spans.gold)
 
 
 @define("SpanRecall", cutoff="optional", needs="spans", example="SpanRecall@5")
@@ -29,7 +30,6 @@ def span_recall(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the gold text that the first k pieces cover.
 
     Formula: |gold ∩ retrieved| / |gold|, in characters or words; of the union of all pieces
-    No relevant document: 0
     Short run: what there is counts
     Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """
@@ -42,7 +42,6 @@ def span_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the first k pieces' text that is gold.
 
     Formula: |gold ∩ retrieved| / |retrieved|, in characters or words; of the union of all pieces
-    No relevant document: 0
     Short run: what there is counts; 0 if it is empty
     Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """
@@ -55,7 +54,6 @@ def span_intersection_over_union(run: JudgedRun, *, cutoff: int | None) -> Float
     """Overlap of gold text and the first k pieces' text, of all that is in either.
 
     Formula: |gold ∩ retrieved| / |gold ∪ retrieved|, in characters or words
-    No relevant document: 0
     Short run: what there is counts
     Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """

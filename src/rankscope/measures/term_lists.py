@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.measures.judged import once
+
 if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.ontology.nearness import Way
@@ -83,12 +85,9 @@ class Terms:
         return near
 
 
+@once
 def near_terms(run: JudgedRun, way: Way) -> list[FloatArray]:
     """Return for each query how near terms are: a row for each expected, a column for each rank."""
-    return run.remember(("near", way), lambda: _near(run, way))
-
-
-def _near(run: JudgedRun, way: Way) -> list[FloatArray]:
     terms = run.terms
     assert terms is not None  # `compute` asks for what a measure needs
     near = []

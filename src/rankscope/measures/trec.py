@@ -29,7 +29,6 @@ def ideal_discounted_gain(
     """Discounted gain of the best possible ranking, which nDCG is divided by.
 
     Formula: Σ down to k of gain / log2(rank + 1), all judged documents in the best order
-    No relevant document: 0
     Short run: as usual
     Reference: Järvelin & Kekäläinen 2002
     """
@@ -41,7 +40,6 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     """Mean over relevant documents of a discount by the nonrelevant ones above.
 
     Formula: (1/R) Σ over relevant retrieved of 1 / log2(2 + nonrelevant above)
-    No relevant document: 0
     Reference: Buckley 2008 (trec_eval)
     """
     hits = run.relevant(rel)
@@ -55,7 +53,6 @@ def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
 
     Formula: (Σ gain / log2(2 + c − s)) / (sum of all gains); down to the rank, s = gains,
     c = Σ over the best order of max(gain, 1), and 1 a rank past its end
-    No relevant document: 0
     Reference: Buckley 2008 (trec_eval)
     """
     best, mine = ideal(run, gain, rel), gained(run, gain, rel)
@@ -90,7 +87,6 @@ def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
 
     Formula: (1/n) Σ over the n documents with a gain of DCG/IDCG at their rank; for those not
     retrieved, at the end
-    No relevant document: 0
     Reference: Buckley 2008 (trec_eval)
     """
     best, mine = ideal(run, gain, rel), gained(run, gain, rel)
@@ -106,7 +102,6 @@ def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
 
     Formula: mean of DCG/IDCG at each rank where the best order goes on to a lower gain, and at the
     end of the run if it is longer than the best order by two documents or more
-    No relevant document: 0
     Reference: Buckley 2008 (trec_eval)
     """
     best, mine = ideal(run, gain, rel), gained(run, gain, rel)
@@ -125,7 +120,6 @@ def log_odds_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision on a scale of log odds, so that means over queries behave better.
 
     Formula: ln((1 + s) / (1 + R − s)), s = Σ of the precision at each relevant retrieved document
-    No relevant document: 0
     Short run: an empty one has −ln(1 + R)
     Reference: Robertson 2012
     """

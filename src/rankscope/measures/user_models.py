@@ -19,7 +19,7 @@ from rankscope.measures.definition import (
     relevance_level,
 )
 from rankscope.measures.definition import gain as gain_parameter
-from rankscope.measures.judged import place_in
+from rankscope.measures.judged import once, place_in
 from rankscope.measures.parts import (
     decay,
     gained,
@@ -50,22 +50,18 @@ MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
 MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
+@once
 def _highest_gain(run: JudgedRun, gain: Gain, scale: str) -> FloatArray:
     """By query: the gain that counts as 1; where there is none, no document gains anything."""
     if scale == "query":
-        return run.remember(("highest gain", gain), lambda: _highest_by_query(run, gain))
+        best = ideal(run, gain)
+        highest_gain, first = run.zeros(), best.rank == 1
+        highest_gain[best.query[first]] = best.gain[first]
+        return highest_gain
     highest = float(gains_of(np.array([run.max_grade]), gain)[0])
     if not isinstance(gain, str):
         highest = max(highest, *(value for _, value in gain))
     return np.full(len(run), highest)
-
-
-def _highest_by_query(run: JudgedRun, gain: Gain) -> FloatArray:
-    best = ideal(run, gain)
-    highest = run.zeros()
-    first = best.rank == 1
-    highest[best.query[first]] = best.gain[first]
-    return highest
 
 
 def _persistence_factors(
@@ -100,7 +96,6 @@ def rank_biased_precision(
 
     Formula: (1 − p) Σ down to k of g · p^(rank − 1); g is 1 for a relevant document, or its gain
     divided by the highest in the judgments (scale=query: of the query)
-    No relevant document: 0
     Reference: Moffat & Zobel 2008
     """
     documents = gained(run, gain, rel)
@@ -124,10 +119,9 @@ def rank_biased_gain(
     """Rank-biased precision with gains as they are, so that it can exceed 1: ranx's rbp.
 
     Formula: (1 − p) Σ down to k of gain · p^(rank − 1)
-    No relevant document: 0
     Reference: Moffat & Zobel 2008; Bassani 2022 (ranx)
     """
-    documents = gained(run, gain, least=least)
+    documents = gained(run, gain, 1.0, least)
     weights = documents.gain * decay(p, documents.rank)
     return (1.0 - p) * total_within(run, documents.query, documents.rank, weights, cutoff)
 
@@ -169,7 +163,6 @@ def inst(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
 
     Formula: Σ W(i)·g(i), W(i) ∝ Π over j < i of C(j), C(j) = ((j + T + t − 1) / (j + T + t))², t =
     T − gains down to j; followed for 1000 ranks
-    No relevant document: 0
     Reference: Bailey, Moffat, Scholer & Thomas 2015
     """
     documents = scaled_gains(run, min_rel, max_rel)
@@ -212,7 +205,6 @@ def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
     """Gain by document for a user who wants T in all, whatever has come in.
 
     Formula: Σ W(i)·g(i), W(i) ∝ 1 / (i + 2T − 1)²; followed for 1000 ranks
-    No relevant document: 0
     Reference: Moffat, Scholer & Thomas 2012
     """
     documents = scaled_gains(run, min_rel, max_rel)
@@ -242,7 +234,6 @@ def bejewelled_player(
     """Gain by document for a user who stops when T is gained or k documents are read.
 
     Formula: (gains down to s) / s, s = the first rank where they reach T, at most k
-    No relevant document: 0
     Reference: Zhang, Liu, Li, Zhang, Xu & Ma 2017
     """
     documents = scaled_gains(run, min_rel, max_rel)
@@ -274,7 +265,6 @@ def time_biased_gain(
 
     Formula: Σ down to k over relevant of 0.64 · 0.77 · 2^(−t/halflife), t = Σ over documents above
     of 4.4 s + c · (0.018 s · words + 7.8 s), c = 0.64 if relevant, else 0.39
-    No relevant document: 0
     Reference: Smucker & Clarke 2012
     """
     lengths = run.lengths
@@ -303,7 +293,6 @@ def compatibility(run: JudgedRun, *, p: float, normalize: bool) -> FloatArray:
 
     Formula: Σ down to D of p^(d − 1)·(shared by both in the first d)/d, D = length of the longer;
     divided by that of the ideal with itself, or by Σ p^(d − 1)
-    No relevant document: 0
     Reference: Clarke, Vtyurina & Smucker 2021
     """
     best = ideal(run, "linear")
