@@ -186,7 +186,7 @@ def test_places_in_lists_are_numbered() -> None:
     data["runs"]["run"]["bounds"] = [
         {"measure": "RR", "value": "high", "ties": None, "holes": None}
     ]
-    with pytest.raises(FormatError, match=r"run 'run': bounds\[0\]\.value is 'high'; expected a"):
+    with pytest.raises(FormatError, match=r"runs\.run\.bounds\[0\]\.value is 'high'; expected a"):
         ScoreRecord.from_data(data, source="a.json")
 
 

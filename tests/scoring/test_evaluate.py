@@ -225,9 +225,8 @@ def test_an_own_measure_is_like_any_other(monkeypatch: pytest.MonkeyPatch) -> No
     assert scores.values("LastRank") == {"q1": 2.0, "q2": 1.0, "q3": 0.0, "q4": 0.0}
     assert rs.bounds(QRELS, RUN, "LastRank")[0].value == scores["LastRank"]
     assert rs.explain(QRELS, RUN, "q1", "LastRank").value == 2.0
-    assert [
-        outcome.value for outcome in rs.why(QRELS, RUN, "LastRank", profiles=["rankscope"])
-    ] == [0.75]
+    [outcome] = rs.why(QRELS, RUN, "LastRank", profiles=["rankscope"]).outcomes
+    assert outcome.value == 0.75
 
 
 def test_a_measure_is_found_under_any_of_its_names() -> None:

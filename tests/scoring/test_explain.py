@@ -125,9 +125,9 @@ def test_ranks_that_add_nothing_are_counted_and_not_listed() -> None:
     told = rs.explain({"q": {"d150": 1}}, run, "q", "AP", depth=5)
     assert [step.rank for step in told.steps] == [1, 2, 3, 4, 5, 151]
     assert told.left_out == 194
-    falling = rs.explain({"q": {"d001": 1}}, run, "q", "SetP", depth=5)
-    assert falling.left_out == 0  # each further document lowers it
-    assert [step.rank for step in falling.steps] == list(range(1, 201))
+    falling = rs.explain({"q": {"d001": 1, "d099": 0}}, run, "q", "SetP", depth=5)
+    assert [step.rank for step in falling.steps] == [1, 2, 3, 4, 5, 100, 200]
+    assert falling.steps[5].contribution == pytest.approx(1 / 100 - 1 / 5)  # ranks 6 to 100
 
 
 def test_a_query_the_run_lacks_is_explained() -> None:

@@ -1,10 +1,7 @@
-"""Preference measures and measures by judgment group, as NIST's program prints them."""
+"""Preference measures and measures by judgment group; what NIST prints is in test_trec_eval."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -14,57 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import FormatError, InputError, RankscopeError
-from rankscope.runs.table import Run
-from rankscope.scoring.preference_output import preference_lines
-from rankscope.scoring.preferences import Groups, Kind, check_groups, preference_values, read_groups
+from rankscope.scoring.preferences import Groups, Kind, query_preferences, read_groups
 from rankscope.scoring.trec_eval import Options, trec_eval_lines
-from real import COLLECTIONS
-
-GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "trec_eval.jsonl"
-NIST = COLLECTIONS / "trec_eval"
-
-
-@pytest.mark.parametrize("version", ["v9", "v10"])
-def test_golden_cases_byte_for_byte(
-    rankscope: Callable[..., Any], tmp_path: Path, version: str
-) -> None:
-    """NIST's own output for inputs of ours, those with -R."""
-    cases = map(json.loads, GOLDEN.read_text("utf-8").splitlines())
-    kinds: Counter[str] = Counter()
-    for case in cases:
-        if "-R" in case["options"]:
-            kinds[case["options"][case["options"].index("-R") + 1]] += 1
-            (tmp_path / "qrels").write_text(case["qrels"])
-            (tmp_path / "run").write_text(case["run"])
-            flags = ["--9"] if version == "v9" else []
-            done = rankscope("trec-eval", *flags, *case["options"], "qrels", "run")
-            assert done.stdout == case[version]["stdout"]
-            assert done.returncode == (0 if case[version]["exit"] == 0 else 2)
-    assert kinds == {"prefs": 6, "qrels_prefs": 12, "qrels_jg": 12}
-
-
-@pytest.mark.parametrize(
-    ("expected", "measures", "kind", "judgments", "results"),
-    [
-        ("out.test.prefs", "all_prefs", "prefs", "prefs.test", "prefs.results.test"),
-        ("out.test.qrels_prefs", "all_prefs", "qrels_prefs", "qrels.test", "results.test"),
-        ("out.test.qrels_jg", "qrels_jg", "qrels_jg", "qrels.123", "results.test"),
-        ("out.test.qrels_jg", "qrels_jg", "qrels_jg", "qrels.comments.123", "results.test"),
-    ],
-)
-def test_nist_files(
-    expected: str,
-    measures: str,
-    kind: Literal["prefs", "qrels_prefs", "qrels_jg"],
-    judgments: str,
-    results: str,
-) -> None:
-    if not NIST.is_dir():
-        pytest.skip(f"{NIST} is not here")
-    options = Options(measures=(measures,), per_query=True, relevance=kind)
-    lines = trec_eval_lines(NIST / judgments, NIST / results, options)
-    assert "".join(f"{line}\n" for line in lines) == (NIST / expected).read_text()
-
 
 # --- a naive twin --------------------------------------------------------------------------------
 
@@ -183,19 +131,13 @@ GROUPS = st.dictionaries(st.sampled_from("abc"), SUBGROUPS, min_size=1)
 
 
 @settings(max_examples=60, deadline=None)
-@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8), st.sampled_from([8, 1 << 16]))
-def test_values_are_those_of_the_naive_twin(
-    groups: Groups, docs: list[str], depth: int, block: int
-) -> None:
+@given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8))
+def test_values_are_those_of_the_naive_twin(groups: Groups, docs: list[str], depth: int) -> None:
     try:
-        check_groups(groups, "q", "file")
+        found = query_preferences(groups, docs[:depth], "q")
     except InputError:
         assume(False)
-    expected = twin_values(groups, docs[:depth])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankscope.scoring.preferences._BLOCK", block)
-        found = preference_values(groups, docs[:depth])
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert found == pytest.approx(twin_values(groups, docs[:depth]), abs=1e-12)
 
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -267,25 +209,22 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
         (tmp_path / "judgments").write_bytes(text.encode("latin-1"))
         with pytest.raises(FormatError, match=words):
             read_groups(tmp_path / "judgments", kind)
-    with pytest.raises(RankscopeError, match="nowhere"):
-        next(preference_lines("nowhere", Run({"q": {"a": 1.0}}), "prefs", Options(("prefs",))))
 
 
 def test_what_cannot_be_asked(tmp_path: Path) -> None:
     contradictory = [
         ("q g s a 2\nq g s b 1\nq g t b 2\nq g t a 1\n", "contradict"),
         ("q g s a 2\nq g s b 1\nq g t b 2\nq g t c 1\nq g u c 2\nq g u a 1\n", "contradict"),
-        ("q g s a 2\nq g s b 0\nq g t b 2\nq g t c 1\n", "'b'"),
+        ("q g s a 2\nq g s b 0\nq g t b 2\nq g t c 1\n", "level 0"),
         (PREFS.replace("q", "z"), "none of the judged queries"),
     ]
     for text, word in contradictory:
         with pytest.raises(InputError, match=word):
             lines(tmp_path, text, "q Q0 a 0 1 r\n", "prefs", measures=("prefs_simp",))
     asked: list[tuple[Kind, dict[str, Any], str]] = [
-        ("prefs", {"measures": ("map",)}, "'map'"),
+        ("prefs", {"measures": ("map",)}, "map"),
         ("prefs", {"measures": ("map_avgjg",)}, "qrels_jg"),
         ("qrels_jg", {"measures": ("prefs",)}, "qrels_prefs"),
-        ("prefs", {"measures": ("prefs",), "zscores": "z"}, "-Z"),
     ]
     for kind, options, word in asked:
         with pytest.raises(RankscopeError, match=word):

@@ -200,7 +200,7 @@ def test_a_measure_apart_is_scored_under_its_own_rules() -> None:
     [bound] = rs.bounds(qrels, run, "RR@10", profile="beir")
     assert bound.value == 1 / 2
     assert bound.ties == TieBounds(lowest=1 / 4, highest=1 / 2)
-    [outcome] = rs.why(qrels, run, "RR@10", profiles=["beir"])
+    [outcome] = rs.why(qrels, run, "RR@10", profiles=["beir"]).outcomes
     assert outcome.value == 1 / 2
     assert rs.explain(qrels, run, "q", "RR@10", profile="beir").value == 1.0
 
@@ -211,6 +211,6 @@ def test_queries_without_a_relevant_document_are_left_out_where_the_tool_does() 
     assert scores["RR"] == 1.0
     assert scores.accounting.queries == 1
     assert scores.accounting.without_relevant == 1
-    [outcome] = rs.why(qrels, run, "RR", profiles=["sentence-transformers"])
+    [outcome] = rs.why(qrels, run, "RR", profiles=["sentence-transformers"]).outcomes
     changed = {effect.rule: effect.change for effect in outcome.effects if effect.change}
     assert changed == {"queries without a relevant document": 0.5}

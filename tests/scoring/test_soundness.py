@@ -274,7 +274,7 @@ def test_given_order_at_every_door() -> None:
     assert rs.gate(GOOD, far, "RR", qrels=QRELS, **options).passed
     assert rs.power(QRELS, GOOD, far, "RR", **options).measures["RR"].observed == 0
     assert rs.explain(QRELS, far, "q1", "RR", **options).value == 1
-    assert rs.why(QRELS, far, "RR", profiles=["rankscope"], **options)[0].value == 1
+    assert rs.why(QRELS, far, "RR", **options).outcomes[0].value == 1
     assert rs.bounds(QRELS, far, ["RR"], **options)[0].value == 1
     with pytest.raises(rs.UnknownNameError, match="'listed'"):
         rs.evaluate(QRELS, far, "RR", order="listed")  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="List all ranks down to here, and below it those that add something.",
+    help="List all ranks down to here, and below it judged documents that change the value.",
 )
 @PROFILE
 @ORDER

@@ -8,7 +8,7 @@ import click
 
 from rankscope import __version__
 from rankscope.cli.options import MAX_SIZE
-from rankscope.printing import put, put_line
+from rankscope.printing import put
 
 if TYPE_CHECKING:
     from rankscope.scoring.trec_eval import Relevance
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        put_line(f"trec_eval version 10.0 as printed by rankscope {__version__}")
+        click.echo(f"trec_eval version 10.0 as printed by rankscope {__version__}", err=True)
         context.exit()
 
 
@@ -116,7 +116,15 @@ def trec_eval(
     debugging: str,
     version_9: bool,
 ) -> None:
-    """Print, byte for byte, what trec_eval 10 prints for QRELS and RESULTS."""
+    """Print, byte for byte, what trec_eval 10 prints for QRELS and RESULTS.
+
+    Version 9 (--9) compares scores in single precision and leaves out judged queries that the
+    results lack. The versions also round differently: iprec_at_recall and 11pt_avg look at
+    r * R relevant documents, to which version 9 adds 0.9 and drops the fraction; version 10 rounds.
+
+    NIST's version 10 scales the gains of rbp by variables it never sets. What it prints for rbp,
+    also in -m all_trec, therefore depends on its build; here the lowest gain counts as 0.
+    """
     from rankscope.errors import InputError
     from rankscope.scoring.trec_eval import Options, trec_eval_lines
 

@@ -114,9 +114,11 @@ def total_within(
 
 
 def decay(base: float, rank: IntArray) -> FloatArray:
-    """Return base^(rank − 1)."""
-    powers: FloatArray = np.power(base, rank - 1.0)
-    return powers
+    """Return base^(rank − 1), multiplied rank by rank as trec_eval does, to the last bit."""
+    steps = np.full(int(rank.max(initial=1)), base)
+    steps[0] = 1.0
+    powers: FloatArray = np.multiply.accumulate(steps)
+    return powers[rank - 1]
 
 
 def running(

@@ -68,7 +68,7 @@ def _table(explanation: Explanation) -> Table:
     factors = [Column("gain", digits=None), Column("discount")] if with_factors else []
     ideal = explanation.ideal[: max(len(explanation.steps), _MOST_IDEAL)]
     left_out = explanation.left_out
-    notes = [f"{left_out:,} further ranks add nothing"] if left_out > 0 else []
+    notes = [f"{left_out:,} further ranks are not listed"] if left_out > 0 else []
     return Table(
         (
             Column("rank"),

@@ -1,13 +1,12 @@
 """Explanation: one query's value, rank by rank.
 
-A rank's contribution is what the value gains when the run is read one document further. That works
-for every measure; for sums of gains times discounts the two factors are shown as well.
+A rank's contribution is what the value gains when the run is read down to it. That works for every
+measure; for sums of gains times discounts the two factors are shown as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -25,10 +24,9 @@ from rankscope.scoring.plans import relevance_level_of
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rankscope.measures.definition import Factors
-    from rankscope.measures.judged import JudgedRun
 
 __all__ = ["Explanation", "explain"]
 
@@ -45,7 +43,7 @@ class Step(Part):
     grade: float | None
     """Its grade; null for a document nobody judged."""
     contribution: float
-    """What it adds to the value."""
+    """What it adds to the value, with the ranks between it and the one listed before."""
     value_so_far: float
     """The value if the run ended here."""
     gain: float | None = None
@@ -92,15 +90,11 @@ class Explanation(Part, Shown):
     retrieved: int
     """Documents in the run."""
     steps: tuple[Step, ...]
-    """The ranks, all down to a depth and below it those that add something."""
+    """All ranks down to a depth, and below it the judged documents that change the value."""
     ideal: tuple[IdealStep, ...]
     """The best possible order."""
     left_out: int
-    """How many further ranks the measure looks at that add nothing."""
-
-
-Documents = list[tuple[str, float, float | None]]
-"""A ranking: document, score, and its grade or None."""
+    """How many further ranks the measure looks at."""
 
 
 def explain(
@@ -114,8 +108,8 @@ def explain(
 ) -> Explanation:
     """Explain one query's value: each rank, which document is there, and what it adds.
 
-    All ranks down to ``depth`` are listed, and below it those that add something; ``options`` are
-    those of `evaluate`.
+    All ranks down to ``depth`` are listed, and below it the judged documents that change the value;
+    ``options`` are those of `evaluate`.
 
     >>> explanation = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
     >>> [(step.doc_id, step.contribution) for step in explanation.steps]
@@ -143,20 +137,39 @@ def explain(
     refuse_broken(judgments, given, alone.hits, name=name)
     refuse_repeat(judgments, [meant])
     check_levels(judgments, [meant])
-    mask = np.array([judged_id == query_id for judged_id in alone.judged.query_ids])
-    judged = alone.judged.only(mask)
+    judged = alone.judged.only(np.array([each == query_id for each in alone.judged.query_ids]))
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     described = meant.definition.factors
     factors = None if described is None else described(judged, **meant.options)
     condensed = bool(meant.options["judged_only"])
     in_order = ranked(documents.items(), ties=rules.ties, precision=rules.precision)
-    listed: Documents = [
-        (doc_id, float(score), grades.get(doc_id))
-        for doc_id, score in in_order[: None if condensed else meant.cutoff]
-    ]
-    start = float(compute(meant, judged.cut(0))[0])
-    values = _values(meant, judged, len(listed), depth, start)
-    steps = _steps(meant, listed, factors, depth, [(0, start), *values])
+    in_order = in_order[: None if condensed else meant.cutoff]
+
+    steps: list[Step] = []
+    start = value = float(compute(meant, judged.cut(0))[0])
+    below = [rank for rank in judged.hit_rank.tolist() if depth < rank < len(in_order)]
+    listed = [*range(1, min(depth, len(in_order)) + 1), *below]
+    counts = [not condensed or grades.get(doc_id, -1.0) >= 0 for doc_id, _ in in_order]
+    places = np.cumsum(counts).tolist()  # the ranks once passed-over documents are gone
+    for rank in dict.fromkeys([*listed, *([len(in_order)] if in_order else [])]):
+        before, value = value, float(compute(meant, judged.cut(rank))[0])
+        if value == before and rank > depth:
+            continue
+        doc_id, score = in_order[rank - 1]
+        grade, place = grades.get(doc_id), places[rank - 1]
+        seen = factors and counts[rank - 1] and place <= (meant.cutoff or place)
+        steps.append(
+            Step(
+                rank=rank,
+                doc_id=doc_id,
+                score=float(score),
+                grade=grade,
+                contribution=value - before,
+                value_so_far=value,
+                gain=(0.0 if grade is None else factors.gain(grade)) if factors and seen else None,
+                discount=factors.discount(place) if factors and seen else None,
+            )
+        )
     value = float(compute(meant, judged)[0])
     ideal = _ideal(grades, factors)
     return Explanation(
@@ -166,134 +179,63 @@ def explain(
         value=value,
         start=start,
         formula=meant.definition.formula,
-        calculation=_product_sum(meant, value, steps, ideal, factors)
-        if factors
-        else _plain_sum(meant, value, start, steps),
+        calculation=_calculation(
+            meant, value, start, steps, ideal=ideal[: meant.cutoff], factors=factors
+        ),
         relevant=int(judged.graded(relevance_level_of(meant))[0]),
         retrieved=int(judged.retrieved[0]),
-        steps=steps,
+        steps=tuple(steps),
         ideal=tuple(ideal[: meant.cutoff or depth]),
-        left_out=len(listed) - len(steps),
+        left_out=len(in_order) - len(steps),
     )
-
-
-def _steps(
-    measure: Measure,
-    listed: Documents,
-    factors: Factors | None,
-    depth: int,
-    values: list[tuple[int, float]],
-) -> tuple[Step, ...]:
-    """Tell what each rank adds to the value before it."""
-    condensed = bool(measure.options["judged_only"])
-    counted = [not condensed or (grade is not None and grade >= 0) for _, _, grade in listed]
-    places = np.cumsum(counted).tolist()  # the rank once passed-over documents are gone
-    steps: list[Step] = []
-    for (_, before), (rank, value) in pairwise(values):
-        doc_id, score, grade = listed[rank - 1]
-        added = value - before
-        if not added and rank > depth:
-            continue
-        gain = discount = None
-        place = places[rank - 1]
-        if factors and counted[rank - 1] and place <= (measure.cutoff or place):
-            gain = 0.0 if grade is None else factors.gain(grade)
-            discount = factors.discount(place)
-        steps.append(
-            Step(
-                rank=rank,
-                doc_id=doc_id,
-                score=score,
-                grade=grade,
-                contribution=added,
-                value_so_far=value,
-                gain=gain,
-                discount=discount,
-            )
-        )
-    return tuple(steps)
-
-
-def _values(
-    measure: Measure, judged: JudgedRun, size: int, depth: int, start: float
-) -> Iterator[tuple[int, float]]:
-    """Yield ranks and the value down to each: all ranks to ``depth``, then those that matter.
-
-    Below ``depth`` a stretch without a judged document is looked into only if the value at its end
-    is not the one at its start.
-    """
-
-    def value_at(rank: int) -> float:
-        return float(compute(measure, judged.cut(rank))[0])
-
-    value = start
-    for rank in range(1, min(depth, size) + 1):
-        value = value_at(rank)
-        yield rank, value
-    reached = min(depth, size)
-    for hit in [*(rank for rank in judged.hit_rank.tolist() if depth < rank <= size), size + 1]:
-        if hit - 1 > reached and value_at(hit - 1) != value:
-            for rank in range(reached + 1, hit):
-                value = value_at(rank)
-                yield rank, value
-        if hit <= size:
-            value = value_at(hit)
-            yield hit, value
-        reached = hit
 
 
 def _ideal(grades: dict[str, float], factors: Factors | None) -> list[IdealStep]:
     """Return the documents that are worth something, best first; among equals the higher id."""
     worth = {
-        doc_id: (factors.gain(grade) if factors else grade, grade)
+        doc_id: (factors.gain(grade) if factors else grade, grade, doc_id)
         for doc_id, grade in grades.items()
     }
-    best = sorted((doc_id for doc_id in worth if worth[doc_id][0] > 0), reverse=True)
-    best.sort(key=lambda doc_id: worth[doc_id], reverse=True)
+    best = sorted((key for key in worth.values() if key[0] > 0), reverse=True)
     return [
         IdealStep(
             rank=rank,
             doc_id=doc_id,
-            grade=grades[doc_id],
-            gain=worth[doc_id][0] if factors else None,
+            grade=grade,
+            gain=gain if factors else None,
             discount=factors.discount(rank) if factors else None,
         )
-        for rank, doc_id in enumerate(best, start=1)
+        for rank, (gain, grade, doc_id) in enumerate(best, start=1)
     ]
 
 
-def _plain_sum(measure: Measure, value: float, start: float, steps: tuple[Step, ...]) -> str:
-    """Return a value as the sum of what each rank adds."""
-    added = [step.contribution for step in steps if step.contribution]
-    numbers = [f"{number:.4f}" for number in ([start, *added] if start else added)]
-    total = f"{_sum(numbers)} = " if len(numbers) > 1 else ""
-    return f"{measure} = {total}{value:.4f}"
-
-
-def _product_sum(
+def _calculation(
     measure: Measure,
     value: float,
-    steps: tuple[Step, ...],
-    ideal: list[IdealStep],
-    factors: Factors,
+    start: float,
+    steps: Sequence[Step],
+    *,
+    ideal: Sequence[IdealStep],
+    factors: Factors | None,
 ) -> str:
-    """Return a value as the sum of gains times discounts, with this query's numbers."""
-    gaining = [step for step in steps if step.gain]
-    parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
+    """Return a value as the sum of what each rank adds, with this query's numbers."""
+    if factors is None:
+        added = [start, *(step.contribution for step in steps)]
+        numbers = [f"{number:.4f}" for number in added if number]
+        total = f"{_sum(numbers)} = " if len(numbers) > 1 else ""
+        return f"{measure} = {total}{value:.4f}"
+    total = _sum([f"{step.gain:g}×{step.discount:.4f}" for step in steps if step.gain])
     if not factors.share_of:
-        return f"{measure} = {_sum(parts)} = {value:.4f}"
-    gained = _discounted(gaining)
-    best = _discounted(ideal[: measure.cutoff])
+        return f"{measure} = {total} = {value:.4f}"
+    gained, best = (
+        sum((step.gain or 0.0) * (step.discount or 0.0) for step in part) for part in (steps, ideal)
+    )
     plain = str(replace(measure, name=factors.share_of))
     quotient = f"{gained:.4f} / {best:.4f} = " if best else ""
     return (
-        f"{plain} = {_sum(parts)} = {gained:.4f}; ideal {plain} = {best:.4f}; "
+        f"{plain} = {total} = {gained:.4f}; ideal {plain} = {best:.4f}; "
         f"{measure} = {quotient}{value:.4f}"
     )
-
-
-def _discounted(steps: Sequence[Step | IdealStep]) -> float:
-    return sum((step.gain or 0.0) * (step.discount or 0.0) for step in steps)
 
 
 def _sum(parts: list[str]) -> str:

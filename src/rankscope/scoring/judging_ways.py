@@ -1,7 +1,7 @@
-"""Ways to judge what is unjudged: many at once, each as a query of one `JudgedRun`.
+"""Ways to judge what is unjudged, and what each would make of a measure.
 
-`rankscope.scoring.bounds` judges all unjudged documents alike. Here some of a query's are relevant
-and the others are not, so that a measure says what each way would make of the query.
+A way is a query and some of its unjudged documents, which are taken for relevant. Many ways are
+measured at once, each as a query of one `JudgedRun`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from rankscope.measures.judged import place_in
 from rankscope.measures.registry import compute
 from rankscope.runs.order import rows_of
-from rankscope.scoring.bounds import by_query_and_grade, holes_in
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
 
 MOST_ROWS = 1_000_000
@@ -57,12 +56,35 @@ def is_rising(measure: Measure, judged: JudgedRun, grade: float) -> bool:
     return measure.name in RISING and is_by_number(measure) and not is_scaled
 
 
+def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:
+    """Return query and rank of every unjudged document down to ``depth``, by query and rank."""
+    sizes = judged.shown(depth)
+    starts = np.cumsum(sizes) - sizes
+    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
+    if depth is not None:
+        known &= judged.hit_rank <= depth
+    is_hole = np.ones(int(sizes.sum()), np.bool_)
+    is_hole[starts[judged.hit_query[known]] + judged.hit_rank[known] - 1] = False
+    query = np.repeat(np.arange(len(judged)), sizes)[is_hole]
+    return query, np.flatnonzero(is_hole) - starts[query] + 1
+
+
+def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
+    """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
+    ways = Ways(np.arange(len(judged)), *holes_in(judged, depth))
+    return replace(ways.of(_at_least(judged, 0.0), grade), query_ids=judged.query_ids)
+
+
 def as_seen(measure: Measure, judged: JudgedRun) -> JudgedRun:
     """Return a run without what a measure does not look at, so that its ways are few rows."""
     if measure.cutoff is not None and not measure.options["judged_only"]:
         judged = judged.cut(measure.cutoff)
-    least = np.finfo(np.float64).tiny if is_by_number(measure) else 0.0
-    hits, judgments = judged.hit_grade >= least, judged.judged_grade >= least
+    return _at_least(judged, np.finfo(np.float64).tiny if is_by_number(measure) else 0.0)
+
+
+def _at_least(judged: JudgedRun, grade: float) -> JudgedRun:
+    """Return a run without hits and judgments of a lower grade."""
+    hits, judgments = judged.hit_grade >= grade, judged.judged_grade >= grade
     return replace(
         judged,
         hit_query=judged.hit_query[hits],
@@ -91,43 +113,38 @@ class Ways:
         return cls(query[start], np.repeat(np.arange(len(size)), size), rank[row])
 
     def of(self, judged: JudgedRun, grade: float) -> JudgedRun:
-        """Return a run with a query for each way; ``judged`` is as `as_seen` makes it."""
-        numbers = np.arange(len(judged) + 1)
-        hits, at = rows_of(np.searchsorted(judged.hit_query, numbers), self.query)
+        """Return a run with a query for each way; ``judged`` has no negative grades."""
         inside = self.rank > 0
-        hit_way = np.concatenate([_numbered(at), self.way[inside]])
+        hits, hit_way = self._rows(judged.hit_query, judged)
+        hit_way = np.concatenate([hit_way, self.way[inside]])
         hit_rank = np.concatenate([judged.hit_rank[hits], self.rank[inside]])
-        hit_grade = np.concatenate(
-            [judged.hit_grade[hits], np.full(np.count_nonzero(inside), grade)]
-        )
-        height = int(hit_rank.max(initial=0)) + 1
-        order = np.argsort(hit_way * height + hit_rank, kind="stable")
-        rows, at = rows_of(np.searchsorted(judged.judged_query, numbers), self.query)
-        all_way = np.concatenate([_numbered(at), self.way])
-        all_grade = np.concatenate([judged.judged_grade[rows], np.full(len(self.way), grade)])
-        levels = np.unique(np.append(judged.judged_grade, grade))
-        by_grade = by_query_and_grade(all_way, all_grade, levels)
+        hit_grade = np.append(judged.hit_grade[hits], np.full(np.count_nonzero(inside), grade))
+        judgments, all_way = self._rows(judged.judged_query, judged)
+        all_way = np.concatenate([all_way, self.way])
+        all_grade = np.append(judged.judged_grade[judgments], np.full(len(self.way), grade))
+        by_rank, by_grade = np.lexsort((hit_rank, hit_way)), np.lexsort((-all_grade, all_way))
         return replace(
             judged,
             query_ids=("",) * len(self.query),
             retrieved=judged.retrieved[self.query],
             in_run=judged.in_run[self.query],
-            hit_query=hit_way[order],
-            hit_rank=hit_rank[order],
-            hit_grade=hit_grade[order],
+            hit_query=hit_way[by_rank],
+            hit_rank=hit_rank[by_rank],
+            hit_grade=hit_grade[by_rank],
             judged_query=all_way[by_grade],
             judged_grade=all_grade[by_grade],
-            max_grade=max(judged.max_grade, grade),
+            max_grade=max(judged.max_grade, grade) if len(self.way) else judged.max_grade,
         )
+
+    def _rows(self, query: IntArray, judged: JudgedRun) -> tuple[IntArray, IntArray]:
+        """Return the entries of each way's query, one way after the other, and their ways."""
+        rows, at = rows_of(np.searchsorted(query, np.arange(len(judged) + 1)), self.query)
+        return rows, np.repeat(np.arange(len(self.query)), np.diff(at))
 
     def rows(self, judged: JudgedRun) -> int:
         """Count the entries that `of` makes."""
         entries = judged.count(judged.hit_query) + judged.count(judged.judged_query)
         return int(entries[self.query].sum()) + 2 * len(self.way)
-
-
-def _numbered(offsets: IntArray) -> IntArray:
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +181,6 @@ def value_range(
         return None
     query, rank = holes_in(judged, measure.cutoff)
     base = as_seen(measure, judged)
-    plain = compute(measure, base)
     place = place_in(query)
     start = np.arange(len(query)) - place + 1
     if rises:
@@ -184,7 +200,8 @@ def value_range(
         if ways.rows(base) > most_rows:
             return None
     values = compute(measure, ways.of(base, grade))
-    lowest, highest = plain.copy(), plain.copy()
+    lowest = compute(measure, base)
+    highest = lowest.copy()
     np.minimum.at(lowest, ways.query, values)
     np.maximum.at(highest, ways.query, values)
     return Range(lowest, highest, 0 if rises else ways.rows(base))
@@ -200,17 +217,8 @@ def changes_of_one(
     base = as_seen(measure, judged)
     if measure.cutoff is not None and not measure.options["judged_only"]:
         rank = np.where(rank > measure.cutoff, 0, rank)
-    inside: BoolArray = rank > 0
-    # all documents of a query that the run lacks are the same to it
-    queries, alike = np.unique(query[~inside], return_inverse=True)
-    rows = np.flatnonzero(inside)
-    ways = Ways(
-        np.concatenate([query[rows], queries]),
-        np.arange(len(rows) + len(queries)),
-        np.concatenate([rank[rows], np.zeros(len(queries), np.int64)]),
-    )
+    # all documents of a query that the run lacks are the same to it: each case is measured once
+    cases, same = np.unique(np.stack([query, rank]), axis=1, return_inverse=True)
+    ways = Ways(cases[0], np.arange(cases.shape[1]), cases[1])
     added = compute(measure, ways.of(base, grade)) - compute(measure, base)[ways.query]
-    changes = np.empty(len(query))
-    changes[rows] = added[: len(rows)]
-    changes[~inside] = added[len(rows) :][alike]
-    return changes
+    return added[same.reshape(-1)]

@@ -12,35 +12,6 @@ from rankscope.measures.language import Measure
 from rankscope.scoring.rules import profile_named
 
 
-def check_limit(measure: Measure, value: object) -> None:
-    """Refuse a limit that is no number, or that every run or none would reach."""
-    limit = math.nan
-    if isinstance(value, SupportsFloat) and not isinstance(value, bool):
-        limit = float(value)
-    if not math.isfinite(limit):
-        raise InputError(f"the limit of {measure} must be a finite number, not {value!r}")
-    definition = measure.definition
-    if definition.aggregate == "sum":
-        raise InputError(
-            f"{measure} is summed over queries, and grows with their number; set a limit for a "
-            "measure that is averaged, such as Success@5 or R@100"
-        )
-    lowest, highest = definition.range
-    if not lowest <= limit <= highest:
-        percent = f"; for {limit:g}% write {limit / 100:g}" if 1 == highest < limit <= 100 else ""
-        raise InputError(
-            f"the limit of {measure} must be {_between(lowest, highest)}, as its values are, "
-            f"not {limit:g}{percent}"
-        )
-
-
-def _between(lowest: float, highest: float) -> str:
-    """Say which values a range has; one of its ends may be open."""
-    if highest == math.inf:
-        return f"at least {lowest:g}"
-    return f"at most {highest:g}" if lowest == -math.inf else f"from {lowest:g} to {highest:g}"
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
     """What a run's mean must reach; without a name, the mean of every run."""
@@ -53,7 +24,30 @@ class Limit:
     """The measure as it was asked for."""
 
     def __post_init__(self) -> None:
-        check_limit(Measure.parse(self.measure), self.value)
+        """Refuse a limit that is no number, or that every run or none would reach."""
+        definition = Measure.parse(self.measure).definition
+        is_number = isinstance(self.value, SupportsFloat) and not isinstance(self.value, bool)
+        if not is_number or not math.isfinite(limit := float(self.value)):
+            raise InputError(
+                f"the limit of {self.measure} must be a finite number, not {self.value!r}"
+            )
+        if definition.aggregate == "sum":
+            raise InputError(
+                f"{self.measure} is summed over queries, and grows with their number; set a limit "
+                "for a measure that is averaged, such as Success@5 or R@100"
+            )
+        lowest, highest = definition.range
+        if not lowest <= limit <= highest:
+            ends = f"from {lowest:g} to {highest:g}"
+            if math.inf in (highest, -lowest):
+                ends = f"at least {lowest:g}" if highest == math.inf else f"at most {highest:g}"
+            percent = (
+                f"; for {limit:g}% write {limit / 100:g}" if 1 == highest < limit <= 100 else ""
+            )
+            raise InputError(
+                f"the limit of {self.measure} must be {ends}, as its values are, not {limit:g}"
+                f"{percent}"
+            )
 
     def is_reached(self, mean: float) -> bool:
         """Tell whether a mean is at least the limit; at most, where lower is better."""
@@ -91,31 +85,24 @@ def read_limits(
     ``measures`` are those there are; without them any may be asked for.
     """
     rules = profile_named(profile)
-    asked = None if measures is None else list(measures)
+    known = {str(rules.meaning(Measure.parse(asked))): asked for asked in measures or ()}
     limits = []
     for text in texts:
-        name, measure, value = _parts(text, names, noun)
-        canonical = str(rules.meaning(Measure.parse(measure)))
-        if asked is not None and canonical not in (
-            str(rules.meaning(Measure.parse(known))) for known in asked
-        ):
-            raise UnknownNameError("measure of this benchmark", measure, asked)
-        limits.append(Limit(canonical, value, name, measure))
+        left, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not left or left.endswith(":") or not math.isfinite(value):
+            raise InputError(
+                f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
+            )
+        name = next((known for known in names if left.startswith(f"{known}:")), None)
+        if name is None and ":" in left and "{" not in left:
+            raise UnknownNameError(noun, left.partition(":")[0], names)
+        asked = left if name is None else left[len(name) + 1 :]
+        canonical = str(rules.meaning(Measure.parse(asked)))
+        if measures is not None and canonical not in known:
+            raise UnknownNameError("measure of this benchmark", asked, list(known.values()))
+        limits.append(Limit(canonical, value, name, asked))
     return limits
-
-
-def _parts(text: str, names: Collection[str], noun: str) -> tuple[str | None, str, float]:
-    """Return name, measure and number of ``[NAME:]MEASURE=VALUE``."""
-    left, equals, number = text.rpartition("=")
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not equals or not left or left.endswith(":") or not math.isfinite(value):
-        raise InputError(
-            f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
-        )
-    name = next((known for known in names if left.startswith(f"{known}:")), None)
-    if name is None and ":" in left and "{" not in left:
-        raise UnknownNameError(noun, left.partition(":")[0], names)
-    return name, left if name is None else left[len(name) + 1 :], value

@@ -20,22 +20,30 @@ takes the documents that are there.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from rankscope.collection.qrels import Qrels
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.files import read_bytes, source_name
+from rankscope.runs.order import ranked
+from rankscope.scoring.align import align
+from rankscope.scoring.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.runs.order import Precision
+
+    _Results = Mapping[str, Mapping[str, float]]
 
 Kind = Literal["prefs", "qrels_prefs", "qrels_jg"]
+Groups = dict[str, dict[str, dict[str, float]]]
+"""Of one query: by group and subgroup, the level of each document."""
 
 COUNTS = ("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret")
 """Printed as whole numbers, and summed over queries."""
@@ -54,13 +62,11 @@ PREFERENCES = (
     "prefs_pair_imp",
     "prefs_avgjg_imp",
 )
-Levels = dict[str, float]
-"""The level of each document of a subgroup."""
-Groups = dict[str, dict[str, Levels]]
-"""The subgroups of each group of a query."""
+BY_GROUP = {"map_avgjg": "map", "P_avgjg": "P", "Rprec_mult_avgjg": "Rprec_mult"}
+"""Measures averaged over groups, and the measure each averages."""
 
-
-# --- the files -----------------------------------------------------------------------------------
+MOST_DOCUMENTS = 5000
+"""Preferences are counted in a table of documents by documents; one of more is refused."""
 
 _COLUMNS: dict[Kind, tuple[str, ...]] = {
     "prefs": ("query", "group", "subgroup", "document", "level"),
@@ -79,8 +85,11 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
     source = source_name(path)
     columns = _COLUMNS[kind]
     queries: dict[str, Groups] = {}
-    for number, line in enumerate(_lines(read_bytes(path), source), start=1):
-        words = line.split()
+    for number, line in enumerate(read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            words = line.decode().split()
+        except UnicodeDecodeError:
+            raise FormatError("expected UTF-8 text", source=source, line=number) from None
         if not words or words[0].startswith("#"):
             continue
         if len(words) != len(columns):
@@ -89,10 +98,9 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
                 source=source,
                 line=number,
             )
-        query_id, group = words[:2]
-        subgroup = words[2] if kind == "prefs" else ""
-        doc_id = words[-2]
-        levels = queries.setdefault(query_id, {}).setdefault(group, {}).setdefault(subgroup, {})
+        query_id, group, *subgroup, doc_id, text = words
+        of_group = queries.setdefault(query_id, {}).setdefault(group, {})
+        levels = of_group.setdefault("".join(subgroup), {})
         if doc_id in levels:
             raise FormatError(
                 f"document {shown(doc_id)} appears twice in group {shown(group)} of query "
@@ -100,31 +108,20 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
                 source=source,
                 line=number,
             )
-        levels[doc_id] = _level(words[-1], columns[-1], source, number)
+        try:
+            levels[doc_id] = float(text)
+        except ValueError:
+            levels[doc_id] = np.nan
+        if not np.isfinite(levels[doc_id]):
+            raise FormatError(
+                f"expected a number as {columns[-1]}, got {shown(text)}", source=source, line=number
+            )
     if not queries:
         raise FormatError(f"expected lines of {', '.join(columns)}, got none", source=source)
     return queries
 
 
-def _lines(data: bytes, source: str) -> list[str]:
-    try:
-        return data.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError("expected UTF-8 text", source=source, line=line) from None
-
-
-def _level(text: str, column: str, source: str, line: int) -> float:
-    try:
-        level = float(text)
-        if np.isfinite(level):
-            return level
-    except ValueError:
-        pass
-    raise FormatError(f"expected a number as {column}, got {shown(text)}", source=source, line=line)
-
-
-# --- counting preferences ------------------------------------------------------------------------
+# --- the preferences of one group ----------------------------------------------------------------
 
 
 class Tally(NamedTuple):
@@ -134,11 +131,24 @@ class Tally(NamedTuple):
     neither.
     """
 
-    fulfilled_ret: int = 0
-    possible_ret: int = 0
-    fulfilled_imp: int = 0
-    possible_imp: int = 0
-    possible_none: int = 0
+    fulfilled_ret: int
+    possible_ret: int
+    fulfilled_imp: int
+    possible_imp: int
+    possible_none: int
+
+    @classmethod
+    def of(cls, preferred: BoolArray, retrieved: int) -> Tally:
+        """Count a table of preferences; the first ``retrieved`` positions are retrieved."""
+        above, below = slice(retrieved), slice(retrieved, None)
+        fulfilled_imp = int(preferred[above, below].sum())
+        return cls(
+            fulfilled_ret=int(np.triu(preferred[above, above], 1).sum()),
+            possible_ret=int(preferred[above, above].sum()),
+            fulfilled_imp=fulfilled_imp,
+            possible_imp=fulfilled_imp + int(preferred[below, above].sum()),
+            possible_none=int(preferred[below, below].sum()),
+        )
 
     @property
     def fulfilled(self) -> int:
@@ -150,274 +160,202 @@ class Tally(NamedTuple):
         """All that there are."""
         return self.possible_ret + self.possible_imp + self.possible_none
 
-    def plus(self, other: Tally) -> Tally:
-        """Add another one's counts."""
-        return Tally(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-
-def _all_above_all(better: IntArray, worse: IntArray, retrieved: int) -> Tally:
-    """Count the preferences of every document of one set over every one of another.
-
-    Both hold positions, ascending; a position below ``retrieved`` is that of a retrieved document.
-    """
-    better_ret, worse_ret = (int(np.searchsorted(part, retrieved)) for part in (better, worse))
-    better_not, worse_not = len(better) - better_ret, len(worse) - worse_ret
-    above = np.searchsorted(better[:better_ret], worse[:worse_ret])  # strictly above, for each
-    return Tally(
-        fulfilled_ret=int(above.sum()),
-        possible_ret=better_ret * worse_ret,
-        fulfilled_imp=better_ret * worse_not,
-        possible_imp=better_ret * worse_not + better_not * worse_ret,
-        possible_none=better_not * worse_not,
-    )
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """What is fulfilled: of all; with both documents retrieved; with one at least."""
+        return (
+            _ratio(self.fulfilled, self.possible),
+            _ratio(self.fulfilled_ret, self.possible_ret),
+            _ratio(self.fulfilled, self.possible_ret + self.possible_imp),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Group(ABC):
+class _Group:
     """The preferences of one group, over the positions of a query's judged documents."""
 
     levels: FloatArray
     """By position; NaN where the group says nothing of the document."""
-    retrieved: int
-    """How many positions are of retrieved documents; they are the first."""
+    preferred: BoolArray
+    """Whether the row's position is preferred to the column's."""
+    is_one: bool
+    """Whether there is one subgroup, whose levels say everything."""
 
-    @abstractmethod
-    def preferred(self, rows: slice, columns: slice) -> BoolArray:
-        """Tell of some positions which of some others they are preferred to: rows × columns."""
-
-    @abstractmethod
-    def tally(self, only: int | None = None) -> Tally:
-        """Count the preferences; with ``only`` the first so many nonrelevant documents."""
-
-    @abstractmethod
-    def nonrelevant(self) -> IntArray:
-        """Return the positions of nonrelevant documents."""
-
+    @property
     def relevant(self) -> IntArray:
-        """Return the positions of documents above level 0."""
+        """The positions of documents above level 0."""
         return np.flatnonzero(self.levels > 0)
 
-
-@dataclass(frozen=True, slots=True)
-class _Classes(_Group):
-    """A group of one subgroup: documents of a higher level are preferred to those of a lower."""
-
-    def preferred(self, rows: slice, columns: slice) -> BoolArray:
-        return self.levels[rows, None] > self.levels[None, columns]
-
+    @property
     def nonrelevant(self) -> IntArray:
-        return np.flatnonzero(self.levels <= 0)
+        """The positions of the other documents."""
+        return np.flatnonzero(self.levels <= 0 if self.is_one else self.levels == 0)
 
-    def tally(self, only: int | None = None) -> Tally:
-        values = np.unique(self.levels[~np.isnan(self.levels)])[::-1]
-        classes = [np.flatnonzero(self.levels == value) for value in values]
-        total = Tally()
-        if only is not None:
-            # NIST's count also takes the whole lowest class as preferred to those that take part
-            lowest = classes[-1]
-            classes[-1] = lowest[:only]
-            total = _all_above_all(lowest, classes[-1], self.retrieved)
-        for place, better in enumerate(classes[:-1], start=1):
-            worse = np.sort(np.concatenate(classes[place:]))
-            total = total.plus(_all_above_all(better, worse, self.retrieved))
-        return total
-
-
-@dataclass(frozen=True, slots=True)
-class _Closed(_Group):
-    """A group of several subgroups: the preferences of each, and all that follow from them."""
-
-    matrix: BoolArray
-    """Whether the row's position is preferred to the column's."""
-
-    def preferred(self, rows: slice, columns: slice) -> BoolArray:
-        return self.matrix[rows, columns]
-
-    def nonrelevant(self) -> IntArray:
-        return np.flatnonzero(self.levels == 0)
-
-    def tally(self, only: int | None = None) -> Tally:
-        matrix, cut = self.matrix, self.retrieved
-        if only is not None:
-            # NIST keeps as many as there are relevant ones in all, whatever the number asked for
-            takes_part = np.ones(len(self.levels), bool)
-            takes_part[self.nonrelevant()[len(self.relevant()) :]] = False
-            matrix = matrix & takes_part[:, None] & takes_part[None, :]
-        fulfilled_imp = int(matrix[:cut, cut:].sum())
-        return Tally(
-            fulfilled_ret=int(np.triu(matrix[:cut, :cut]).sum()),
-            possible_ret=int(matrix[:cut, :cut].sum()),
-            fulfilled_imp=fulfilled_imp,
-            possible_imp=fulfilled_imp + int(matrix[cut:, :cut].sum()),
-            possible_none=int(matrix[cut:, cut:].sum()),
-        )
+    def balanced(self, number: int) -> BoolArray:
+        """Return the preferences with the first nonrelevant documents only, as NIST takes them."""
+        preferred = self.preferred.copy()
+        if self.is_one:  # the whole lowest class is also preferred to those that take part
+            lowest = np.flatnonzero(self.levels == np.nanmin(self.levels))
+            preferred[:, lowest[number:]] = False
+            preferred[np.ix_(lowest, lowest[:number])] = True
+        else:  # as many as there are relevant ones in all, whatever the number asked for
+            dropped = self.nonrelevant[len(self.relevant) :]
+            preferred[:, dropped] = preferred[dropped, :] = False
+        return preferred
 
 
-def _group(subgroups: Mapping[str, Levels], places: Mapping[str, int], retrieved: int) -> _Group:
+def _group(
+    subgroups: Mapping[str, Mapping[str, float]], places: Mapping[str, int], where: str
+) -> _Group:
+    """Collect the preferences of each subgroup, and all that follow from them.
+
+    Raises:
+        InputError: the subgroups contradict each other.
+    """
     levels = np.full(len(places), np.nan)
-    positions = [
-        np.array([places[doc_id] for doc_id in documents]) for documents in subgroups.values()
-    ]
-    for where, documents in zip(positions, subgroups.values(), strict=True):
-        levels[where] = list(documents.values())
-    if len(subgroups) == 1:
-        return _Classes(levels, retrieved)
-    matrix = np.zeros((len(places), len(places)), bool)
-    for where, documents in zip(positions, subgroups.values(), strict=True):
+    preferred = np.zeros((len(places), len(places)), np.bool_)
+    for documents in subgroups.values():
+        at = np.array([places[doc_id] for doc_id in documents])
         level = np.array(list(documents.values()))
-        matrix[np.ix_(where, where)] |= level[:, None] > level[None, :]
-    for middle in range(len(places)):  # a over b and b over c: a over c
-        matrix |= matrix[:, middle, None] & matrix[None, middle, :]
-    return _Closed(levels, retrieved, matrix)
-
-
-def check_groups(groups: Groups, query_id: str, source: str) -> None:
-    """Refuse a group whose subgroups contradict each other, whatever the ranking."""
-    for name, subgroups in groups.items():
-        if len(subgroups) == 1:
-            continue
-        where = f"{source}: query {shown(query_id)}, group {shown(name)}"
-        relevance: dict[str, bool] = {}
-        for documents in subgroups.values():
-            for doc_id, level in documents.items():
-                if relevance.setdefault(doc_id, level != 0) != (level != 0):
-                    raise InputError(
-                        f"{where}: document {shown(doc_id)} has level 0 in one subgroup and "
-                        "another level in a second; correct one of them"
-                    )
-        doc_ids = list(relevance)
-        places = {doc_id: place for place, doc_id in enumerate(doc_ids)}
-        closed = _group(subgroups, places, 0)
-        at_fault = np.flatnonzero(np.diagonal(closed.preferred(slice(None), slice(None))))
-        if len(at_fault):
+        earlier = levels[at]
+        if (~np.isnan(earlier) & ((earlier != 0) != (level != 0))).any():
             raise InputError(
-                f"{where}: the subgroups contradict each other: they prefer document "
-                f"{shown(doc_ids[at_fault[0]])} to itself; correct their levels"
+                f"{where}: a document has level 0 in one subgroup and another level in a second; "
+                "correct one of them"
             )
+        levels[at] = level
+        preferred[np.ix_(at, at)] |= level[:, None] > level[None, :]
+    if len(subgroups) > 1:
+        for middle in range(len(places)):  # a over b and b over c: a over c
+            preferred |= preferred[:, middle, None] & preferred[None, middle, :]
+    if preferred.diagonal().any():
+        raise InputError(
+            f"{where}: the subgroups contradict each other: they prefer a document to itself; "
+            "correct their levels"
+        )
+    return _Group(levels, preferred, len(subgroups) == 1)
 
 
-# --- measures of one query -----------------------------------------------------------------------
+# --- measures ------------------------------------------------------------------------------------
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def preference_values(groups: Groups, ranking: list[str]) -> dict[str, float]:
-    """Return every preference measure of one query; ``ranking`` holds its documents, best first."""
-    judged = {doc_id for group in groups.values() for part in group.values() for doc_id in part}
-    order = [doc_id for doc_id in ranking if doc_id in judged]
-    retrieved = len(order)
-    order += sorted(judged.difference(order))
-    places = {doc_id: place for place, doc_id in enumerate(order)}
-    parts = [_group(groups[name], places, retrieved) for name in sorted(groups)]
-    tallies = [part.tally() for part in parts]
-    total = Tally()
-    for tally in tallies:
-        total = total.plus(tally)
-    pair, pair_ret, pair_imp = _pairs(parts, total, retrieved, len(order))
-    return {
-        "prefs_num_prefs_poss": total.possible,
-        "prefs_num_prefs_ful": total.fulfilled,
-        "prefs_num_prefs_ful_ret": total.fulfilled_ret,
-        "prefs_simp": _all(total),
-        "prefs_pair": pair,
-        "prefs_avgjg": sum(map(_all, tallies)) / len(parts),
-        "prefs_avgjg_Rnonrel": _by_relevant(parts, only_retrieved=False),
-        "prefs_simp_ret": _ret(total),
-        "prefs_pair_ret": pair_ret,
-        "prefs_avgjg_ret": sum(map(_ret, tallies)) / len(parts),
-        "prefs_avgjg_Rnonrel_ret": _by_relevant(parts, only_retrieved=True),
-        "prefs_simp_imp": _imp(total),
-        "prefs_pair_imp": pair_imp,
-        "prefs_avgjg_imp": sum(map(_imp, tallies)) / len(parts),
-    }
-
-
-def _all(tally: Tally) -> float:
-    return _ratio(tally.fulfilled, tally.possible)
-
-
-def _ret(tally: Tally) -> float:
-    return _ratio(tally.fulfilled_ret, tally.possible_ret)
-
-
-def _imp(tally: Tally) -> float:
-    return _ratio(tally.fulfilled, tally.possible_ret + tally.possible_imp)
-
-
-_BLOCK = 4_000_000
-"""Pairs of documents looked at together, so that a large pool needs no more memory."""
-
-
-def _pairs(
-    parts: list[_Group], total: Tally, retrieved: int, judged: int
-) -> tuple[float, float, float]:
-    """Average over pairs of documents the share of groups that agree with their order.
-
-    Over all pairs with a preference; those with both documents retrieved; with at least one.
-    """
-    if len(parts) == 1:  # each pair has one preference
-        return _all(total), _ret(total), _imp(total)
-    first, rest = (0, retrieved), (retrieved, judged)
-    ret, ret_pairs = _agreement(parts, first, first, 0.0)
-    imp, imp_pairs = _agreement(parts, first, rest, ret)  # in this order, as NIST adds
-    _, none_pairs = _agreement(parts, rest, rest, 0.0)
-    one_pairs = ret_pairs + imp_pairs
-    return _ratio(imp, one_pairs + none_pairs), _ratio(ret, ret_pairs), _ratio(imp, one_pairs)
-
-
-def _agreement(
-    parts: list[_Group], above: tuple[int, int], below: tuple[int, int], total: float
-) -> tuple[float, int]:
-    """Add to ``total``, over pairs of positions in two ranges, the shares of groups that agree.
-
-    Returns the sum and the number of pairs with a preference.
-    """
-    pairs = 0
-    columns = slice(*below)
-    width = columns.stop - columns.start
-    height = max(1, _BLOCK // max(width, 1))
-    for start in range(*above, height):
-        rows = slice(start, min(start + height, above[1]))
-        # rows × columns: how many groups prefer the row's document, how many the column's
-        agree = np.zeros((rows.stop - start, width), np.int32)
-        differ = np.zeros_like(agree)
-        for part in parts:
-            agree += part.preferred(rows, columns)
-            differ += part.preferred(columns, rows).T
-        in_order = np.arange(*below) > np.arange(rows.start, rows.stop)[:, None]
-        row, column = np.nonzero(in_order & (agree + differ > 0))
-        agreeing = agree[row, column]
-        total = added(total, agreeing / (agreeing + differ[row, column]))
-        pairs += len(row)
-    return total, pairs
-
-
-def added(total: float, values: FloatArray) -> float:
+def _added(total: float, values: Sequence[float] | FloatArray) -> float:
     """Add values one after the other, as NIST does: the last bit may decide a printed digit."""
     return float(np.add.accumulate(np.append(total, values))[-1])
 
 
-def _by_relevant(parts: list[_Group], *, only_retrieved: bool) -> float:
+def query_preferences(groups: Groups, ranking: Sequence[str], query_id: str) -> dict[str, float]:
+    """Return every preference measure of one query; ``ranking`` holds its documents, best first."""
+    judged = {doc_id for group in groups.values() for part in group.values() for doc_id in part}
+    if len(judged) > MOST_DOCUMENTS:
+        raise InputError(
+            f"trec-eval: query {shown(query_id)} has preferences among {len(judged):,} documents; "
+            f"at most {MOST_DOCUMENTS:,} can be counted"
+        )
+    order = [doc_id for doc_id in ranking if doc_id in judged]
+    cut = len(order)
+    order += sorted(judged.difference(order))
+    places = {doc_id: place for place, doc_id in enumerate(order)}
+    parts = [
+        _group(groups[name], places, f"query {shown(query_id)}, group {shown(name)}")
+        for name in sorted(groups)
+    ]
+    tallies = [Tally.of(part.preferred, cut) for part in parts]
+    total = Tally(*map(sum, zip(*tallies, strict=True)))
+    values: dict[str, float] = {
+        "prefs_num_prefs_poss": total.possible,
+        "prefs_num_prefs_ful": total.fulfilled,
+        "prefs_num_prefs_ful_ret": total.fulfilled_ret,
+        "prefs_avgjg_Rnonrel": _balanced(parts, tallies, cut, only_retrieved=False),
+        "prefs_avgjg_Rnonrel_ret": _balanced(parts, tallies, cut, only_retrieved=True),
+    }
+    by_group = zip(*(tally.shares for tally in tallies), strict=True)
+    for suffix, simple, pair, shares in zip(
+        ("", "_ret", "_imp"), total.shares, _pair_shares(parts, cut), by_group, strict=True
+    ):
+        values[f"prefs_simp{suffix}"] = simple
+        values[f"prefs_pair{suffix}"] = pair
+        values[f"prefs_avgjg{suffix}"] = sum(shares) / len(parts)
+    return values
+
+
+def _pair_shares(parts: Sequence[_Group], cut: int) -> tuple[float, float, float]:
+    """Average over pairs of documents the share of groups that agree with their order.
+
+    Over all pairs with a preference; those with both documents retrieved; with at least one.
+    """
+    agree = np.zeros_like(parts[0].preferred, dtype=np.int32)  # documents × documents
+    for part in parts:
+        agree += part.preferred
+    stated = agree + agree.T
+    in_order = np.triu(stated > 0, 1)
+
+    def shares(rows: slice, columns: slice) -> FloatArray:
+        chosen = in_order[rows, columns]
+        return agree[rows, columns][chosen] / stated[rows, columns][chosen]
+
+    both, either = shares(slice(cut), slice(cut)), shares(slice(cut), slice(cut, None))
+    ret = _added(0.0, both)
+    imp = _added(ret, either)
+    looked_at = len(both) + len(either)
+    return _ratio(imp, int(in_order.sum())), _ratio(ret, len(both)), _ratio(imp, looked_at)
+
+
+def _balanced(
+    parts: Sequence[_Group], tallies: Sequence[Tally], cut: int, *, only_retrieved: bool
+) -> float:
     """Average over groups, with as many nonrelevant documents as there are relevant ones."""
     total = 0.0
-    for part in parts:
-        relevant, nonrelevant = part.relevant(), part.nonrelevant()
-        relevant_all = len(relevant)
-        relevant_ret = int(np.searchsorted(relevant, part.retrieved))
-        here, others = relevant_all, len(nonrelevant)
+    for part, tally in zip(parts, tallies, strict=True):
+        relevant, nonrelevant = part.relevant, part.nonrelevant
+        relevant_ret = int(np.searchsorted(relevant, cut))
+        here, others = len(relevant), len(nonrelevant)
         if only_retrieved:
-            here, others = relevant_ret, int(np.searchsorted(nonrelevant, part.retrieved))
+            here, others = relevant_ret, int(np.searchsorted(nonrelevant, cut))
+        counts = tally if here >= others else Tally.of(part.balanced(here), cut)
         extra = max(here - others, 0)
-        tally = part.tally(None if here >= others else here)
-        fulfilled, possible = (
-            (tally.fulfilled_ret, tally.possible_ret)
-            if only_retrieved
-            else (tally.fulfilled, tally.possible)
-        )
-        possible += relevant_all * extra
+        fulfilled = counts.fulfilled_ret if only_retrieved else counts.fulfilled
+        possible = counts.possible_ret if only_retrieved else counts.possible
+        possible += len(relevant) * extra
         if not possible:
             return 0.0
         total += (fulfilled + relevant_ret * extra) / possible
     return total / len(parts)
+
+
+def preference_values(
+    queries: Mapping[str, Groups], results: _Results, *, precision: Precision, depth: int | None
+) -> dict[str, FloatArray]:
+    """Return every preference measure: its values by query."""
+    rows = []
+    for query_id, groups in queries.items():
+        documents = results.get(query_id, {}).items()
+        in_order = ranked(documents, ties="id-asc", precision=precision)
+        ranking = [doc_id for doc_id, _ in in_order[:depth]]
+        rows.append(query_preferences(groups, ranking, query_id))
+    return {name: np.array([row[name] for row in rows]) for name in PREFERENCES}
+
+
+def judged_groups(
+    queries: Mapping[str, Groups], results: _Results, *, precision: Precision
+) -> JudgedRun:
+    """Align each group of each query as if it were a query, in order."""
+    grades, answers = {}, {}
+    for query_id, groups in queries.items():
+        for group, subgroups in sorted(groups.items()):
+            name = f"{query_id} {group}"  # a blank is in no id
+            grades[name] = {doc_id: int(grade) for doc_id, grade in subgroups[""].items()}
+            if query_id in results:
+                answers[name] = results[query_id]
+    judgments = Judgments(Qrels(grades))
+    return align(judgments, answers, precision=precision, sound=False).judged
+
+
+def group_means(values: FloatArray, queries: Mapping[str, Groups]) -> FloatArray:
+    """Average values by group over the groups of each query."""
+    ends = np.cumsum([len(groups) for groups in queries.values()])
+    return np.array([_added(0.0, part) / len(part) for part in np.split(values, ends[:-1])])

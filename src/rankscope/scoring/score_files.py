@@ -14,20 +14,19 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator, Field, Strict
-from pydantic_core import PydanticCustomError
+from pydantic import Field, Strict
 
 from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
-from rankscope.part import FileRef, Location, Part, Record, dotted, left_out, left_out_if_empty
+from rankscope.part import FileRef, Part, Record, left_out, left_out_if_empty
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import PROFILES
@@ -52,13 +51,7 @@ _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
 
 
-def _hexadecimal(text: str) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", text):
-        raise PydanticCustomError("sha256", "not a hash", {"expected": "64 hexadecimal digits"})
-    return text
-
-
-Sha256 = Annotated[str, AfterValidator(_hexadecimal)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 as text."""
 
 Text = Annotated[str, Field(min_length=1)]
@@ -110,18 +103,6 @@ class ScoreRecord(Record):
     """Measures that may differ from the numbers of the profile's tool, and why."""
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
-
-    @classmethod
-    def place(cls, location: Location) -> str:
-        """Say where in a file something is."""
-        match location:
-            case ("runs", name, "per_query", query_id):
-                return f"run {shown(name, 40)}, query {shown(query_id)}"
-            case ("runs", name, "per_query", query_id, measure):
-                return f"run {shown(name, 40)}, query {shown(query_id)}: {shown(measure)}"
-            case ("runs", name, *rest):
-                return f"run {shown(name, 40)}" + (f": {dotted(tuple(rest))}" if rest else "")
-        return dotted(location)
 
 
 class _NamedMeasure(Part):
@@ -198,12 +179,8 @@ class RecordedRun:
 
     query_ids: tuple[str, ...]
     values: FloatArray
-    missing_policy: str
-    """What happened to judged queries the run lacks; '' if the record does not say."""
-    missing: int = 0
-    """How many judged queries the run lacks."""
-    missing_queries: tuple[str, ...] = ()
-    """Their ids; of a file the first hundred."""
+    accounting: Accounting | None = None
+    """What the means are made of; None if the record does not say."""
     findings: tuple[Finding, ...] = ()
     """What makes its values mean less than they seem."""
 
@@ -254,18 +231,11 @@ class RecordedScores:
     @classmethod
     def of(cls, scores: Scores, *, source: str) -> RecordedScores:
         """Take scores that were just computed."""
-        runs = {}
-        for name in scores.runs:
-            run = scores.run(name)
-            missing = run.counts["missing_queries"]
-            runs[name] = RecordedRun(
-                run.query_ids,
-                run.values,
-                scores.rules["queries"],
-                len(missing),
-                missing,
-                run.findings,
-            )
+        by_name = {name: scores.run(name) for name in scores.runs}
+        runs = {
+            name: RecordedRun(run.query_ids, run.values, run.accounting, run.findings)
+            for name, run in by_name.items()
+        }
         return cls(
             source=source,
             profile=scores.profile.name,
@@ -279,34 +249,33 @@ class RecordedScores:
     def from_data(cls, data: object, *, source: str) -> RecordedScores:
         """Check what a file holds, or what `Scores.to_dict` with ``per_query=True`` returned."""
         record = ScoreRecord.from_data(data, source=source)
+        runs = {}
+        for name, run in record.runs.items():
+            where = f"run {shown(name, 40)}"
+            if run.per_query is None:
+                raise FormatError(
+                    f"{where} has no values by query, which a comparison needs; write the file "
+                    f"again with {HOW_TO_WRITE!r}",
+                    source=source,
+                )
+            by_query = run.per_query
+            if not by_query:
+                raise FormatError(f"{where} has values for no query", source=source)
+            rows = {
+                measure: np.array([row.get(measure) for row in by_query.values()], np.float64)
+                for measure in record.measures
+            }
+            _check_means(run.means, rows, where, source)
+            values = np.array(list(rows.values()))
+            runs[name] = RecordedRun(tuple(by_query), values, run.accounting, run.findings)
         return cls(
             source=source,
             profile=record.profile,
             rules=record.rules,
             qrels=record.qrels.sha256,
             measures=record.measures,
-            runs={
-                name: _values_of(run, list(record.measures), f"run {shown(name, 40)}", source)
-                for name, run in record.runs.items()
-            },
+            runs=runs,
         )
-
-
-def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> RecordedRun:
-    if run.per_query is None:
-        raise FormatError(
-            f"{where} has no values by query, which a comparison needs; write the file again "
-            f"with {HOW_TO_WRITE!r}",
-            source=source,
-        )
-    if not run.per_query:
-        raise FormatError(f"{where} has values for no query; nothing to compare", source=source)
-    by_query = run.per_query.values()
-    columns = [[values.get(measure) for values in by_query] for measure in measures]
-    values = np.array(columns, dtype=np.float64)
-    _check_means(run.means, dict(zip(measures, values, strict=True)), where, source)
-    recorded = _recorded_run(tuple(run.per_query), values, run.accounting)
-    return replace(recorded, findings=run.findings)
 
 
 def _check_means(
@@ -330,15 +299,6 @@ def _check_means(
                 f"query give {mean:.6g}: the file was changed; write it again",
                 source=source,
             )
-
-
-def _recorded_run(
-    query_ids: tuple[str, ...], values: FloatArray, accounting: Accounting | None
-) -> RecordedRun:
-    if accounting is None:
-        return RecordedRun(query_ids, values, "")
-    missing = accounting.missing_queries
-    return RecordedRun(query_ids, values, accounting.missing_policy, accounting.missing, missing)
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -426,11 +386,11 @@ def read_values(
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None
-    values = table.select(measures).fill_null(float("nan")).to_numpy().T
-    if not np.nanmax(np.abs(values), initial=0.0) <= LARGEST:
+    rows = {name: table[name].fill_null(float("nan")).to_numpy() for name in measures}
+    if any(not np.nanmax(np.abs(row), initial=0.0) <= LARGEST for row in rows.values()):
         raise FormatError(
             f"{shown(path.name)} contains values that are no numbers; run the benchmark again",
             source=source,
         )
-    _check_means(means, dict(zip(measures, values, strict=True)), shown(path.name), source)
-    return _recorded_run(tuple(table["query_id"].to_list()), values, accounting)
+    _check_means(means, rows, shown(path.name), source)
+    return RecordedRun(tuple(table["query_id"]), np.array(list(rows.values())), accounting)

@@ -17,7 +17,6 @@ from rankscope.scoring.align import align
 from rankscope.scoring.inputs import without_identical
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Measure
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
@@ -38,7 +37,7 @@ def tops(
     """Return the first documents of all answers: query_id, rank, doc_id, score, adds.
 
     The order is that in which the measure sees them under the rules of the profile. ``adds`` is
-    null where the query is not judged, or the measure's value is no number.
+    null where the query is not judged, or the measure cannot be computed of a part of a run.
     """
     rules = profile.rules_for(measure)
     table: Any = run if rules.identical_ids else without_identical(run)
@@ -49,39 +48,26 @@ def tops(
     rows = np.flatnonzero(rank <= depth)
     source = rows if order is None else order[rows]
     group = np.repeat(np.arange(len(sizes)), sizes)[rows]
-    query_ids = pl.Series(list(table.query_ids), dtype=pl.String).gather(group)
-    known, added = added_values(judgments, table, measure, profile=profile, depth=depth)
-    place = {query_id: at for at, query_id in enumerate(known)}
-    at = np.fromiter((place.get(name, -1) for name in table.query_ids), np.int64, len(sizes))[group]
-    adds = np.where(at >= 0, added[at, rank[rows] - 1] if len(known) else np.nan, np.nan)
+    adds = np.full((len(sizes), depth), np.nan)
+    if measure.needs != "lengths":
+        judged = align(
+            judgments, table, ties=rules.ties, precision=rules.precision, sound=False
+        ).judged  # it was checked when it was scored
+        cuts = [compute(measure, judged.cut(rank)) for rank in range(depth + 1)]
+        place = {query_id: at for at, query_id in enumerate(judged.query_ids)}
+        at = [place.get(query_id, -1) for query_id in table.query_ids]
+        known = np.flatnonzero(np.array(at, np.int64) >= 0)
+        adds[known] = np.diff(cuts, axis=0).T[[at[number] for number in known]]
     return pl.DataFrame(
         {
-            "query_id": query_ids,
+            "query_id": pl.Series(list(table.query_ids), dtype=pl.String).gather(group),
             "rank": rank[rows],
             "doc_id": table.doc_ids.gather(source).cast(pl.String),
             "score": table.scores.gather(source),
-            "adds": pl.Series(adds, nan_to_null=True),
+            "adds": pl.Series(adds[group, rank[rows] - 1], nan_to_null=True),
         },
         schema=SCHEMA,
     )
-
-
-def added_values(
-    judgments: Judgments, run: Any, measure: Measure, *, profile: Profile, depth: int
-) -> tuple[tuple[str, ...], FloatArray]:
-    """Return judged queries, and by query and rank down to ``depth`` what the document there adds.
-
-    A measure that cannot be computed of a part of a run has no such values (NaN).
-    """
-    if measure.needs == "lengths":
-        queries = judgments.query_ids
-        return queries, np.full((len(queries), depth), np.nan)
-    rules = profile.rules_for(measure)
-    judged = align(
-        judgments, run, ties=rules.ties, precision=rules.precision, sound=False
-    ).judged  # it was checked when it was scored
-    values = np.stack([compute(measure, judged.cut(rank)) for rank in range(depth + 1)], axis=1)
-    return tuple(judged.query_ids), np.diff(values, axis=1)
 
 
 def best_judged(judged: pl.DataFrame, depth: int) -> pl.DataFrame:

@@ -1,14 +1,15 @@
 """trec_eval's command, line for line: which measures, in which order, printed how.
 
-The numbers are our measures'; this module only knows trec_eval's names, options and layout, of
-version 10 and of version 9 (single precision, another rule for recall points).
+The numbers are our measures'; this module knows trec_eval's names, options and layout, of version
+10 and of version 9 (single precision, another rule for recall points). A few values are computed
+here once more, operation by operation as NIST's program does: their last bit decides a digit.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NoReturn
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,51 +19,47 @@ from rankscope.errors import (
     FormatError,
     InputError,
     InvalidDataError,
+    RankscopeError,
     UnknownNameError,
     counted,
     shown,
 )
 from rankscope.files import read_bytes, source_name
-from rankscope.measures.language import Measure, Parsed, parse_trec_measures
+from rankscope.measures.language import parse_trec_measures
 from rankscope.measures.names import NICKNAMES, TREC_NAMES
+from rankscope.measures.parts import decay, ratio
 from rankscope.measures.registry import FLOOR, compute
 from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
 from rankscope.scoring.align import align
+from rankscope.scoring.judging_ways import holes_in
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.preference_output import BY_GROUP, preference_lines
-from rankscope.scoring.preference_output import NICKNAMES as NICKNAMES_OF_GROUPS
-from rankscope.scoring.preferences import PREFERENCES
+from rankscope.scoring.preferences import (
+    BY_GROUP,
+    PREFERENCES,
+    group_means,
+    judged_groups,
+    preference_values,
+    read_groups,
+)
+from rankscope.scoring.preferences import COUNTS as PREFERENCE_COUNTS
 from rankscope.scoring.soundness import refuse_repeat
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
     from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.measures.language import Measure
     from rankscope.runs.table import Run
-    from rankscope.scoring.align import Aligned
 
 Version = Literal[9, 10]
 Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
-Zscores = dict[tuple[str, str], tuple[float, float]]
-
-_COUNTS = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"}
-_SUMMARY_ONLY = {"NumQ", "GMAP", "GMBpref"}
-_EMPTIED = {"NumRet", "Utility", "Unjudged", "RBP_residual"}
-"""What version 10 blanks for a query that is missing from the run."""
 
 _NOT_IN_9 = {"dcg", "ideal_dcg", "rbp", "rbp_resid", "unj"}
 """What version 10 added."""
-
-_WITHOUT_PARAMETERS = {
-    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    *("recip_rank", "infAP", "gm_bpref", "binG", "set_P", "set_relative_P", "set_recall"),
-    *("set_map", "num_nonrel_judged_ret", "yaap", "rbp_resid"),
-}
-"""Measures that ignore parameters: ``map.5`` prints map."""
 
 _BY_CUTOFF = {
     *("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"),
@@ -70,9 +67,33 @@ _BY_CUTOFF = {
 }
 """Measures that print a line for each parameter, each given once."""
 
+_BY_PAIRS = {"G", "dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "rbp", "rbp_resid"}
+"""Measures with parameters such as ``1=3,2=9`` or ``p=0.5``, which become part of the name."""
+
+_BY_LIST = {"utility", "11pt_avg", "set_F"}
+"""Measures with a list of parameters, which becomes part of the name. All others ignore theirs."""
+
 _AFTER_P = TREC_NAMES.index("P") + 1
-_ORDER = ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:])
-"""The order in which trec_eval prints, whatever the order asked."""
+_ROOTS: dict[Relevance, tuple[str, ...]] = {
+    "qrels": ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:]),
+    "prefs": ("runid", "num_q", *PREFERENCES),
+    "qrels_prefs": ("runid", "num_q", *PREFERENCES),
+    "qrels_jg": ("runid", "num_q", *BY_GROUP),
+}
+"""What can be asked of each kind of judgments, in the order trec_eval prints it."""
+
+_NAMES = tuple(dict.fromkeys(root for roots in _ROOTS.values() for root in roots))
+
+_NICKNAMES: dict[str, tuple[str, ...]] = {
+    **{name: ("runid", *roots) for name, roots in NICKNAMES.items()},
+    "all_trec": ("runid", "relstring", *NICKNAMES["all_trec"]),
+    "all_prefs": _ROOTS["prefs"],
+    "prefs": _ROOTS["prefs"][:8],
+    "qrels_jg": _ROOTS["qrels_jg"],
+}
+
+_EMPTIED = ("num_ret", "utility", "rbp_resid")
+"""What version 10 sets to 0 for a missing query, by the printed name: not ``utility_1,-1,0,0``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,68 +112,120 @@ class Options:
     relevance: Relevance = "qrels"  # -R
     version: Version = 10
 
+    @property
+    def precision(self) -> Literal["double", "single"]:
+        """In which scores are compared."""
+        return "double" if self.version == 10 else "single"
+
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """One line to print: its name, and the measure behind it (None: a text)."""
+class _Page:
+    """What is printed of each measure: its values by query, and one over all."""
 
-    name: str
-    root: str
-    measure: Measure | None
-    length: int = 10
+    query_ids: Sequence[str]
+    """The queries that count, in the order of their ids' bytes."""
+    missing: Sequence[str]
+    """Judged queries that the results lack, in the same order."""
+    left_out: int
+    """How many of these count as 0 without being measured."""
+    zscores: _Zscores | None
+    rows: list[tuple[str, Sequence[str] | None, str | None]] = field(default_factory=list)
+    """Name, texts by query if any are printed, and the text for all if one is."""
 
-
-def _wanted(options: Options) -> list[_Line]:
-    """Read all -m, keep the first parameters of each measure, and put them in trec_eval's order."""
-    chosen: dict[str, str] = {}
-    for text in options.measures:
-        if text in NICKNAMES_OF_GROUPS or text.partition(".")[0] in (*PREFERENCES, *BY_GROUP):
-            raise InputError(f"trec-eval: {text} needs -R prefs, -R qrels_prefs or -R qrels_jg")
-        for root, parameters in _roots(text, options.version):
-            if not chosen.get(root):
-                chosen[root] = parameters
-    lines: list[_Line] = []
-    for root in sorted(chosen, key=_ORDER.index):
-        lines += _of_root(root, chosen[root], options)
-    return lines
-
-
-def _roots(text: str, version: Version) -> list[tuple[str, str]]:
-    """Split ``P.5,10`` into root and parameters; a nickname is the name of several roots."""
-    known = [root for root in _ORDER if version == 10 or root not in _NOT_IN_9]
-    root, dot, parameters = text.partition(".")
-    if dot and not parameters:
-        raise InputError(f"trec-eval: expected parameters after the dot of {shown(text)}")
-    if root in NICKNAMES:
-        texts = ("runid", "relstring") if root == "all_trec" else ("runid",)
-        return [(name, "") for name in (*texts, *NICKNAMES[root]) if name in known]
-    if root in known:
-        return [(root, parameters)]
-    if root in _NOT_IN_9:
-        raise InputError(f"trec-eval: version 9 has no {root}; leave out --9")
-    for name in known:
-        if text.startswith(f"{name}_") and text[len(name) + 1 :].replace(",", "").isdecimal():
-            asked = f"{name}.{text[len(name) + 1 :]}"
-            raise InputError(f"trec-eval: parameters come after a dot: write {asked}, not {text}")
-    raise UnknownNameError("trec_eval measure", text, [*NICKNAMES, *known])
-
-
-def _of_root(root: str, parameters: str, options: Options) -> list[_Line]:
-    if root == "runid":
-        return [_Line("runid", root, None)]
-    if root == "relstring":
-        length = int(_leading_number(parameters)) if parameters else 10
-        return [_Line(f"relstring_{parameters}" if parameters else root, root, None, length)]
-    if root in _WITHOUT_PARAMETERS:
-        parameters = ""
-    if root == "rbp" and parameters and "=" not in parameters:
-        raise InputError(f"trec-eval: expected pairs such as p=0.95, got {shown(parameters)}")
-    measures = parse_trec_measures(f"{root}.{parameters}" if parameters else root)
-    if parameters and root in _BY_CUTOFF and len(measures) != parameters.count(",") + 1:
-        raise InputError(
-            f"trec-eval: expected each parameter of {root} once, got {shown(parameters)}"
+    def add(self, name: str, values: FloatArray, kind: str, *, total: float | None = None) -> None:
+        """Add a measure; ``total`` is its summary where that does not follow from the values."""
+        if self.zscores is not None and name != "num_q":
+            values = self._standardised(name, values)
+        if total is None:  # added one after the other, as NIST does
+            total = float(np.add.accumulate(values)[-1])
+            queries = len(values) + self.left_out
+            if kind == "geometric":
+                total = float(np.exp((total + self.left_out * np.log(FLOOR)) / queries))
+            elif kind != "sum":
+                total /= queries
+        digits = 0 if kind == "sum" and self.zscores is None else 4
+        texts = [f"{value:.{digits}f}" for value in values.tolist()]
+        only_all = name in ("num_q", "gm_map", "gm_bpref")
+        prefix = "" if self.zscores is None else "Z"
+        self.rows.append(
+            (f"{prefix}{name:<22}", None if only_all else texts, f"{total:.{digits}f}")
         )
-    return [_Line(parsed.asked, root, _adapted(parsed, options)) for parsed in measures]
+
+    def _standardised(self, name: str, values: FloatArray) -> FloatArray:
+        """Return the deviations from the mean; -1000000 where there is no such number."""
+        standard = []
+        for query_id, value in zip(self.query_ids, values.tolist(), strict=True):
+            mean, deviation = (self.zscores or {}).get((query_id, name), (np.nan, 0.0))
+            known = (value - mean) / deviation if deviation else 0.0
+            standard.append(known if deviation or value == mean else -1000000.0)
+        return np.array(standard)
+
+
+def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
+    """Yield the lines trec_eval prints for a file of judgments and a results file.
+
+    Raises:
+        InputError: version 10 stops at a judged query that the results lack, unless such queries
+            count as 0 (``complete``); the queries before it were printed by then.
+    """
+    asked = _asked(options)
+    zscores = None if options.zscores is None else _read_zscores(options.zscores)
+    run = _read_results(results)
+    fill = _judged_page if options.relevance == "qrels" else _group_page
+    page = fill(qrels, run, asked, options, zscores)
+    stops = options.version == 10 and not options.complete and len(page.missing) > 0
+    for place, query_id in enumerate(page.query_ids if options.per_query else ()):
+        if stops and query_id > page.missing[0]:
+            break
+        yield from (
+            f"{name:<22}\t{query_id}\t{texts[place]}" for name, texts, _ in page.rows if texts
+        )
+    if stops:
+        are = "is" if len(page.missing) == 1 else "are"
+        raise InputError(
+            f"trec-eval: {counted(len(page.missing), 'judged query')} {are} missing from the "
+            f"results, {shown(page.missing[0])} first, and version 10 stops there; count them as "
+            "0 with -c, or leave them out with --9"
+        )
+    if options.summary:
+        yield from (f"{name:<22}\tall\t{text}" for name, _, text in page.rows if text is not None)
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+
+def _asked(options: Options) -> dict[str, str]:
+    """Return the parameters of each measure in the order of printing; the first given count."""
+    asked: dict[str, str] = {}
+    fitting = _ROOTS[options.relevance]
+    known = [name for name in _NAMES if options.version == 10 or name not in _NOT_IN_9]
+    for text in options.measures:
+        root, dot, parameters = text.partition(".")
+        if dot and not parameters:
+            raise InputError(f"trec-eval: expected parameters after the dot of {shown(text)}")
+        names = [name for name in _NICKNAMES.get(root, (root,)) if name in known]
+        if not names:
+            raise _unknown(text, root, known)
+        for name in names:
+            if name not in fitting:
+                kinds = " or ".join(kind for kind, roots in _ROOTS.items() if name in roots)
+                raise InputError(
+                    f"trec-eval: {shown(text)} needs -R {kinds}, not {options.relevance}"
+                )
+            asked[name] = asked.get(name) or (parameters if name == root else "")
+    return {root: asked[root] for root in fitting if root in asked}
+
+
+def _unknown(text: str, root: str, known: list[str]) -> RankscopeError:
+    if root in _NOT_IN_9:
+        return InputError(f"trec-eval: version 9 has no {root}; leave out --9")
+    for name in known:
+        rest = text.removeprefix(f"{name}_")
+        if rest != text and rest.replace(",", "").isdecimal():
+            return InputError(
+                f"trec-eval: parameters come after a dot: write {name}.{rest}, not {text}"
+            )
+    return UnknownNameError("trec_eval measure", text, [*_NICKNAMES, *known])
 
 
 def _leading_number(text: str) -> float:
@@ -161,181 +234,33 @@ def _leading_number(text: str) -> float:
     return 0.0 if match is None else float(match[0])
 
 
-def _adapted(parsed: Parsed, options: Options) -> Measure:
-    """Apply -l to binary measures, -N to utility, and version 9's rule for recall points."""
-    measure = parsed.measure
-    definition = measure.definition
-    by_gain = definition.parameter("gain") is not None and measure.options["gain"] != "binary"
-    if options.level != 1 and definition.parameter("rel") is not None and not by_gain:
-        measure = measure.replaced(rel=options.level)
-    if options.version == 9 and definition.parameter("rule") is not None:
-        measure = measure.replaced(rule=9)
-    if options.collection and definition.parameter("collection") is not None:
-        measure = measure.replaced(collection=options.collection)
-    return measure
-
-
-def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
-    """Yield the lines trec_eval prints for a qrels file and a results file.
-
-    Like version 10, it stops with an error at a judged query that the results lack, unless such
-    queries count as 0 (``complete``); the queries before it were printed by then.
-    """
-    if options.relevance != "qrels":
-        run = _read_results(results)
-        yield from preference_lines(qrels, run, options.relevance, options)
-        return
-    lines = _wanted(options)
-    zscores = None if options.zscores is None else _read_zscores(options.zscores)
-    run = _read_results(results)
-    read = read_qrels(qrels, format="trec")
-    refuse_repeat(Judgments(read))
-    judgments = Judgments(_whole_grades(read))
-    aligned = align(
-        judgments,
-        run,
-        precision="double" if options.version == 10 else "single",
-        queries="all" if options.version == 10 and options.complete else "both",
-        sound=False,
-    )
-    judged = _prepared(aligned, options)
-    values = {line.name: _values(line.measure, judged, options) for line in lines if line.measure}
-    if zscores is not None:
-        values = {
-            name: _standardised(name, judged.query_ids, row, zscores)
-            for name, row in values.items()
-        }
-    by_id = sorted(range(len(judged)), key=judged.query_ids.__getitem__)
-    stops = options.version == 10 and not options.complete and len(aligned.missing) > 0
-    if options.per_query:
-        for number in by_id:
-            if stops and judged.query_ids[number] > min(aligned.missing):
-                break
-            yield from _of_query(number, lines, judged, values, zscores)
-    if stops:
-        _refuse_missing(aligned.missing)
-    if not options.summary:
-        return
-    left_out = len(aligned.missing) if options.complete and options.version == 9 else 0
-    for line in lines:
-        if line.root == "runid":
-            yield _printed("runid", "all", run.name)
-        elif line.measure is not None:
-            total = _summarised(line.measure, values[line.name][by_id], left_out)
-            if line.root == "num_rel" and options.complete:
-                total = float((judgments.judged_grade >= 1).sum())  # whatever the level
-            yield _value_line(line, "all", total, zscores)
-
-
-def _of_query(
-    number: int,
-    lines: list[_Line],
-    judged: JudgedRun,
-    values: dict[str, FloatArray],
-    zscores: Zscores | None,
-) -> Iterator[str]:
-    """Yield the lines of one query."""
-    query_id = judged.query_ids[number]
-    for line in lines:
-        if line.root == "relstring":
-            text = relevance_string(judged, number, line.length) if judged.in_run[number] else ""
-            yield _printed(line.name, query_id, f"'{text}'")
-        elif line.measure is not None and line.measure.name not in _SUMMARY_ONLY:
-            yield _value_line(line, query_id, values[line.name][number], zscores)
+# --- what is read --------------------------------------------------------------------------------
 
 
 def _read_results(path: PathLike) -> Run:
-    """Read results as trec_eval does: whatever comes after the sixth column is ignored."""
+    """Read results; the tag of the last line is the run's id, and a seventh column is ignored."""
     file = TableFile.open(path, RUN, format="trec")
-    name = _last_tag(file.content)
+    name = None
+    for line in reversed(file.content[-100_000:].splitlines()):
+        words = line.split()
+        if len(words) >= 6 and not words[0].startswith(b"#"):
+            name = words[5].decode("utf-8", "replace")
+            break
     try:
         return run_from(file, name=name)
     except InvalidDataError as error:
-        if not any(finding.name == "malformed-line" for finding in error.findings):
+        if all(finding.name != "malformed-line" for finding in error.findings):
             raise
-    columns = len(RUN.headerless[6])
-    lines = (b" ".join(line.split()[:columns]) for line in file.content.split(b"\n"))
+    lines = (b" ".join(line.split()[:6]) for line in file.content.split(b"\n"))
     return run_from(file.holding(b"\n".join(lines)), name=name)
 
 
-def _last_tag(content: bytes) -> str | None:
-    """Return the tag of the last line, which trec_eval prints as the run's id."""
-    end = len(content)
-    while end > 0:
-        start = content.rfind(b"\n", 0, end) + 1
-        words = content[start:end].split()
-        if len(words) >= len(RUN.headerless[6]) and not words[0].startswith(b"#"):
-            return words[5].decode("utf-8", "replace")
-        end = start - 1
-    return None
+_Zscores = dict[tuple[str, str], tuple[float, float]]
 
 
-def _whole_grades(qrels: Qrels) -> Qrels:
-    """Cut grades to whole numbers, as trec_eval reads them."""
-    if qrels.grades.dtype == pl.Int64:
-        return qrels
-    return Qrels(qrels.to_polars().with_columns(pl.col("grade").cast(pl.Int64)))
-
-
-def _prepared(aligned: Aligned, options: Options) -> JudgedRun:
-    """Apply -M and -J, and see to queries that are missing from the run."""
-    judged = aligned.judged
-    if not len(judged):
-        raise InputError("trec-eval: the results hold none of the judged queries")
-    if options.depth is not None:
-        judged = judged.cut(options.depth)
-    if options.judged_only:
-        judged = judged.condensed()
-    # version 10 scores a missing query as a ranking of one document that nobody knows
-    return replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
-
-
-def _refuse_missing(missing: tuple[str, ...]) -> NoReturn:
-    are = "is" if len(missing) == 1 else "are"
-    raise InputError(
-        f"trec-eval: {counted(len(missing), 'judged query')} {are} missing from the results, "
-        f"{shown(missing[0])} first, and version 10 stops there; count them as 0 with -c, or leave "
-        "them out with --9"
-    )
-
-
-def _values(measure: Measure, judged: JudgedRun, options: Options) -> FloatArray:
-    values = compute(measure, judged)
-    if measure.definition.aggregate == "geometric":
-        values = np.log(np.maximum(values, FLOOR))
-    if options.version == 10 and measure.name in _EMPTIED:
-        values = np.where(judged.in_run, values, 0.0)
-    if measure.name == "RnDCG":  # it gives up without a document of the level, whatever the gains
-        values = np.where(judged.graded(options.level) > 0, values, 0.0)
-    return values
-
-
-def _summarised(measure: Measure, values: FloatArray, left_out: int) -> float:
-    """Aggregate over queries, added one after the other; version 9's -c left some out as 0."""
-    kind = measure.definition.aggregate
-    if measure.name == "NumQ":
-        return float(len(values) + left_out)
-    total = float(np.add.accumulate(values)[-1])
-    if kind == "geometric":
-        return float(np.exp((total + left_out * np.log(FLOOR)) / (len(values) + left_out)))
-    return total if kind == "sum" else total / (len(values) + left_out)
-
-
-def _printed(name: str, query_id: str, value: str) -> str:
-    return f"{name:<22}\t{query_id}\t{value}"
-
-
-def _value_line(line: _Line, query_id: str, value: float, zscores: Zscores | None) -> str:
-    if zscores is not None:
-        return _printed(f"Z{line.name:<22}", query_id, f"{value:6.4f}")
-    assert line.measure is not None
-    number = f"{value:.0f}" if line.measure.name in _COUNTS else f"{value:6.4f}"
-    return _printed(line.name, query_id, number)
-
-
-def _read_zscores(path: PathLike) -> Zscores:
+def _read_zscores(path: PathLike) -> _Zscores:
     """Read lines of query, measure, mean and deviation."""
-    scores: Zscores = {}
+    scores: _Zscores = {}
     text = read_bytes(path).decode("utf-8", "replace")
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -352,21 +277,162 @@ def _read_zscores(path: PathLike) -> Zscores:
     return scores
 
 
-_NO_ZSCORE = -1000000.0
+# --- ordinary measures ---------------------------------------------------------------------------
 
 
-def _standardised(
-    name: str, ids: tuple[str, ...], values: FloatArray, zscores: Zscores
-) -> FloatArray:
-    if name == "num_q":
-        return values
-    standard = []
-    for query_id, value in zip(ids, values.tolist(), strict=True):
-        mean, deviation = zscores.get((query_id, name), (None, None))
-        if mean is None or deviation is None:
-            standard.append(_NO_ZSCORE)
-        elif deviation == 0:
-            standard.append(0.0 if value == mean else _NO_ZSCORE)
+def _judged_page(
+    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: _Zscores | None
+) -> _Page:
+    qrels = read_qrels(path, format="trec")
+    refuse_repeat(Judgments(qrels))
+    if qrels.grades.dtype != pl.Int64:  # trec_eval cuts grades to whole numbers
+        qrels = Qrels(qrels.to_polars().with_columns(pl.col("grade").cast(pl.Int64)))
+    judgments = Judgments(qrels)
+    aligned = align(
+        judgments,
+        run,
+        precision=options.precision,
+        queries="all" if options.version == 10 and options.complete else "both",
+        sound=False,
+    )
+    judged, missing = aligned.judged, sorted(aligned.missing)
+    _refuse_unanswered(len(missing) == len(judgments.query_ids))
+    # version 10 scores a missing query as a ranking of one document that nobody knows
+    judged = replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
+    judged = _cut(judged, options)
+    order = sorted(range(len(judged)), key=judged.query_ids.__getitem__)
+    query_ids = [judged.query_ids[place] for place in order]
+    left_out = len(missing) if options.complete and options.version == 9 else 0
+    page = _Page(query_ids, missing, left_out, zscores)
+    totals: dict[str, float] = {}
+    if options.complete:  # whatever the level, and whether in the results or not
+        relevant = np.count_nonzero(judgments.judged_grade >= 1)
+        totals = {"num_q": len(judgments.query_ids), "num_rel": float(relevant)}
+    for root, parameters in asked.items():
+        if root == "runid":
+            page.rows.append((root, None, run.name))
+        elif root == "relstring":
+            name = f"relstring_{parameters}" if parameters else "relstring"
+            length = int(_leading_number(parameters)) if parameters else 10
+            texts = [f"'{relevance_string(judged, place, length)}'" for place in order]
+            if not parameters:  # emptied for a missing query, as _EMPTIED
+                texts = [
+                    text if judged.in_run[place] else "''"
+                    for text, place in zip(texts, order, strict=True)
+                ]
+            page.rows.append((name, texts, None))
         else:
-            standard.append((value - mean) / deviation)
-    return np.array(standard)
+            for name, values, kind in _measured(root, parameters, judged, options):
+                page.add(name, values[order], kind, total=totals.get(name))
+    return page
+
+
+def _refuse_unanswered(is_so: bool) -> None:
+    if is_so:
+        raise InputError("trec-eval: the results hold none of the judged queries")
+
+
+def _cut(judged: JudgedRun, options: Options) -> JudgedRun:
+    """Apply -M and -J."""
+    if options.depth is not None:
+        judged = judged.cut(options.depth)
+    return judged.condensed() if options.judged_only else judged
+
+
+def _measured(
+    root: str, parameters: str, judged: JudgedRun, options: Options
+) -> Iterator[tuple[str, FloatArray, str]]:
+    """Yield the printed names of one measure, its values by query, and how they are summed up."""
+    if root not in _BY_CUTOFF | _BY_PAIRS | _BY_LIST:
+        parameters = ""
+    if root in _BY_PAIRS and parameters and "=" not in parameters:
+        raise InputError(f"trec-eval: expected pairs such as p=0.95, got {shown(parameters)}")
+    read = parameters.partition(",")[0] if root == "set_F" else parameters  # the first counts
+    parsed = parse_trec_measures(f"{root}.{read}" if read else root)
+    if parameters and root in _BY_CUTOFF and len(parsed) != parameters.count(",") + 1:
+        raise InputError(
+            f"trec-eval: expected each parameter of {root} once, got {shown(parameters)}"
+        )
+    for each in parsed:
+        name = f"set_F_{parameters}" if root == "set_F" and parameters else each.asked
+        measure = _adapted(each.measure, options)
+        values = _values(root, measure, judged, options, read)
+        if options.version == 10 and (name in _EMPTIED or root == "unj"):
+            values = np.where(judged.in_run, values, 0.0)
+        yield name, values, measure.definition.aggregate
+
+
+def _adapted(measure: Measure, options: Options) -> Measure:
+    """Apply -l to binary measures, -N to utility, and version 9's rule for recall points."""
+    definition = measure.definition
+    by_gain = definition.parameter("gain") is not None and measure.options["gain"] != "binary"
+    if options.level != 1 and definition.parameter("rel") is not None and not by_gain:
+        measure = measure.replaced(rel=options.level)
+    if options.version == 9 and definition.parameter("rule") is not None:
+        measure = measure.replaced(rule=9)
+    if options.collection and definition.parameter("collection") is not None:
+        measure = measure.replaced(collection=options.collection)
+    return measure
+
+
+def _values(
+    root: str, measure: Measure, judged: JudgedRun, options: Options, parameters: str
+) -> FloatArray:
+    """Return a measure's values by query, with NIST's operations where their order shows."""
+    if root == "set_F":
+        weight = _leading_number(parameters) if parameters else 1.0
+        hits = judged.found(options.level)
+        precision, recall = (
+            ratio(hits, judged.retrieved),
+            ratio(hits, judged.graded(options.level)),
+        )
+        return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
+    if root == "rbp_resid":
+        p: Any = measure.options["p"]
+        query, rank = holes_in(judged, None)
+        unjudged = judged.total(query, decay(p, rank))
+        residual = decay(p, judged.retrieved + 1) + (1.0 - p) * unjudged
+        return np.where(judged.count(query) > 0, residual, 0.0)
+    values = compute(measure, judged)
+    if measure.definition.aggregate == "geometric":
+        values = np.log(np.maximum(values, FLOOR))
+    if root == "Rndcg":  # it gives up without a document of the level, whatever the gains
+        values = np.where(judged.graded(options.level) > 0, values, 0.0)
+    return values
+
+
+# --- preferences and judgment groups -------------------------------------------------------------
+
+
+def _group_page(
+    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: _Zscores | None
+) -> _Page:
+    assert options.relevance != "qrels"
+    queries = dict(sorted(read_groups(path, options.relevance).items()))
+    missing = [query_id for query_id in queries if query_id not in run]
+    _refuse_unanswered(len(missing) == len(queries))
+    left_out = 0
+    if options.version == 9 or not options.complete:
+        left_out = len(missing) if options.complete else 0
+        queries = {query_id: groups for query_id, groups in queries.items() if query_id in run}
+    page = _Page(list(queries), missing, left_out, zscores)
+    if "runid" in asked:
+        page.rows.append(("runid", None, run.name))
+    if "num_q" in asked:
+        page.add("num_q", np.ones(len(queries)), "sum", total=len(queries) + left_out)
+    results = {query_id: run[query_id] for query_id in queries if query_id in run}
+    if options.relevance != "qrels_jg":
+        by_measure = preference_values(
+            queries, results, precision=options.precision, depth=options.depth
+        )
+        for name in PREFERENCES:
+            if name in asked:
+                page.add(name, by_measure[name], "sum" if name in PREFERENCE_COUNTS else "mean")
+        return page
+    judged = _cut(judged_groups(queries, results, precision=options.precision), options)
+    for name, root in BY_GROUP.items():
+        for printed, values, kind in (
+            _measured(root, asked[name], judged, options) if name in asked else ()
+        ):
+            page.add(name + printed.removeprefix(root), group_means(values, queries), kind)
+    return page

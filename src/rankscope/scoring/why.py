@@ -1,16 +1,17 @@
 """Why: what makes different tools give one run different numbers.
 
 A tool is a set of rules. Changing one rule at a time from ours to the tool's shows what each is
-worth; trying sets of rules finds the one that reproduces a given number.
+worth; trying sets of rules, and definitions that go by the same name, finds those that reproduce a
+given number.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,10 +19,10 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, InvalidDataError, shown
-from rankscope.files import is_path
+from rankscope.errors import InputError, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
+from rankscope.measures.parts import ratio
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
@@ -34,7 +35,6 @@ from rankscope.scoring.inputs import (
     named_columns,
     without_identical,
 )
-from rankscope.scoring.namesakes import computed_otherwise, variants
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
@@ -42,13 +42,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Why", "why"]
 
+_OF_NO_USE = (
+    *("profile", "ties", "precision", "queries", "lengths", "corpus", "executor", "overlap"),
+    "ontology",
+)
+"""Options of `evaluate` that are compared, or of no use here."""
 
 MOST = 5
 """How many sets of rules are named for a number."""
+
+COARSE = 0.005
+"""A share is met to this at least: 0.5 is not all between 0.45 and 0.55."""
+
+_RULES: dict[str, tuple[str, dict[Any, str]]] = {
+    "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
+    "precision": ("score precision", {"double": "double", "single": "single (float32)"}),
+    "queries": ("missing queries", {"all": "count as 0", "both": "left out"}),
+    "identical_ids": ("documents with the query's id", {True: "kept", False: "left out"}),
+    "no_relevant": (
+        "queries without a relevant document",
+        {"zero": "count as 0", "out": "left out"},
+    ),
+}
+"""The rules of a profile in words, ours first."""
+
+_PARAMETERS = {
+    "cutoff": "cut",
+    "gain": "gain",
+    "norm": "denominator",
+    "rel": "relevance level",
+    "rule": "recall points",
+}
+"""What it is called when a tool means the same measure with one parameter changed."""
 
 
 class RuleEffect(Part):
@@ -97,7 +125,7 @@ class Reproduction(Part):
 
 
 class Why(Part, Shown):
-    """Why tools give one run different numbers; goes through its outcomes like a list."""
+    """Why tools give one run different numbers."""
 
     outcomes: tuple[Outcome, ...]
     """One for each profile."""
@@ -105,202 +133,6 @@ class Why(Part, Shown):
     """By number that was asked about: the rules that give it."""
     findings: tuple[Finding, ...] = ()
     """What makes the run's numbers mean less than they seem."""
-
-    def __iter__(self) -> Iterator[Outcome]:  # type: ignore[override]
-        return iter(self.outcomes)
-
-    def __len__(self) -> int:
-        return len(self.outcomes)
-
-    def __getitem__(self, place: int) -> Outcome:
-        return self.outcomes[place]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """One complete set of rules."""
-
-    ties: str = "trec"
-    precision: str = "double"
-    queries: str = "all"
-    identical_ids: bool = True
-    no_relevant: str = "zero"
-    repeats: str = "once"
-    measure: Measure | None = None
-    values: Callable[[Measure, JudgedRun], FloatArray] = compute
-    """How the values by query are computed, where no parameter of ours says it."""
-
-
-_WORDS: dict[str, tuple[str, dict[Any, str]]] = {
-    "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
-    "precision": ("score precision", {"double": "double", "single": "single (float32)"}),
-    "queries": ("missing queries", {"all": "count as 0", "both": "left out"}),
-    "identical_ids": ("documents with the query's id", {True: "kept", False: "left out"}),
-    "no_relevant": (
-        "queries without a relevant document",
-        {"zero": "count as 0", "out": "left out"},
-    ),
-    "repeats": (
-        "documents returned twice",
-        {"once": "count once", "every": "count every time"},
-    ),
-}
-
-
-_DEFINITION = {
-    "cutoff": "cut",
-    "gain": "gain",
-    "norm": "denominator",
-    "rel": "relevance level",
-    "rule": "recall points",
-}
-"""What it is called when a tool means the same measure with one parameter changed."""
-
-
-def _difference(ours: Measure, theirs: Measure) -> str:
-    """Name what sets two definitions apart."""
-    if ours.name != theirs.name:
-        return "definition"
-    mine: dict[str, Any] = {**ours.options, "cutoff": ours.cutoff}
-    other: dict[str, Any] = {**theirs.options, "cutoff": theirs.cutoff}
-    changed = [name for name in mine if mine[name] != other[name]]
-    return ", ".join(_DEFINITION.get(name, name) for name in changed)
-
-
-_AGAIN = "\x1f"
-"""What follows an id where a document is returned again; it sorts behind the id itself."""
-
-
-def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Take a run that returns documents twice: each once, at its best, and each under a new id."""
-    import polars as pl  # noqa: PLC0415
-
-    from rankscope.runs.table import scores_of  # noqa: PLC0415
-    from rankscope.tables.columns import RUN  # noqa: PLC0415
-    from rankscope.tables.objects import rows_from_object  # noqa: PLC0415
-    from rankscope.tables.reading import TableFile  # noqa: PLC0415
-    from rankscope.tables.rows import as_ids  # noqa: PLC0415
-
-    (given,) = run if isinstance(run, list) and len(run) == 1 else (run,)
-    rows = (
-        TableFile.open(given, RUN).rows(("query_id", "doc_id", "score"))
-        if is_path(given)
-        else rows_from_object(given, RUN, source="run")
-    )
-    frame = rows.frame
-    scores = scores_of(rows)
-    once: dict[str, dict[str, float]] = {}
-    repeated: dict[str, dict[str, float]] = {}
-    for query_id, doc_id, score in zip(
-        as_ids(frame["query_id"], rows).cast(pl.String),
-        as_ids(frame["doc_id"], rows).cast(pl.String),
-        scores,
-        strict=True,
-    ):
-        best = once.setdefault(query_id, {})
-        documents = repeated.setdefault(query_id, {})
-        again = doc_id in best
-        documents[f"{doc_id}{_AGAIN}{len(documents)}" if again else doc_id] = score
-        best[doc_id] = max(score, best.get(doc_id, score))
-    return once, repeated
-
-
-class _Bench:
-    """One run and its judgments, aligned under any rules; alignments are kept."""
-
-    def __init__(self, qrels: Any, run: Any, scoring: Scoring) -> None:
-        self._judgments = as_judgments(qrels, scoring)
-        refuse_mixed(self._judgments)
-        self._qrels = qrels
-        self._repeated: dict[str, dict[str, float]] = {}
-        try:
-            self._name, self._run = as_one_run(run, self._judgments, scoring)
-        except InvalidDataError as error:
-            if {finding.name for finding in error.findings} != {"duplicate-document"}:
-                raise
-            self._name = "run"
-            self._run, self._repeated = _once(run)
-        self.max_grade = self._judgments.max_grade
-        self._aligned: dict[tuple[str, str, bool, str], JudgedRun] = {}
-
-    def judged(self, rules: _Rules) -> JudgedRun:
-        """Return the run aligned under some rules, all judged queries in it."""
-        key = (rules.ties, rules.precision, rules.identical_ids, rules.repeats)
-        if key not in self._aligned:
-            run = self._run if rules.identical_ids else self._without_identical
-            ties: Any = rules.ties
-            precision: Any = rules.precision
-            options: Any = {"ties": ties, "precision": precision, "name": self._name}
-            judged = align(self._judgments, run, **options).judged
-            if rules.repeats == "every":
-                again = align(self._with_repeats, self._repeated, **options)
-                judged = replace(
-                    again.judged,
-                    judged_query=judged.judged_query,
-                    judged_grade=judged.judged_grade,
-                )
-            self._aligned[key] = judged
-        return self._aligned[key]
-
-    def findings(self, measure: Measure) -> tuple[Finding, ...]:
-        """Return what makes a mean by our rules mean less than it seems."""
-        return evaluate(self._judgments, {self._name: self._run}, measure).findings
-
-    @cached_property
-    def _with_repeats(self) -> Judgments:
-        """Return the judgments with a grade for every time a document is returned."""
-        from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
-
-        qrels = as_qrels(self._qrels)
-        grades = {query_id: dict(qrels[query_id]) for query_id in qrels.query_ids}
-        for query_id, documents in self._repeated.items():
-            known = grades.get(query_id, {})
-            for doc_id in documents:
-                name, mark, _ = doc_id.partition(_AGAIN)
-                if mark and name in known:
-                    known[doc_id] = known[name]
-        return as_judgments(grades)
-
-    def value(self, rules: _Rules) -> float:
-        """Return the mean under some rules."""
-        judged = self.judged(rules)
-        assert rules.measure is not None
-        values = rules.values(rules.measure, judged)
-        counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
-        if rules.no_relevant == "out":
-            counts = counts & (judged.graded(1.0) > 0)
-        return aggregate(rules.measure, values[counts])
-
-    @cached_property
-    def _without_identical(self) -> Any:
-        return without_identical(self._run)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the run returns documents twice."""
-        return bool(self._repeated)
-
-    def missing(self) -> int:
-        """Count judged queries the run lacks."""
-        return int(np.count_nonzero(~self.judged(_Rules()).in_run))
-
-    def choices(self, field: str) -> list[Any]:
-        """Return the words of a rule, ours first; ours alone where no other could matter."""
-        words = list(_WORDS[field][1])
-        matters = {
-            "queries": lambda: self.missing() > 0,
-            "identical_ids": lambda: has_identical(self._run),
-            "repeats": lambda: self.repeats,
-            "no_relevant": lambda: bool((self.judged(_Rules()).graded(1.0) == 0).any()),
-        }
-        return words if field not in matters or matters[field]() else words[:1]
-
-
-_RULES = (
-    *("profile", "ties", "precision", "queries", "lengths", "corpus", "executor", "overlap"),
-    *("ontology",),
-)
-"""What is compared, or of no use here."""
 
 
 def why(
@@ -316,89 +148,123 @@ def why(
 
     ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
     to ours. The digits of a number, best given as text, say how exactly it must be met. Where a
-    measure cannot be above 1, a number above 1 is taken for a percentage. ``options`` are
-    those of `evaluate` that say how files are read.
+    measure cannot be above 1, a number above 1 is taken for a percentage. ``options`` are those
+    of `evaluate` that say how files are read.
     """
-    scoring = Scoring.of("why", options, without=_RULES)
+    scoring = Scoring.of("why", options, without=_OF_NO_USE)
     with named_columns(scoring):
         bench = _Bench(qrels, run, scoring)
     asked = Measure.parse(measure)
-    findings = bench.findings(asked)
-    ours = _Rules(measure=asked)
-    base = bench.value(ours)
+    findings = evaluate(bench.judgments, {bench.name: bench.run}, asked).findings
     return Why(
-        outcomes=tuple(_outcome(bench, ours, base, profile_named(name)) for name in profiles),
+        outcomes=tuple(_outcome(bench, asked, profile_named(name)) for name in profiles),
         reproduced={number: _reproduced(bench, asked, number) for number in map(str, numbers)},
         findings=findings,
     )
 
 
-def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outcome:
-    assert ours.measure is not None
-    meant = profile.meaning(ours.measure)
+_OURS = PROFILES["rankscope"]
+_Compute = Callable[[Measure, "JudgedRun"], "FloatArray"]
+
+
+class _Bench:
+    """One run and its judgments, aligned under any rules; alignments are kept."""
+
+    def __init__(self, qrels: Any, run: Any, scoring: Scoring) -> None:
+        self.judgments = as_judgments(qrels, scoring)
+        refuse_mixed(self.judgments)
+        self.name, self.run = as_one_run(run, self.judgments, scoring)
+        self._judged = cache(self._aligned)
+        plain = self._judged("trec", "double", identical_ids=True)
+        self.missing = int(np.count_nonzero(~plain.in_run))
+        matters = {
+            "queries": self.missing > 0,
+            "identical_ids": has_identical(self.run),
+            "no_relevant": bool((plain.graded(1.0) == 0).any()),
+        }
+        self.choices = [
+            list(words)[: None if matters.get(field, True) else 1]
+            for field, (_, words) in _RULES.items()
+        ]
+        """The choices of each rule; ours alone where no other could matter."""
+
+    def _aligned(self, ties: Any, precision: Any, *, identical_ids: bool) -> JudgedRun:
+        run = self.run if identical_ids else without_identical(self.run)
+        return align(self.judgments, run, ties=ties, precision=precision, name=self.name).judged
+
+    def value(self, rules: Profile, measure: Measure, how: _Compute = compute) -> float:
+        """Return the mean under some rules."""
+        judged = self._judged(rules.ties, rules.precision, identical_ids=rules.identical_ids)
+        counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
+        if rules.no_relevant == "out":
+            counts = counts & (judged.graded(1.0) > 0)
+        return aggregate(measure, how(measure, judged)[counts])
+
+
+def _outcome(bench: _Bench, asked: Measure, profile: Profile) -> Outcome:
+    meant = profile.meaning(asked)
     rules = profile.rules_for(meant)
-    theirs = _Rules(
-        rules.ties,
-        rules.precision,
-        "all" if rules.queries == "strict" else rules.queries,
-        rules.identical_ids,
-        rules.no_relevant,
-        measure=meant,
-    )
+    stops = ""
+    if rules.queries == "strict":
+        rules = replace(rules, queries="all")
+        if bench.missing:
+            queries = "query is" if bench.missing == 1 else "queries are"
+            stops = f"{bench.missing:,} judged {queries} missing from the run, and it stops"
+    base = bench.value(_OURS, asked)
     effects = []
-    for field, (title, words) in _WORDS.items():
-        mine, other = getattr(ours, field), getattr(theirs, field)
+    for field, (title, words) in _RULES.items():
+        mine, other = getattr(_OURS, field), getattr(rules, field)
         if mine != other:
+            change = bench.value(replace(_OURS, **{field: other}), asked) - base
             effects.append(
-                RuleEffect(
-                    rule=title,
-                    ours=words[mine],
-                    theirs=words[other],
-                    change=bench.value(replace(ours, **{field: other})) - base,
-                )
+                RuleEffect(rule=title, ours=words[mine], theirs=words[other], change=change)
             )
-    if meant != ours.measure:
-        effects.append(
-            RuleEffect(
-                rule=_difference(ours.measure, meant),
-                ours=str(ours.measure),
-                theirs=str(meant),
-                change=bench.value(replace(ours, measure=meant)) - base,
-            )
-        )
-    known: dict[str, Any] = {"profile": profile.name, "measure": str(meant), "effects": effects}
-    if rules.queries == "strict" and (missing := bench.missing()):
-        queries = "query is" if missing == 1 else "queries are"
-        stops = f"{missing:,} judged {queries} missing from the run, and it stops"
-        return Outcome(**known, value=None, difference=None, together=0.0, stops=stops)
-    value = bench.value(theirs)
-    difference = value - base
-    together = difference - sum(effect.change for effect in effects)
-    return Outcome(**known, value=value, difference=difference, together=together)
+    if meant != asked:
+        title = "definition"
+        if meant.name == asked.name:
+            before = {**asked.options, "cutoff": asked.cutoff}
+            after = {**meant.options, "cutoff": meant.cutoff}
+            changed = [name for name in before if before[name] != after[name]]
+            title = ", ".join(_PARAMETERS.get(name, name) for name in changed)
+        change = bench.value(_OURS, meant) - base
+        effects.append(RuleEffect(rule=title, ours=str(asked), theirs=str(meant), change=change))
+    value = None if stops else bench.value(rules, meant)
+    difference = None if value is None else value - base
+    explained = sum(effect.change for effect in effects)
+    return Outcome(
+        profile=profile.name,
+        measure=str(meant),
+        value=value,
+        difference=difference,
+        effects=tuple(effects),
+        together=0.0 if difference is None else difference - explained,
+        stops=stops,
+    )
 
 
-def _reproduced(bench: _Bench, measure: Measure, number: str) -> tuple[Reproduction, ...]:
+# --- the rules behind a number -------------------------------------------------------------------
+
+
+def _reproduced(bench: _Bench, asked: Measure, number: str) -> tuple[Reproduction, ...]:
     """Find the rules under which a run scores a number, those nearest to ours first."""
-    target, tolerance = _read_number(number, math.inf if bench.repeats else _highest(measure))
-    close = [
-        (rules, value, changes)
-        for rules, changes in _sets_of_rules(measure, bench)
-        if abs((value := bench.value(rules)) - target) <= tolerance
-    ]
-    fewest = min((len(changes) for _, _, changes in close), default=0)
-    return tuple(
-        Reproduction(number=number, value=value, measure=str(rules.measure), changes=tuple(changes))
-        for rules, value, changes in close
-        if len(changes) == fewest
-    )[:MOST]
-
-
-def _highest(measure: Measure) -> float:
-    return measure.definition.range[1]
-
-
-COARSE = 0.005
-"""A share is met to this at least: 0.5 is not all between 0.45 and 0.55."""
+    target, tolerance = _read_number(number, asked.definition.range[1])
+    close = []
+    for choices in product(*bench.choices):
+        profile = replace(_OURS, **dict(zip(_RULES, choices, strict=True)))
+        changes = [
+            f"{title}: {words[choice]}"
+            for choice, (title, words) in zip(choices, _RULES.values(), strict=True)
+            if choice != next(iter(words))
+        ]
+        for measure, how, change in _meanings(asked, bench.judgments.max_grade):
+            value = bench.value(profile, measure, how)
+            if abs(value - target) <= tolerance:
+                named = (*changes, change) if change else tuple(changes)
+                close.append(
+                    Reproduction(number=number, value=value, measure=str(measure), changes=named)
+                )
+    fewest = min((len(rules.changes) for rules in close), default=0)
+    return tuple(rules for rules in close if len(rules.changes) == fewest)[:MOST]
 
 
 def _read_number(number: str, highest: float) -> tuple[float, float]:
@@ -418,16 +284,91 @@ def _read_number(number: str, highest: float) -> tuple[float, float]:
     return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
 
 
-def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, list[str]]]:
-    default = _Rules()
-    for picked in product(*(bench.choices(field) for field in _WORDS)):
-        rules = _Rules(*picked)
-        changes = [
-            f"{title}: {words[getattr(rules, field)]}"
-            for field, (title, words) in _WORDS.items()
-            if getattr(rules, field) != getattr(default, field)
-        ]
-        for variant, change in variants(measure, bench.max_grade):
-            yield replace(rules, measure=variant), [*changes, *([change] if change else [])]
-        for values, change in computed_otherwise(measure):
-            yield replace(rules, measure=measure, values=values), [*changes, change]
+_OTHER_PARAMETERS: dict[str, dict[Any, str]] = {
+    "gain": {"linear": "gain: grade", "exp": "gain: 2^grade − 1", "binary": "gain: 1 or 0"},
+    "norm": {
+        "rel": "denominator: R",
+        "min": "denominator: min(R, k)",
+        "retrieved": "denominator: relevant documents found",
+    },
+    "rule": {9: "recall points: those of trec_eval 9"},
+    "p": {p: f"p: {p:g}" for p in (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)},
+}
+"""Parameters that differ between definitions that go by one name."""
+
+_CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
+
+
+def _meanings(measure: Measure, highest: float) -> Iterator[tuple[Measure, _Compute, str]]:
+    """Yield the definitions, and faults, that go by a measure's name."""
+    for variant, change in _variants(measure, highest):
+        yield variant, compute, change
+    if measure.name in ("nDCG", "nERR"):
+        yield measure, _ideal_of_retrieved, "ideal: of retrieved documents only"
+        if measure.cutoff is not None:
+            yield measure, _ideal_of_shown, "ideal: of the first k documents only"
+    if measure.name == "P":
+        yield measure, _by_retrieved, "denominator: documents retrieved, up to k"
+
+
+def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
+    """Yield the definitions that are measures of ours."""
+    yield measure, ""
+    options: dict[str, Any] = dict(measure.options)
+    yield from _relatives(measure, highest)
+    for name, words in _OTHER_PARAMETERS.items():
+        parameter = measure.definition.parameter(name)
+        for word, change in words.items() if parameter is not None else ():
+            fits = parameter is not None and (not parameter.choices or word in parameter.choices)
+            if fits and word != options[name]:
+                changed = {name: word}
+                if name == "gain" and "rel" in options:
+                    changed["rel"] = 1.0  # a level counts with binary gains only
+                yield measure.replaced(**changed), change
+    if "rel" in options and options.get("gain", "binary") == "binary":
+        for level in (level for level in (2, 3) if level <= highest):
+            yield measure.replaced(rel=level), f"relevant from grade {level} up"
+    yield measure.replaced(judged_only=True), "unjudged documents removed"
+    if measure.cutoff is not None and measure.definition.cutoff == "optional":
+        yield Measure(measure.name, measure.params), "no cutoff"
+    if measure.definition.cutoff != "none":
+        for cutoff in _CUTOFFS:
+            if cutoff != measure.cutoff:
+                yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
+
+
+def _relatives(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
+    """Yield measures that go by the same name with another constant or divisor."""
+    options: dict[str, Any] = dict(measure.options)
+    if measure.name == "R":
+        capped = Measure.of("R_cap", cutoff=measure.cutoff, rel=options["rel"])
+        yield capped, "denominator: min(R, k)"
+    if measure.name == "R_cap":
+        yield Measure.of("R", cutoff=measure.cutoff, rel=options["rel"]), "denominator: R"
+    if measure.name in ("ERR", "nERR"):
+        used = highest if options["max_rel"] is None else options["max_rel"]
+        for grade in (1, 2, 3, 4, 5):
+            if grade != used:
+                yield measure.replaced(max_rel=grade), f"highest grade: {grade}"
+    if measure.name == "RBP" and options["gain"] == "binary":
+        graded = Measure.of("RBG", cutoff=measure.cutoff, p=options["p"])
+        yield graded, "gain: grade, not scaled"
+
+
+def _ideal_of_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Measure as if nothing were judged but what was retrieved."""
+    order = np.lexsort((-judged.hit_grade, judged.hit_query))
+    query, grade = judged.hit_query[order], judged.hit_grade[order]
+    return compute(measure, replace(judged, judged_query=query, judged_grade=grade))
+
+
+def _ideal_of_shown(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Measure as if nothing were judged but what is above the cutoff."""
+    assert measure.cutoff is not None
+    return _ideal_of_retrieved(measure, judged.cut(measure.cutoff))
+
+
+def _by_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Divide precision by the documents there are, where they are fewer than the cutoff."""
+    rel: Any = measure.options["rel"]
+    return ratio(judged.found(rel, measure.cutoff), judged.shown(measure.cutoff))

@@ -77,9 +77,13 @@ def _findings(
 
 def _lost(sides: Sides, runs: tuple[str | None, str | None]) -> Lost:
     """Return the judged queries that the candidate lacks and the baseline does not."""
-    before, after = (side.runs[side.name_of(name)] for side, name in zip(sides, runs, strict=True))
-    lost = tuple(sorted(set(after.missing_queries) - set(before.missing_queries)))
-    count = max(len(lost), after.missing - before.missing)
+    accounts = [
+        side.runs[side.name_of(name)].accounting for side, name in zip(sides, runs, strict=True)
+    ]
+    before, after = (set() if known is None else set(known.missing_queries) for known in accounts)
+    lost = tuple(sorted(after - before))
+    fewer, more = (0 if known is None else known.missing for known in accounts)
+    count = max(len(lost), more - fewer)
     return Lost(count, lost, sides[1].source)
 
 
@@ -222,7 +226,7 @@ def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
             f"the judgments differ (sha256 {base.qrels[:12]}… in {base.source}, "
             f"{candidate.qrels[:12]}… in {candidate.source})"
         )
-    policies = [run.missing_policy for run in runs]
+    policies = [run.accounting.missing_policy if run.accounting else "" for run in runs]
     if all(policies) and policies[0] != policies[1]:
         obstacles.append(
             f"judged queries a run lacks are treated differently ({shown(policies[0], 40)} in "
