@@ -146,7 +146,7 @@ def test_weights_are_kept(tmp_path: Path, trainings: list[int]) -> None:
 def test_the_identity_says_how_it_was_learnt() -> None:
     identity = trained(FIRST).identity()
     assert identity.parameters["training"] == Training(QUERIES, Qrels(FIRST)).key
-    for changed in ({"measure": "RR"}, {"step": 0.5}, {"search": "coordinate"}):
+    for changed in ({"measure": "RR"}, {"step": 0.5}):
         assert trained(FIRST, **changed).identity().key != identity.key
 
 
@@ -159,7 +159,6 @@ def test_the_identity_says_how_it_was_learnt() -> None:
         ({"weights": None, "measure": "RR"}, "measure"),
         ({"weights": "learn"}, "train"),
         ({"of": ["bm25"]}, "two systems"),
-        ({"search": "gird"}, "nearest"),
         ({"measure": "nDGC@10"}, "nearest"),
     ],
 )

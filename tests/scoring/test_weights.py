@@ -37,34 +37,30 @@ def train(qrels: Any, runs: Any, **options: Any) -> TrainedFusion:
     return train_weights(qrels, runs, **{"measure": "nDCG@5", "step": 0.25, **options})
 
 
-@pytest.mark.parametrize("search", ["grid", "coordinate"])
-def test_the_better_run_gets_the_weight(search: Any) -> None:
+def test_the_better_run_gets_the_weight() -> None:
     qrels, runs = world()
-    trained = train(qrels, runs, search=search, step=0.1)
+    trained = train(qrels, runs, step=0.1)
     assert sum(trained.weights.values()) == pytest.approx(1)
     assert trained.weights["good"] > trained.weights["weak"] > trained.weights["noise"]
     alone = evaluate(qrels, runs["noise"], "nDCG@5")["nDCG@5"]
     assert trained.trained_value >= trained.value > alone
 
 
-@pytest.mark.parametrize(
-    ("search", "measure"),
-    [("grid", "nDCG@5"), ("coordinate", "nDCG@5"), ("grid", "ERR@5"), ("coordinate", "RBP")],
-)
-def test_a_fold_is_never_seen_by_its_weights(search: Any, measure: str) -> None:
+@pytest.mark.parametrize("measure", ["nDCG@5", "ERR@5", "RBP"])
+def test_a_fold_is_never_seen_by_its_weights(measure: str) -> None:
     """Whatever is done to the grades of a fold, its weights stay, and those of others change.
 
     ERR and RBP scale gains by the highest grade of all judgments, so the grades are also raised.
     """
     qrels, runs = world()
-    before = train(qrels, runs, measure=measure, search=search)
+    before = train(qrels, runs, measure=measure)
     random = np.random.default_rng(3)
     for number, fold in enumerate(before.folds[:2]):
         changed = dict(qrels)
         for query_id in fold.query_ids:
             grades = random.permutation(list(qrels[query_id].values())) + 3
             changed[query_id] = dict(zip(DOCS, grades.tolist(), strict=True))
-        after = train(changed, runs, measure=measure, search=search)
+        after = train(changed, runs, measure=measure)
         assert [one.query_ids for one in after.folds] == [one.query_ids for one in before.folds]
         assert after.folds[number].weights == fold.weights
         assert after.folds[number].trained_value == fold.trained_value
@@ -140,7 +136,6 @@ def test_mistakes() -> None:
         ({"step": 0}, "step"),
         ({"step": 0.005}, "20,301 points"),
         ({"k": 3}, "minmax takes no k"),
-        ({"search": "gird"}, "grid"),
         ({"sgima": 1}, "sigma"),
         ({"measure": "nDGC@5"}, "nearest"),
     ]

@@ -8,15 +8,14 @@ new queries come from all of them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import comb, gcd
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.fusion.fuse import fuse, joined, named_runs, prepared
@@ -25,21 +24,18 @@ from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import BoolArray, FloatArray, JudgedRun
-    from rankscope.runs.fusion.fuse import Fusion
+    from collections.abc import Iterator, Sequence
+
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.runs.table import Run
-    from rankscope.scoring.judgments import Judgments
 
-__all__ = ["Fold", "Search", "TrainedFusion", "train_weights"]
-
-Search = Literal["grid", "coordinate"]
-"""All weights that add up to 1 in steps, or one run's weight after the other until none changes."""
+__all__ = ["Fold", "TrainedFusion", "train_weights"]
 
 MOST_POINTS = 5000
 """A grid of more points is refused."""
 
-_ROUNDS = 20
 _Levels = tuple[int, ...]
+"""Weights as whole numbers of steps, by run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +102,13 @@ def train_weights(
     method: str = "minmax",
     folds: int = 5,
     seed: int = 0,
-    search: Search = "grid",
     step: float = 0.1,
     **options: Any,
 ) -> TrainedFusion:
     """Learn the weights of a fusion by the measure they give, and cross-validate them.
 
-    ``search="grid"`` tries all weights that are multiples of ``step`` and add up to 1;
-    ``"coordinate"`` begins with equal weights and changes one run's at a time, in the same steps,
-    until no change is better. Among equally good weights those nearest to equal ones are taken.
-    ``options`` are the method's, as for `rankscope.fuse`.
+    All weights that are multiples of ``step`` and add up to 1 are tried. Among equally good ones
+    those nearest to equal weights are taken. ``options`` are the method's, as for `rankscope.fuse`.
 
     Queries are dealt to folds in the order of a hash of the seed and their id: the same split
     whatever order they come in. A judged query that no run has scores 0, as in `evaluate`.
@@ -135,78 +128,97 @@ def train_weights(
     refuse_mixed(judgments)
     named = named_runs(runs)
     meant = Measure.parse(measure)
-    steps = _steps(step)
-    _check(judgments, len(named), folds)
-    fusion = prepared(named, method, options, only=sorted(judgments.query_ids))
+    query_ids = judgments.query_ids
+    steps = _check(len(named), len(query_ids), folds, step)
+    fusion = prepared(named, method, options, only=sorted(query_ids))
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
     fusion.keep()
-    trials = _Trials(fusion, judgments, meant)
-    find = _searcher(search, len(named), steps)
+    sign = 1.0 if meant.definition.higher_is_better else -1.0
+    tried: dict[_Levels, JudgedRun] = {}
 
-    def by_name(levels: _Levels) -> dict[str, float]:
-        return dict(zip(named, _weights(levels).tolist(), strict=True))
+    def judged(levels: _Levels) -> JudgedRun:
+        """Fuse and align once for all weights of the same proportions."""
+        key = tuple(level // gcd(*levels) for level in levels)
+        if key not in tried:
+            tried[key] = align(judgments, fusion.run(_weights(key)), sound=False).judged
+        return tried[key]
 
-    number = _fold_numbers(judgments.query_ids, folds, seed)
+    def best(keep: BoolArray) -> tuple[_Levels, float]:
+        """Return the best weights for some queries, and the measure over these."""
+
+        def value(levels: _Levels) -> float:
+            part = judged(levels).only(keep)
+            # some measures look at the highest grade of all judgments: that of a query that is
+            # not to be seen must not show through
+            part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
+            return sign * aggregate(meant, compute(meant, part))
+
+        values = [value(levels) for levels in points]
+        place = int(np.argmax(values))  # the first of equals
+        return points[place], sign * values[place]
+
+    # equal weights first: the squares of levels add up to least
+    points = sorted(
+        _grid(len(named), steps), key=lambda levels: (sum(level**2 for level in levels), levels)
+    )
+    numbers = _fold_numbers(query_ids, folds, seed)
     held_out: dict[str, float] = {}
     made = []
     for fold in range(folds):
-        train, test = number != fold, number == fold
-        levels, trained = find(trials.on(train))
-        values = trials.values(levels, test)
-        held_out |= values
-        made.append(
-            Fold(
-                query_ids=tuple(values),
-                weights=by_name(levels),
-                value=_mean(meant, values.values()),
-                trained_value=trained * trials.sign,
-            )
-        )
-    levels, trained = find(trials.on(np.ones_like(number, np.bool_)))
-    values = dict(sorted(held_out.items()))
+        levels, trained = best(numbers != fold)
+        part = judged(levels).only(numbers == fold)
+        values = compute(meant, part)
+        held_out.update(zip(part.query_ids, values.tolist(), strict=True))
+        weights = dict(zip(named, _weights(levels).tolist(), strict=True))
+        ids = tuple(sorted(part.query_ids))
+        made.append(Fold(ids, weights, aggregate(meant, values), trained))
+    levels, trained = best(numbers >= 0)
+    by_query = dict(sorted(held_out.items()))
     return TrainedFusion(
         method=fusion.method.name,
         options=options,
         measure=str(meant),
-        weights=by_name(levels),
-        value=_mean(meant, values.values()),
-        trained_value=trained * trials.sign,
-        values=values,
+        weights=dict(zip(named, _weights(levels).tolist(), strict=True)),
+        value=aggregate(meant, np.array(list(by_query.values()))),
+        trained_value=trained,
+        values=by_query,
         folds=tuple(made),
         seed=seed,
     )
 
 
-def _check(judgments: Judgments, runs: int, folds: int) -> None:
+def _check(runs: int, queries: int, folds: int, step: float) -> int:
+    """Refuse what cannot be trained; return how many steps make 1."""
     if runs < 2:
         raise InputError("weights are trained for two runs or more; there is one")
-    queries = len(judgments.query_ids)
     if not hasattr(folds, "__index__") or folds < 2:
         raise InputError(f"folds must be a whole number from 2 up, not {shown(folds)}")
     if queries < folds:
         raise InputError(
             f"{queries} judged queries cannot be split into {folds} folds; ask for fewer folds"
         )
-
-
-def _steps(step: float) -> int:
-    """Return how many steps make 1."""
     is_number = isinstance(step, int | float) and 0 < step <= 1
     if not is_number or abs(round(1 / step) * step - 1) > 1e-9:
         raise InputError(f"step must be 1 divided by a whole number, such as 0.1, not {step}")
-    return round(1 / step)
+    steps = round(1 / step)
+    points = comb(steps + runs - 1, runs - 1)
+    if points > MOST_POINTS:
+        raise InputError(
+            f"a grid of {runs} runs in steps of 1/{steps} has {points:,} points, more than "
+            f"{MOST_POINTS:,}; take larger steps"
+        )
+    return steps
 
 
-def _fold_numbers(query_ids: Iterable[str], folds: int, seed: int) -> np.ndarray[Any, Any]:
+def _fold_numbers(query_ids: Sequence[str], folds: int, seed: int) -> IntArray:
     """Deal queries to folds, as equal in size as can be, by a hash of the seed and the id."""
-    ids = list(query_ids)
     digests = [
         hashlib.sha256(f"{seed}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
-        for query_id in ids
+        for query_id in query_ids
     ]
-    number = np.empty(len(ids), np.int64)
-    number[sorted(range(len(ids)), key=digests.__getitem__)] = np.arange(len(ids)) % folds
+    number = np.empty(len(digests), np.int64)
+    number[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests)) % folds
     return number
 
 
@@ -215,95 +227,8 @@ def _weights(levels: _Levels) -> FloatArray:
     return made
 
 
-def _mean(measure: Measure, values: Iterable[float]) -> float:
-    return aggregate(measure, np.fromiter(values, np.float64))
-
-
-_Value = Callable[[_Levels], float]
-_Find = Callable[[_Value], tuple[_Levels, float]]
-
-
-class _Trials:
-    """Weights that were tried, each fused and judged once."""
-
-    def __init__(self, fusion: Fusion, judgments: Judgments, measure: Measure) -> None:
-        self._fusion = fusion
-        self._judgments = judgments
-        self._measure = measure
-        self.sign = 1.0 if measure.definition.higher_is_better else -1.0
-        self._judged: dict[_Levels, JudgedRun] = {}
-
-    def _run(self, levels: _Levels) -> JudgedRun:
-        common = gcd(*levels)
-        key = tuple(level // common for level in levels)
-        if key not in self._judged:
-            run = self._fusion.run(_weights(key))
-            self._judged[key] = align(self._judgments, run, sound=False).judged
-        return self._judged[key]
-
-    def values(self, levels: _Levels, keep: BoolArray, *, alone: bool = False) -> dict[str, float]:
-        """Return the values of some queries, by id in order.
-
-        ``alone`` takes these queries for all there are: some measures look at the highest grade of
-        all judgments, and that of a query that is not to be seen must not show through.
-        """
-        part = self._run(levels).only(keep)
-        if alone:
-            part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
-        values = compute(self._measure, part).tolist()
-        return dict(sorted(zip(part.query_ids, values, strict=True)))
-
-    def on(self, keep: BoolArray) -> _Value:
-        """Return the function to be made large: the measure over some queries, seen alone."""
-
-        def value(levels: _Levels) -> float:
-            values = self.values(levels, keep, alone=True)
-            return self.sign * _mean(self._measure, values.values())
-
-        return value
-
-
-def _searcher(search: str, runs: int, steps: int) -> _Find:
-    if search == "coordinate":
-        return lambda value: _by_coordinate(value, runs, steps)
-    if search != "grid":
-        raise UnknownNameError("search", str(search), ("grid", "coordinate"))
-    points = comb(steps + runs - 1, runs - 1)
-    if points > MOST_POINTS:
-        raise InputError(
-            f"a grid of {runs} runs in steps of 1/{steps} has {points:,} points, more than "
-            f"{MOST_POINTS:,}; take larger steps or search='coordinate'"
-        )
-    return lambda value: _by_grid(value, runs, steps)
-
-
 def _grid(runs: int, steps: int) -> Iterator[_Levels]:
     """Yield all ways to share ``steps`` among runs."""
     for bars in combinations(range(steps + runs - 1), runs - 1):
         edges = (-1, *bars, steps + runs - 1)
         yield tuple(high - low - 1 for low, high in pairwise(edges))
-
-
-def _by_grid(value: _Value, runs: int, steps: int) -> tuple[_Levels, float]:
-    def spread(levels: _Levels) -> int:
-        return sum(level * level for level in levels)  # lowest where all are equal
-
-    points = sorted(_grid(runs, steps), key=lambda levels: (spread(levels), levels))
-    values = [value(levels) for levels in points]
-    best = int(np.argmax(values))  # the first of equals
-    return points[best], values[best]
-
-
-def _by_coordinate(value: _Value, runs: int, steps: int) -> tuple[_Levels, float]:
-    best: _Levels = (steps,) * runs
-    reached = value(best)
-    for _ in range(_ROUNDS):
-        before = best
-        for place in range(runs):
-            for level in range(steps + 1):
-                tried = (*best[:place], level, *best[place + 1 :])
-                if any(tried) and (now := value(tried)) > reached:
-                    best, reached = tried, now
-        if best == before:
-            break
-    return best, reached

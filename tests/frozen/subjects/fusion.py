@@ -167,7 +167,6 @@ TRAINED: dict[str, dict[str, Any]] = {
     "zscore, seed 7": {"method": "zscore", "seed": 7},
     "rrf, 3 folds": {"method": "rrf", "folds": 3},
     "combsum, sum": {"method": "combsum", "normalise": "sum"},
-    "minmax, by coordinate": {"method": "minmax", "search": "coordinate"},
 }
 
 

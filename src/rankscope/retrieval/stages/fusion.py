@@ -35,7 +35,6 @@ from rankscope.retrieval.stages.fusion_weights import TrainedWeights, Weights
 from rankscope.retrieval.stages.stage import ask, notes_of, one_request
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
-from rankscope.scoring.weights import Search
 
 TRAIN: Literal["train"] = "train"
 
@@ -90,12 +89,10 @@ class FuseOptions(Options):
     """Of weights: train, what they are the best for (nDCG@10)."""
     step: float | None = Field(default=None, ge=0, le=1)
     """Of weights: train, the steps in which they are tried (0.1)."""
-    search: Search | None = None
-    """Of weights: train, grid or coordinate: all weights, or one after the other (grid)."""
 
     @model_validator(mode="after")
     def _options_of_training(self) -> Self:
-        for name in ("measure", "step", "search"):
+        for name in ("measure", "step"):
             if self.weights != TRAIN and getattr(self, name) is not None:
                 raise SpecError(f"the option {name} goes with weights: train")
         return self
@@ -127,7 +124,6 @@ class Fuse(System):
                 depth=options.depth,
                 measure=options.measure,
                 step=options.step,
-                search=options.search,
             )
         below = any(system.trained for system in self.systems)
         self.trained = self._trained is not None or below

@@ -17,13 +17,12 @@ from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.stage import training_answers
 from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained
 from rankscope.runs.table import Run
-from rankscope.scoring.weights import Search, train_weights
+from rankscope.scoring.weights import train_weights
 
 Weights = tuple[float, ...]
 
 MEASURE = "nDCG@10"
 STEP = 0.1
-SEARCH: Search = "grid"
 
 
 class TrainedWeights:
@@ -39,7 +38,6 @@ class TrainedWeights:
         depth: int,
         measure: str | None,
         step: float | None,
-        search: Search | None,
     ) -> None:
         self._training = context.training_for("fuse with weights: train")
         refuse_trained("fuse", systems)
@@ -47,8 +45,7 @@ class TrainedWeights:
             raise InputError("fuse: expected two systems or more to train weights for, got one")
         self._systems, self._depth = systems, depth
         self._method, self._options = method, dict(options)
-        self._measure, self._search = measure or MEASURE, search or SEARCH
-        self._step = step or STEP
+        self._measure, self._step = measure or MEASURE, step or STEP
         self._corpus: Corpus | None = None
         self._is_prepared = False
         self._runs: list[dict[str, dict[str, float]]] = []
@@ -66,7 +63,6 @@ class TrainedWeights:
             "training": self._training.key,
             "measure": self._measure,
             "step": self._step,
-            "search": self._search,
         }
 
     def prepare(self) -> None:
@@ -111,7 +107,6 @@ class TrainedWeights:
                 self._measure,
                 method=self._method,
                 folds=2,
-                search=self._search,
                 step=self._step,
                 **self._options,
             )
