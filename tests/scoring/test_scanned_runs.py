@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +84,18 @@ def test_rows_are_read_when_they_are_asked_for(files: tuple[str, str]) -> None:
     assert run.doc_ids.len() == 1500
     with pytest.raises(AttributeError):
         run.nothing_of_the_kind  # noqa: B018
+
+
+def test_files_are_scored_without_a_library_of_tables(files: tuple[str, str]) -> None:
+    """Loading Polars takes longer than scoring a large file's judged documents."""
+    code = (
+        "import atexit, runpy, sys\n"
+        "atexit.register(lambda: print('polars' in sys.modules, file=sys.stderr))\n"
+        "runpy.run_module('rankscope', run_name='__main__')\n"
+    )
+    command = [sys.executable, "-c", code, "evaluate", *files, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.split() == ["False"]
 
 
 def test_a_pipe_is_put_aside_and_named_as_standard_input(

@@ -19,6 +19,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
+    labels_of,
     language_options,
     measures_option,
     named_runs,
@@ -132,7 +133,6 @@ def evaluate(
     A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
     from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER
-    from rankscope.collection.qrels import parse_labels
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
@@ -155,7 +155,7 @@ def evaluate(
         options: dict[str, Any] = {
             **given_options(), "profile": profile, "ties": ties, "order": order, "corpus": corpus,
             "queries": "both" if intersect else None, "ontology": ontology,
-            "labels": parse_labels(labels) if labels else None, "executor": scaling.executor,
+            "labels": labels_of(labels), "executor": scaling.executor,
         }  # fmt: skip
         scoring = Scoring.of("evaluate", options)
         judgments = as_judgments(qrels, scoring)
