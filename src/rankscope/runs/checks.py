@@ -142,7 +142,7 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
 @RUN_CHECKS.under(ORDER_AGAINST_SCORE)
 def order_against_score(run: RunUnderTest) -> Seen | None:
     """See lists without ranks whose scores mostly rise somewhere."""
-    if run.by_rank is not None or "score" not in run.rows.frame.columns:
+    if run.by_rank is not None or "score" not in run.rows.frame.columns or not run.is_list:
         return None
     rises = run.queries_where(run.score[1:] > run.score[:-1])
     several = int(np.count_nonzero(run.lengths > 1))

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Bools, Floats, Ints
     from rankscope.tables.rows import Rows
 
+FLAT = frozenset({"csv", "tsv", "parquet"})
+"""Formats with a row for each query and document, as SQL exports them."""
+
 _NO_QRELS = Unable("no qrels were given")
 
 
@@ -107,6 +110,11 @@ class RunUnderTest:
     def score(self) -> Floats:
         """The score of every row; NaN where there is no number."""
         return self._grouped(scores_of(self.rows)).fill_null(float("nan")).to_numpy()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the order of rows is meant; those of a flat table may come in any order."""
+        return self.format not in FLAT and bool(getattr(self.rows, "is_list", True))
 
     @cached_property
     def by_rank(self) -> tuple[Ints, Floats] | None:
