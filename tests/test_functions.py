@@ -131,6 +131,8 @@ def test_a_dict_of_grades_is_grades() -> None:
     assert fn.recall_at_k({"a": 2, "b": 0, "c": 1}, ["a"], 1) == 0.5
     value = fn.ndcg_at_k({"a": 3, "b": 1}, ["b", "a"], 5)
     assert value == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
+    with pytest.raises(rs.InputError):
+        fn.ndcg_at_k(["a"], ["a"], 10, ["a"])
     # grades of others do not count, and a relevant one without a grade counts 1
     assert fn.ndcg_at_k(["a", "b"], ["other", "a", "b"], 3, {"a": 2.0, "other": 5.0}) == (
         pytest.approx((2 / math.log2(3) + 1 / 2) / (2 + 1 / math.log2(3)))

@@ -60,7 +60,7 @@ def _by_any_name(function: Callable[..., float]) -> Callable[..., float]:
         ranked = [named.pop(name) for name in _RANKED if name in named]
         count = 2 - len(relevant) - len(ranked)
         placed, rest = args[: max(count, 0)], args[max(count, 0) :]
-        is_k = not rest or rest[0] is None or hasattr(rest[0], "__index__")
+        is_k = count == 2 or not rest or rest[0] is None or hasattr(rest[0], "__index__")
         if len(placed) != count or len(relevant) > 1 or len(ranked) > 1 or not is_k:
             raise InputError(
                 f"{function.__name__} takes what is relevant and what was retrieved, each once, "
@@ -508,6 +508,8 @@ def _graded(relevant: Any, grades: Mapping[str, Any] | None = None) -> dict[str,
     """Return the grades of what is relevant; ``grades`` of other documents do not count."""
     if not _is_id(relevant) and not isinstance(relevant, Iterable):
         raise InputError(f"expected the ids of relevant documents, got {shown(relevant)}")
+    if grades is not None and not isinstance(grades, Mapping):
+        raise InputError(f"expected grades by document, such as {{'d1': 3}}, got {shown(grades)}")
     given = relevant if isinstance(relevant, Mapping) else {}
     ids = [relevant] if _is_id(relevant) else relevant
     graded = {doc_id_of(doc_id): given.get(doc_id, 1.0) for doc_id in ids}

@@ -116,7 +116,11 @@ def score(
     Cases in several languages have rows of their own, or are refused if not ``apart``.
     """
     plan = planned(
-        measures, scoring.profile, scoring.changes, of_terms=scoring.ontology is not None
+        measures,
+        scoring.profile,
+        scoring.changes,
+        of_terms=scoring.ontology is not None,
+        relevance_level=scoring.relevance_level,
     )
     with named_columns(scoring):
         judgments = as_judgments(gold, scoring)

@@ -63,6 +63,7 @@ def planned(
     changes: dict[str, Any],
     *,
     of_terms: bool,
+    relevance_level: float | None = None,
 ) -> Plan:
     """Return what a profile means by the measures asked for; ``changes`` replace rules of it.
 
@@ -72,7 +73,7 @@ def planned(
     items: tuple[Any, ...] = (measures,) if is_single else tuple(measures)  # type: ignore[arg-type]
     if not all(isinstance(item, str | Measure) for item in items):
         parse_measures(items)  # says what is wrong
-    return _planned(items, rules, tuple(changes.items()), of_terms)
+    return _planned(items, rules, tuple(changes.items()), of_terms, relevance_level)
 
 
 @lru_cache(maxsize=256)
@@ -81,8 +82,9 @@ def _planned(
     rules: Profile,
     changes: tuple[tuple[str, Any], ...],
     of_terms: bool,
+    relevance_level: float | None,
 ) -> Plan:
-    asked = strict_and_soft(meant(measures, rules), of_terms=of_terms)
+    asked = strict_and_soft(meant(measures, rules, relevance_level), of_terms=of_terms)
     main = replace(rules, **dict(changes)) if changes else rules
     by_rules: dict[Profile, list[Measure]] = {}
     for parsed in asked:
@@ -98,10 +100,14 @@ def _planned(
     )
 
 
-def meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
+def meant(
+    measures: str | Measure | Iterable[str | Measure],
+    rules: Profile,
+    relevance_level: float | None = None,
+) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
     by_meaning: dict[Measure, Parsed] = {}
-    for parsed in parse_measures(measures):
+    for parsed in parse_measures(measures, relevance_level=relevance_level):
         measure = rules.meaning(parsed.measure)
         is_ours = measure is parsed.measure
         by_meaning.setdefault(measure, parsed if is_ours else replace(parsed, measure=measure))
