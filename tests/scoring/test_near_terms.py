@@ -246,7 +246,7 @@ def test_without_what_it_needs(tree: rs.Ontology) -> None:
         values("MaxOntSim(sim=lin,ic=annotations)@5", {"q1": {"c": 1}}, run_of(["b"]), tree)
     with pytest.raises(InvalidDataError, match="none of 1"):
         values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
-    with pytest.raises(InvalidDataError, match="in common"):
+    with pytest.raises(InvalidDataError, match="none of its ids"):
         values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
 
 

@@ -25,37 +25,45 @@ GOOD: Pairs = {
 }
 
 
-def renamed(change: Callable[[str], str]) -> Pairs:
-    return {query: {change(doc): s for doc, s in docs.items()} for query, docs in GOOD.items()}
+MANY: Pairs = {f"q{n}": {f"d{n}": 1, f"d{n}9": 0} for n in range(1, 13)}
+FULL: Pairs = {
+    query: {doc: 9.0 - at for at, doc in enumerate([*docs, "x", "y"])}
+    for query, docs in MANY.items()
+}
+
+
+def renamed(change: Callable[[str], str], run: Pairs = FULL) -> Pairs:
+    return {query: {change(doc): s for doc, s in docs.items()} for query, docs in run.items()}
 
 
 BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
-    "empty run": (QRELS, {}, "empty"),
-    "empty answers": (QRELS, {q: {} for q in QRELS}, "no document"),
-    "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in QRELS.items()}, GOOD, "RS214"),
-    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "case"),
-    "query prefix": (QRELS, {f"s:{q}": d for q, d in GOOD.items()}, "'s:'"),
+    "empty run": (MANY, {}, "empty"),
+    "empty answers": (MANY, {q: {} for q in MANY}, "no document"),
+    "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in MANY.items()}, FULL, "RS214"),
+    "query case": (MANY, {q.upper(): d for q, d in FULL.items()}, "case"),
+    "query prefix": (MANY, {f"s:{q}": d for q, d in FULL.items()}, "'s:'"),
     "swapped": (
-        QRELS,
-        {doc: {query: 1.0} for query, docs in QRELS.items() for doc in docs},
+        MANY,
+        {doc: {query: 1.0} for query, docs in MANY.items() for doc in docs},
         "swapped",
     ),
-    "document prefix": (QRELS, renamed("doc:{}".format), "'doc:'"),
-    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "zeros"),
-    "chunks": (QRELS, renamed("{}#3".format), "--doc-id-from"),
-    "blanks": (QRELS, renamed(" {}".format), "blanks"),
-    "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "RS172"),
+    "document prefix": (MANY, renamed("doc:{}".format), "doc_id_from='^doc:(.+)$'"),
+    "leading zeros": (MANY, renamed(lambda d: d.replace("d", "d0")), "zeros"),
+    "chunks": (MANY, renamed("{}#3".format), "doc_id_from='#'"),
+    "blanks": (MANY, renamed(" {}".format), "blanks"),
+    "fractions": (MANY, renamed("{}.0".format), "fraction"),
+    "nothing alike": (MANY, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "RS172"),
 }
 """Judgments, a run, and a word of what is said: guesses are tested in `runs/test_checks.py`."""
 
 DOORS: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "evaluate": rs.evaluate,
     "table": lambda qrels, run: rs.evaluate(rs.Qrels(qrels), rs.Run(run)),
-    "compare": lambda qrels, run: rs.compare(qrels, {"good": GOOD, "broken": run}, ["RR"]),
-    "gate": lambda qrels, run: rs.gate(GOOD, run, "RR", qrels=qrels),
-    "baseline": lambda qrels, run: rs.gate(run, GOOD, "RR", qrels=qrels),
-    "plugin": lambda qrels, run: Gatekeeper().assert_no_regression(GOOD, run, "RR", qrels=qrels),
-    "power": lambda qrels, run: rs.power(qrels, GOOD, run, "RR"),
+    "compare": lambda qrels, run: rs.compare(qrels, {"good": FULL, "broken": run}, ["RR"]),
+    "gate": lambda qrels, run: rs.gate(FULL, run, "RR", qrels=qrels),
+    "baseline": lambda qrels, run: rs.gate(run, FULL, "RR", qrels=qrels),
+    "plugin": lambda qrels, run: Gatekeeper().assert_no_regression(FULL, run, "RR", qrels=qrels),
+    "power": lambda qrels, run: rs.power(qrels, FULL, run, "RR"),
     "why": lambda qrels, run: rs.why(qrels, run, "RR"),
     "bounds": lambda qrels, run: rs.bounds(qrels, run, ["RR"]),
     "explain": lambda qrels, run: rs.explain(qrels, run, "q1", "RR"),
@@ -75,7 +83,7 @@ def test_a_broken_question_is_refused_at_every_door(door: str) -> None:
 def test_no_profile_hides_that_nothing_is_in_common() -> None:
     for profile in PROFILES:
         with pytest.raises(InvalidDataError, match="RS171"):
-            rs.evaluate(QRELS, BROKEN["query case"][1], "nDCG@10", profile=profile)
+            rs.evaluate(MANY, BROKEN["query case"][1], "nDCG@10", profile=profile)
 
 
 def test_a_poor_run_is_not_broken() -> None:
@@ -88,14 +96,54 @@ def test_a_poor_run_is_not_broken() -> None:
 
 
 def test_a_corpus_shows_that_ids_are_right() -> None:
-    blind = {query: {"z1": 2.0, "z2": 1.0} for query in QRELS}
+    blind = {query: {"z1": 2.0, "z2": 1.0} for query in MANY}
     with pytest.raises(InvalidDataError, match="RS172"):
-        rs.evaluate(QRELS, blind, "RR")
-    documents = ["z1", "z2", *(doc for docs in QRELS.values() for doc in docs)]
-    assert rs.evaluate(QRELS, blind, "RR", corpus=documents)["RR"] == 0
+        rs.evaluate(MANY, blind, "RR")
+    documents = ["z1", "z2", *(doc for docs in MANY.values() for doc in docs)]
+    assert rs.evaluate(MANY, blind, "RR", corpus=documents)["RR"] == 0
     for useless in (["z1", "z2"], documents[2:]):
         with pytest.raises(InvalidDataError, match="RS172"):
-            rs.evaluate(QRELS, blind, "RR", corpus=useless)
+            rs.evaluate(MANY, blind, "RR", corpus=useless)
+
+
+@pytest.mark.parametrize("queries", [1, 9, 10])
+def test_a_few_queries_without_a_hit_are_normal(queries: int) -> None:
+    gold = {query: MANY[query] for query in list(MANY)[:queries]}
+    chunks = {query: renamed("{}#3".format)[query] for query in gold}
+    if queries == 10:
+        with pytest.raises(InvalidDataError, match=r"doc_id_from='#'.*RS172"):
+            rs.evaluate(gold, chunks, "RR")
+        return
+    scores = rs.evaluate(gold, chunks, "RR")
+    assert scores["RR"] == 0
+    [finding] = scores.findings
+    assert (finding.code, finding.severity) == ("RS172", "warning")
+    assert "doc_id_from='#'" in finding.message
+
+
+def test_ids_that_differ_name_the_option_as_it_is_typed(tmp_path: Path, rankscope: Any) -> None:
+    qrels, run = str(tmp_path / "gold.json"), str(tmp_path / "run.json")
+    rs.Qrels(MANY).write(qrels)
+    rs.Run(renamed("{}#3".format)).write(run)
+    done = rankscope("evaluate", qrels, run, "-m", "RR")
+    assert done.returncode == 2
+    assert "give --doc-id-from '#'" in done.stderr
+    assert rankscope("evaluate", qrels, run, "-m", "RR", "--doc-id-from", "#").returncode == 0
+
+
+def test_judgments_and_run_that_are_swapped(tmp_path: Path, rankscope: Any) -> None:
+    for ending in ("trec", "csv"):
+        qrels, run = str(tmp_path / f"gold.{ending}"), str(tmp_path / f"run.{ending}")
+        rs.Qrels(MANY).write(qrels)
+        rs.Run(FULL).write(run)
+        done = rankscope("evaluate", run, qrels, "-m", "RR")
+        assert done.returncode == 2
+        assert "swapped" in done.stderr
+        with pytest.raises(rs.InputError, match="swapped"):
+            rs.evaluate(run, qrels, "RR")
+    scores = {query: {f"d{n}": 1 / (n + 2) for n in range(9)} for query in MANY}
+    with pytest.raises(rs.InputError, match="swapped"):
+        rs.evaluate(scores, MANY, "nDCG@10")
 
 
 # --- warnings
@@ -145,7 +193,7 @@ def test_the_order_in_which_a_dict_was_filled_is_no_order() -> None:
     """Only scores that never fall are taken for distances; anything else is how it was filled."""
     qrels = {f"q{number}": {"d1": 1, "d2": 1} for number in range(6)}
     mixed = {query_id: {"d2": 0.3, "d1": 0.9, "d0": 0.1} for query_id in qrels}
-    assert codes(rs.evaluate(qrels, mixed, "nDCG@5")) == []
+    assert codes(rs.evaluate(qrels, mixed, "nDCG@3")) == []
     rising = {query_id: {"d2": 0.1, "d1": 0.3, "d0": 0.9} for query_id in qrels}
     assert codes(rs.evaluate(qrels, rising, "nDCG@2")) == ["RS114"]
 
@@ -171,7 +219,7 @@ def test_measures_that_look_deeper_than_the_run() -> None:
 def test_a_cutoff_that_covers_all_documents() -> None:
     docs = [doc for judged in QRELS.values() for doc in judged]
     whole = {query: {doc: -float(n) for n, doc in enumerate(docs)} for query in QRELS}
-    told = warned(QRELS, whole, ["Success@12", "R@20", "nDCG@20", "R@11"])
+    told = warned(QRELS, whole, ["Success@12", "R@20", "nDCG@20", "R@11"], corpus=docs)
     assert told["RS134"].startswith("Success@12, R@20 ")
     assert "RS133" not in told, "a run cannot be deeper than the corpus"
     told = warned(QRELS, GOOD, ["R@14", "R@13", "nDCG@14"], corpus=[*docs, "x", "y"])
@@ -312,7 +360,7 @@ def _answers(words: dict[int, str]) -> list[dict[str, Any]]:
 
 def test_ids_that_belong_to_other_questions_are_refused() -> None:
     swapped = _answers({1: "what is  2?", 2: "What is 1?", 3: "What is 3?", 4: "What is 4?"})
-    with pytest.raises(InvalidDataError, match=r"2 ids .*--query-key question.*RS173"):
+    with pytest.raises(InvalidDataError, match=r"2 ids .*query='question'.*RS173"):
         rs.evaluate(GOLDEN, swapped, "RR")
     by_words = _answers({1: "What is 2?", 2: "What is 1?"})
     assert rs.evaluate(GOLDEN, by_words, "RR", query="question").means["RR"] == (1 + 1 / 2) / 4
@@ -332,10 +380,10 @@ def test_other_words_are_no_contradiction(words: dict[int, str]) -> None:
 
 def test_words_as_ids_on_one_side_name_the_remedy() -> None:
     by_words = [{"question": "What is 1?", "retrieved_ids": ["d1"]}]
-    with pytest.raises(InvalidDataError, match="--query-key"):
+    with pytest.raises(InvalidDataError, match="query='question'"):
         rs.evaluate(GOLDEN, by_words, "RR")
     golden = [{"question": "What is 1?", "expected_ids": ["d1"]}]
     numbered = pl.DataFrame(_answers({1: "What is 1?"}))
-    with pytest.raises(InvalidDataError, match="--query-key"):
+    with pytest.raises(InvalidDataError, match="query='question'"):
         rs.evaluate(golden, numbered, "RR")
     assert rs.evaluate(golden, numbered, "RR", query="question").means == {"RR": 1}

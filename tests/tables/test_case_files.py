@@ -184,7 +184,7 @@ def test_a_run_by_case_id(tmp_path: Path) -> None:
     path = written(tmp_path / "cases.json", cases)
     assert rs.evaluate(path, written(tmp_path / "run.json", run), "RR")["RR"] == 0.5
     by_text = {"Anasarka": ["HP:0012050"]}
-    with pytest.raises(InputError, match="--query-key"):
+    with pytest.raises(InputError, match="query='text'"):
         rs.evaluate(path, by_text, "RR")
     assert rs.evaluate(path, by_text, "RR", query="text")["RR"] == 0.5
 

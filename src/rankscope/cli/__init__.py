@@ -94,8 +94,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except RankscopeError as error:
+        from rankscope.cli.output import as_typed
+
         show_traceback(error)
-        say(str(error))
+        say(as_typed(str(error)))
         return CANNOT_ANSWER
     except OSError as error:
         show_traceback(error)

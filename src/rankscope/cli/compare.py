@@ -14,6 +14,7 @@ from rankscope.cli.options import (
     ORDER,
     OVERLAP,
     PROFILE,
+    RELEVANCE_LEVEL,
     RESAMPLES,
     SEED,
     TARGET,
@@ -94,6 +95,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
 @language_options

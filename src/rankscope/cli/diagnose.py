@@ -14,6 +14,7 @@ from rankscope.cli.options import (
     MAX_SIZE,
     NO_ANSWER,
     PROFILE,
+    RELEVANCE_LEVEL,
     RESAMPLES,
     SEED,
     TARGET,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @ontology_options
 @language_options
 @MAX_SIZE

@@ -15,6 +15,7 @@ from rankscope.cli.options import (
     ORDER,
     OVERLAP,
     PROFILE,
+    RELEVANCE_LEVEL,
     TARGET,
     check_standard_input,
     format_option,
@@ -91,6 +92,7 @@ from rankscope.cli.scaling import Scaling, scale_options
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
 @language_options
@@ -136,8 +138,8 @@ def evaluate(
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
-    from rankscope.scoring.evaluate import score
-    from rankscope.scoring.inputs import as_judgments, as_runs
+    from rankscope.scoring.evaluate import inputs_of, score
+    from rankscope.scoring.inputs import as_judgments
     from rankscope.scoring.limits import read_limits
     from rankscope.scoring.options import Scoring
     from rankscope.tables.table_options import check_keys
@@ -158,11 +160,10 @@ def evaluate(
             "labels": labels_of(labels), "executor": scaling.executor,
         }  # fmt: skip
         scoring = Scoring.of("evaluate", options)
-        judgments = as_judgments(qrels, scoring)
-        given = named_runs(run)
-        question = scaling.question(judgments, scoring)
+        given, gold = named_runs(run), as_judgments(qrels, scoring) if scaling.is_on else qrels
+        question = scaling.question(gold, scoring)
         files = None if question is None else scaling.named(given, question)
-        runs, _ = (files, 0) if files else as_runs(given, judgments, scoring)
+        judgments, runs, _ = (gold, files, 0) if files else inputs_of(gold, given, scoring)
         limits = read_limits(fail_under, runs, profile=profile)
         asked += [limit.asked for limit in limits]
         if files and question is not None:

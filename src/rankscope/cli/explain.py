@@ -11,6 +11,7 @@ from rankscope.cli.options import (
     NO_ANSWER,
     ORDER,
     PROFILE,
+    RELEVANCE_LEVEL,
     TARGET,
     check_standard_input,
     format_option,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @MAX_SIZE
 def explain(
     *,
@@ -69,7 +71,15 @@ def explain(
     judgments, runs, _ = read_inputs(qrels, [named_run(run)], scoring)
     [the_run] = runs.values()
     explanations = [
-        explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)
+        explain_measure(
+            judgments,
+            the_run,
+            query_id,
+            parsed.measure,
+            profile=profile,
+            depth=depth,
+            relevance_level=scoring.relevance_level,
+        )
         for parsed in parse_measures(measures or ("nDCG@10",))
     ]
     emit(

@@ -12,6 +12,7 @@ from rankscope.cli.options import (
     NO_ANSWER,
     ORDER,
     OVERLAP,
+    RELEVANCE_LEVEL,
     RESAMPLES,
     SEED,
     TARGET,
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
 @language_options

@@ -173,7 +173,16 @@ OVERLAP = click.option(
     expose_value=False,
     callback=_give,
     help="Where gold is spans or texts: the share of one that must be retrieved for it to "
-    "be found.  [default: 0.5]",
+    "be found.  [default: 0.5 of a span, a text as a whole]",
+)
+RELEVANCE_LEVEL = click.option(
+    "--relevance-level",
+    type=float,
+    metavar="GRADE",
+    expose_value=False,
+    callback=_give,
+    help="The grade from which on measures that do not look at gains count a document as "
+    "relevant.  [default: 1]",
 )
 
 

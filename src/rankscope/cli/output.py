@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -101,7 +103,7 @@ def emit(
             plain = data() if data is not None else result
         _write_json(plain, target)
         return
-    document = result if isinstance(result, Document) else document_of(result, **options)
+    document = _typed(result if isinstance(result, Document) else document_of(result, **options))
     if format == "csv":
         print_warnings(document.warnings)
     if format == "table" and target is None:
@@ -119,7 +121,39 @@ def emit(
 def print_warnings(lines: Iterable[str]) -> None:
     """Say on standard error what numbers alone would hide."""
     for line in lines:
-        put_line(line)
+        put_line(as_typed(line))
+
+
+_OPTION = re.compile(
+    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"profile|query|relevance_level|relevant|retrieved|ties)=(?=[\w'\"…])"
+)
+"""A parameter in a message of Python's that is an option of commands."""
+
+
+def as_typed(text: str) -> str:
+    """Return a message with options as they are typed on the command line.
+
+    >>> as_typed("give doc_id_from='#'")
+    "give --doc-id-from '#'"
+    """
+    return _OPTION.sub(lambda match: f"--{match[1].replace('_', '-')} ", text)
+
+
+def _typed(document: Document) -> Document:
+    """Return a document whose warnings have options as they are typed."""
+    from rankscope.document.blocks import Sentences
+
+    def typed(block: Any) -> Any:
+        if not isinstance(block, Sentences):
+            return block
+        lines = (replace(line, text=as_typed(line.text)) for line in block.sentences)
+        return replace(block, sentences=tuple(lines))
+
+    sections = (
+        replace(section, blocks=tuple(map(typed, section.blocks))) for section in document.sections
+    )
+    return replace(document, sections=tuple(sections))
 
 
 def rendered(document: Document, format: str) -> str:

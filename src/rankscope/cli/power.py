@@ -12,6 +12,7 @@ from rankscope.cli.options import (
     MAX_SIZE,
     NO_ANSWER,
     ORDER,
+    RELEVANCE_LEVEL,
     SEED,
     TARGET,
     check_standard_input,
@@ -51,6 +52,7 @@ from rankscope.cli.output import emit
 @TARGET
 @table_options
 @NO_ANSWER
+@RELEVANCE_LEVEL
 @ontology_options
 @language_options
 @MAX_SIZE

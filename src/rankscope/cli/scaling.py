@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
-    from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.options import Scoring
     from rankscope.scoring.scores import Scores
 
@@ -64,7 +63,7 @@ class Scaling:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
-    def question(self, judgments: Judgments, scoring: Scoring) -> Question | None:
+    def question(self, judgments: Any, scoring: Scoring) -> Question | None:
         """Return what workers are asked about each run; None if there are none."""
         if not self.is_on:
             return None

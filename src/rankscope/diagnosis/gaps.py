@@ -52,7 +52,7 @@ from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
-from rankscope.scoring.soundness import CUT
+from rankscope.scoring.remarks import CUT
 from rankscope.statistics.arrays import SAME
 from rankscope.statistics.intervals import Interval, mean_intervals
 

@@ -222,7 +222,9 @@ def data_sentences(accounting: Accounting) -> list[str]:
     if accounting.spans is not None:
         spans = accounting.spans
         parts.append(
-            f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
+            f"{counted(spans.gold, 'gold passage')}, matched as wholes"
+            if spans.unit == "passages"
+            else f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
             f"{spans.unit} are retrieved; gains by the share"
         )
     if accounting.ontology is not None:

@@ -154,6 +154,8 @@ def _notes(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
         yield next(iter(by_run.values()))
     else:
         yield from (f"{name}: {sentence}" for name, sentence in by_run.items())
+    if scores.reading:
+        yield scores.reading
     if scores.profile.name != "rankscope":
         yield f"rules of {scores.profile.name}: {scores.profile.summary}"
     for measure, reason in scores.not_promised.items():

@@ -14,36 +14,53 @@ if TYPE_CHECKING:
 LOOKED_AT = 100_000
 """How many ids a guess is made from."""
 
-_SUFFIX = "they differ in a suffix, as that of a chunk (--doc-id-from)"
+_CHUNK = re.compile(r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$")
 
 _WAYS: dict[str, Callable[[str], str]] = {
-    "they differ in blanks around an id": str.strip,
-    "they differ in upper and lower case": str.casefold,
-    "they differ in leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
-    "they differ in a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
-    _SUFFIX: lambda text: re.sub(
-        r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$", "", text
-    ),
-    "they differ in a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
-    "they differ in a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
-    "they differ in a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
+    "blanks around an id": str.strip,
+    "upper and lower case": str.casefold,
+    "leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
+    "a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
+    "a suffix, as that of a chunk": lambda text: _CHUNK.sub("", text),
+    "a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
+    "a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
+    "a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
 }
-"""How ids of one thing may differ, and the change that makes them the same."""
+"""In what ids of one thing may differ, and the change that makes them the same."""
+
+_SUFFIX = "a suffix, as that of a chunk"
+_NEAR = tuple(_WAYS)[:5]
+"""The ways that make two ids of one corpus the same by chance least often."""
 
 
-def near_misses(
-    retrieved: Collection[str], gold: Collection[str]
-) -> dict[str, list[tuple[str, str]]]:
-    """Return, by how they differ, gold that was found only under an id nearly the same.
+def _differ(way: str, ours: str, theirs: str, remedy: str = "") -> str:
+    return f"they differ in {way}, as {shown(ours, 30)} and {shown(theirs, 30)}{remedy}"
+
+
+def _leading_to(theirs: str, ours: str) -> str:
+    """Return the option that leads from an id of a run to that of its document, if there is one."""
+    rest = ours.removeprefix(theirs)
+    separator = re.fullmatch(r"([#:@/_.-]{1,3})[0-9]+", rest)
+    if separator is not None and rest != ours:
+        return f"; give doc_id_from={separator[1]!r}"
+    if rest and rest != ours:
+        stem = re.escape(re.sub(r"[0-9]+$", "", rest))
+        return f"; give doc_id_from={'^(.+)' + stem + '[0-9]+$'!r}"
+    return ""
+
+
+def near_misses(retrieved: Collection[str], gold: Collection[str]) -> dict[str, list[str]]:
+    """Return gold that was found only under an id nearly the same, by how that differs.
 
     A suffix counts where one of the two ids is the other with something behind it: ``doc_1`` and
     ``doc_2`` are two documents.
     """
     ours = set(retrieved)
     lost = [doc_id for doc_id in gold if doc_id not in ours]
-    pairs: dict[str, list[tuple[str, str]]] = {}
-    for reason, change in list(_WAYS.items())[:5] if lost else ():
-        if reason == _SUFFIX:
+    misses: dict[str, list[str]] = {}
+    for way in _NEAR if lost else ():
+        change = _WAYS[way]
+        if way == _SUFFIX:
             stems = {change(doc_id): doc_id for doc_id in ours if change(doc_id) != doc_id}
             alike = [(doc_id, stems[doc_id]) for doc_id in lost if doc_id in stems]
             alike += [(doc_id, change(doc_id)) for doc_id in lost if change(doc_id) in ours]
@@ -51,8 +68,11 @@ def near_misses(
             changed = {change(doc_id): doc_id for doc_id in ours}
             alike = [(name, changed[change(name)]) for name in lost if change(name) in changed]
         if alike:
-            pairs[reason] = alike
-    return pairs
+            wanted, got = alike[0]
+            misses[_differ(way, wanted, got, _leading_to(wanted, got))] = [
+                name for name, _ in alike
+            ]
+    return misses
 
 
 def nothing_in_common(
@@ -69,7 +89,13 @@ def nothing_in_common(
     """
     mine, judged = (list(dict.fromkeys(islice(ids, LOOKED_AT))) for ids in (ours, theirs))
     few = [", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (mine, judged)]
-    guess = guess_mismatch(mine, judged, islice(our_others, LOOKED_AT), their_others)
+    guess = guess_mismatch(
+        mine,
+        judged,
+        islice(our_others, LOOKED_AT),
+        their_others,
+        of_documents=what == "document",
+    )
     return (
         f"no {what} id in common with the qrels: the run has {few[0]}, the qrels have {few[1]}"
         f"{guess}"
@@ -99,16 +125,19 @@ def guess_mismatch(
     theirs: Collection[str],
     our_others: Iterable[str],
     their_others: Iterable[str],
+    *,
+    of_documents: bool = False,
 ) -> str:
     """Guess why two sets of ids do not meet: which one change would make most of them meet."""
     best, most = "", 0
-    for reason, change in _WAYS.items():
+    for way, change in _WAYS.items():
         changed = {change(id_): id_ for id_ in reversed(list(theirs))}
         alike = [id_ for id_ in ours if change(id_) in changed]
         overlap = len({change(id_) for id_ in alike})
         if overlap > most:
-            pair = f"{shown(alike[0], 30)} and {shown(changed[change(alike[0])], 30)}"
-            best, most = f"{reason}, as {pair}", overlap
+            mine, other = alike[0], changed[change(alike[0])]
+            remedy = _leading_to(other, mine) if of_documents else ""
+            best, most = _differ(way, mine, other, remedy), overlap
     for whose, ids, others in (
         ("the run's", ours, set(theirs)),
         ("those of the qrels", theirs, set(ours)),
@@ -116,7 +145,9 @@ def guess_mismatch(
         prefix = _prefix(ids)
         overlap = sum(id_[len(prefix) :] in others for id_ in ids)
         if prefix.strip() and overlap and overlap >= most:
-            best, most = f"{whose} begin with {shown(prefix, 30)}", overlap
+            is_ours = of_documents and ids is ours
+            remedy = f"; give doc_id_from={'^' + re.escape(prefix) + '(.+)$'!r}" if is_ours else ""
+            best, most = f"{whose} begin with {shown(prefix, 30)}{remedy}", overlap
     crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
     if crossed and crossed >= most:
         return "; query and document columns seem to be swapped"

@@ -22,7 +22,7 @@ ORDER_AGAINST_SCORE = declare(
     "warning",
     unit="query",
     advice="higher scores are better and decide; negate distances, or keep the order of the lists "
-    'with order="given" (--order given)',
+    'with order="given"',
     meaning="""In most queries scores rise down the list as it is given: distances, or scores from
     before a rerank. In dicts of scores only those that never fall are taken for distances; a TREC
     file in any order is fine if its ranks agree with its scores.""",
@@ -33,8 +33,7 @@ EQUAL_SCORES = declare(
     "all-scores-equal",
     "warning",
     unit="query",
-    advice="write the system's scores, or keep the order of the lists with "
-    'order="given" (--order given)',
+    advice='write the system\'s scores, or keep the order of the lists with order="given"',
     meaning="""All documents of each query have the same score, so their ids decide the order and
     not the system.""",
 )
@@ -77,10 +76,22 @@ NOT_CHUNKS = declare(
     "ids-without-document",
     "warning",
     unit="document",
-    advice="check the rule (--doc-id-from) and these ids; one that it says nothing about counts "
+    advice="check the rule and these ids; one that it says nothing about counts "
     "as a document's own",
     meaning="""The table or pattern that leads from chunks to documents says nothing about some ids.
     With a separator this is no doubt: a document that was not cut has none.""",
+)
+
+TEMPLATED_PASSAGES = declare(
+    "RS137",
+    "templated-passages",
+    "warning",
+    unit="passage",
+    advice="ask for more of a passage (overlap=0.9), match passages as wholes (without overlap), "
+    "or judge by ids",
+    meaning="""Where texts overlap in part, one retrieved passage found three gold passages or more
+    of its question. Passages that differ in a few words (prices, dates, names) overlap with each
+    other, so one of them seems to answer for all.""",
 )
 
 QUERIES_MISSING = declare(
@@ -117,7 +128,7 @@ NEARLY_THE_SAME = declare(
     "ids-nearly-the-same",
     "warning",
     unit="document",
-    advice="make the ids of run and qrels the same; --doc-id-from leads from chunks to documents",
+    advice="make the ids of run and qrels the same",
     meaning="""At least a tenth of the relevant documents are in the run only under an id that
     differs in blanks, case, leading zeros or the suffix of a chunk, and so count as not found.
     Looked for in runs of up to 5,000 lines that hold at most half of the relevant documents.""",
@@ -151,8 +162,8 @@ NO_DOCUMENT_IN_COMMON = declare(
     advice="make the document ids of run and qrels the same; if they do match, pass the corpus "
     "(--corpus) to confirm",
     meaning="""Run and qrels share queries, and no document that was retrieved for any query is
-    judged for any; the message guesses why. Where a corpus is known that holds documents of both,
-    the ids are right and this is a warning.""",
+    judged for any; the message guesses why. It is a warning for fewer than ten queries, and where a
+    corpus is known that holds documents of both.""",
 )
 
 EXPECTED_UNKNOWN = declare(

@@ -46,8 +46,8 @@ class Collapsed(Part):
 class SpanAccounting(Part):
     """How gold that is spans or texts was compared with what was retrieved."""
 
-    unit: Literal["characters", "words"]
-    """What overlaps are counted in."""
+    unit: Literal["characters", "words", "passages"]
+    """What overlaps are counted in; passages match as wholes."""
     overlap: float
     """The share of a gold span that must be covered for it to be found."""
     gold: int

@@ -50,7 +50,9 @@ class Aligned:
     by_gain: JudgedRun | None = None
     """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
-    """What gold is measured in, where it is spans or texts: characters or words."""
+    """What gold is measured in, where it is spans or texts: characters, words or passages."""
+    templated: int = 0
+    """How many retrieved passages find several gold passages at once."""
 
 
 _RULES: dict[str, tuple[str, ...]] = {
@@ -212,4 +214,4 @@ def _aligned_pieces(
         for each in (hits_of(covered.whole), hits)
     )
     unjudged = _unjudged(judgments, run.pieces.keys(), missing)
-    return Aligned(whole, missing, unjudged, hits, gained, covered.unit)
+    return Aligned(whole, missing, unjudged, hits, gained, covered.unit, covered.templated)

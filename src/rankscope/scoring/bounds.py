@@ -16,7 +16,7 @@ import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
-from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
+from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
@@ -25,6 +25,7 @@ from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, named_columns, without_identical
 from rankscope.scoring.judging_ways import fill_holes
 from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.plans import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,9 +116,8 @@ def bounds_of(
     profile = scoring.profile
     world_of = cache(lambda rules: World(judgments, given, rules))
     table = []
-    meant = dict.fromkeys(profile.meaning(asked.measure) for asked in parse_measures(measures))
-    for measure in meant:
-        world = world_of(replace(profile.rules_for(measure), **scoring.changes))
+    for measure in (parsed.measure for parsed in meant(measures, profile, scoring.relevance_level)):
+        world = world_of(replace(profile.rules_for(measure), **dict(scoring.changes)))
         fillable = holes and measure.needs not in ("subtopics", "terms")
         table.append(
             Bounds(

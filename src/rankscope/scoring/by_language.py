@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, UnknownNameError, counted, shown
@@ -16,7 +17,9 @@ from rankscope.scoring.soundness import Remark
 from rankscope.tables.language_codes import language_code
 
 if TYPE_CHECKING:
+    from rankscope.scoring.evaluate import Judge
     from rankscope.scoring.options import Languages
+    from rankscope.scoring.scores import RunScores
 
 NO_LANGUAGE = "(none)"
 """What cases without a language are called, beside others with one."""
@@ -51,8 +54,7 @@ def refuse_mixed(judgments: Judgments) -> None:
     if codes:
         raise InputError(
             f"the cases are in {len(codes)} languages ({', '.join(codes)}), which are not averaged "
-            f"unasked; take one with language={codes[0]!r} (--language {codes[0]}), or all with "
-            "languages='together' (--languages together)"
+            f"unasked; take one with language={codes[0]!r}, or all with languages='together'"
         )
 
 
@@ -65,25 +67,33 @@ def by_language(judgments: Judgments) -> dict[str, Judgments]:
     return {code: part for code, part in parts.items() if part.query_ids}
 
 
-def languages_without(run: Any, parts: Mapping[str, Judgments]) -> list[str]:
-    """Return the languages of which a run has no question, if it has some of others.
+def rows_by_language(
+    judgments: Judgments, parts: Mapping[str, Judgments], named: Mapping[str, Any], judge: Judge
+) -> list[RunScores]:
+    """Return the scores of each run, for each language that it has.
 
     A run of one language is one, and not a bad run of five.
     """
-    if len(parts) == 1:
-        return []
-    known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
-    lacking = [code for code, part in parts.items() if known.isdisjoint(part.query_ids)]
-    return lacking if len(lacking) < len(parts) else []
+    rows: list[RunScores] = []
+    for code, part in parts.items():
+        for name, run in named.items():
+            if getattr(run, "scored", None) is not None:
+                rows += judge.scored(part, run, f"{name} ({code})")
+                continue
+            known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
+            lacking = [each for each in parts if known.isdisjoint(parts[each].query_ids)]
+            if code in lacking and len(lacking) < len(parts):
+                continue
+            [row] = judge.scored(part, run, f"{name} ({code})")
+            # what is asked in other languages is judged there
+            unjudged = len(known - {*judgments.query_ids, *judgments.no_answer})
+            more = () if len(lacking) == len(parts) else tuple(_about(parts, lacking))
+            counts = {**row.counts, "unjudged": unjudged}
+            rows.append(replace(row, counts=counts, remarks=(*row.remarks, *more)))
+    return rows
 
 
-def unjudged_anywhere(run: Any, judgments: Judgments) -> int:
-    """Count the queries of a run that are judged in no language."""
-    known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
-    return len(known - {*judgments.query_ids, *judgments.no_answer})
-
-
-def about_languages(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
+def _about(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
     """Yield that a run was not scored for some languages."""
     if lacking:
         count = sum(len(parts[code].query_ids) for code in lacking)

@@ -6,9 +6,11 @@ documents were cut decides neither how much there is to find nor, once all of it
 much was found.
 
 - Spans cover each other by characters of one document.
-- A text covers the words of a passage that it holds in the same order, in stretches of at least
-  `STRETCH` words (or of the whole passage, if that is shorter); words are compared without case and
-  punctuation, in Unicode's composed form.
+- Texts match as wholes: a passage is found where the same text was retrieved, up to case, blanks
+  and Unicode's forms.
+- Where ``overlap`` is given, a text covers the words of a passage that it holds in the same order,
+  in stretches of at least `STRETCH` words (or of the whole passage, if that is shorter); words are
+  compared without case and punctuation.
 
 For measures of rankings the gold pieces become the relevant documents. A gold piece is *found* at
 the first rank at which at least ``overlap`` of it is covered; there it has its grade. Measures that
@@ -21,6 +23,7 @@ themselves.
 from __future__ import annotations
 
 import json
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,12 +45,15 @@ if TYPE_CHECKING:
     from rankscope.tables.pieces import Piece, Pieces
 
 OVERLAP = 0.5
-"""How much of a gold piece must be retrieved for it to be found, if nobody says."""
+"""How much of a gold span must be retrieved for it to be found, if nobody says."""
+
+TEMPLATED = 3
+"""A passage that finds so many gold passages at once may share only a template with them."""
 
 STRETCH = 5
 """How many words in a row a text and a passage must share for them to count."""
 
-Unit = Literal["characters", "words"]
+Unit = Literal["characters", "words", "passages"]
 
 
 @dataclass(frozen=True)
@@ -55,12 +61,18 @@ class Gold:
     """What is to be found: pieces by query, each once."""
 
     pieces: Mapping[str, tuple[Piece, ...]]
-    overlap: float
+    given_overlap: float | None
+
+    @cached_property
+    def overlap(self) -> float:
+        """The share of a piece that must be retrieved for it to be found."""
+        return self.given_overlap or (OVERLAP if self.are_spans else 1.0)
 
     def lines(self) -> list[str]:
         """Return the content as text, for a fingerprint."""
+        needed = self.overlap if self.are_spans else self.given_overlap
         rows = (
-            [query_id, piece.document, piece.start, piece.end, piece.text, self.overlap]
+            [query_id, piece.document, piece.start, piece.end, piece.text, needed]
             for query_id, pieces in self.pieces.items()
             for piece in pieces
         )
@@ -98,7 +110,7 @@ def gold_judgments(
     if no_answer == "empty":
         no_answer = [query_id for query_id, each in gold.items() if not each]
     judgments = Judgments(named, no_answer=[*pieces.no_answer, *(no_answer or ())])
-    judgments.gold = Gold(gold, overlap or OVERLAP)
+    judgments.gold = Gold(gold, overlap)
     if not judgments.gold.are_spans and not judgments.gold.are_texts:
         raise InputError(
             "some of the gold has a document, start and end and some has a text only; give all of "
@@ -138,12 +150,13 @@ class Added:
 
 def additions(gold: Sequence[Piece], retrieved: Sequence[Piece], unit: Unit) -> Iterator[Added]:
     """Yield for each retrieved piece, best first, what it adds."""
-    return _by_characters(gold, retrieved) if unit == "characters" else _by_words(gold, retrieved)
+    ways = {"characters": _by_characters, "words": _by_words, "passages": _as_wholes}
+    return ways[unit](gold, retrieved)
 
 
 def gold_units(gold: Sequence[Piece], unit: Unit) -> int:
     """Return how many units there are to find, gold that overlaps counted once."""
-    if unit == "words":
+    if unit != "characters":
         return sum(len(words) for words in {tuple(words_of(str(piece.text))) for piece in gold})
     return sum(end - start for spans in _merged(gold).values() for start, end in spans)
 
@@ -209,7 +222,24 @@ def _by_characters(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterato
         yield Added(shares, units, sum(end - start for start, end in new))
 
 
-# --- words ---------------------------------------------------------------------------------------
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def _as_wholes(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Added]:
+    wanted: dict[str, list[int]] = {}
+    for number, piece in enumerate(gold):
+        wanted.setdefault(_folded(str(piece.text)), []).append(number)
+    seen: set[str] = set()
+    for piece in retrieved:
+        text = _folded(str(piece.text))
+        size = 0 if text in seen else len(words_of(text))
+        numbers = () if text in seen else wanted.get(text, ())
+        seen.add(text)
+        yield Added(dict.fromkeys(numbers, 1.0), size if numbers else 0, size)
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 class _Passage:
@@ -282,6 +312,9 @@ class SpanHits:
     retrieved: list[int]
     """By query: how many ranks its answer takes."""
     spans: Spans
+    templated: int
+    """Retrieved passages that find `TEMPLATED` gold passages or more at once, where texts overlap
+    in part."""
 
 
 def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
@@ -289,11 +322,13 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
     gold = judgments.gold
     assert gold is not None
     unit = _unit(gold, run, name)
+    needed = 1.0 if unit == "passages" else gold.overlap
     whole: list[tuple[int, int, float]] = []
     gained: list[tuple[int, int, float]] = []
     ranks: list[int] = []
     rows: list[tuple[int, int, int, int]] = []
     totals = []
+    templated = 0
     for number, query_id in enumerate(judgments.query_ids):
         pieces, answer = gold.pieces[query_id], run.pieces.get(query_id, ())
         totals.append(gold_units(pieces, unit))
@@ -303,6 +338,7 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
             units += added.units
             retrieved += added.retrieved
             rows.append((number, rank, units, retrieved))
+            new = 0
             by_share = sorted(added.shares, key=lambda at: (-added.shares[at], at))
             for at in by_share:
                 grade = _grade(pieces[at])
@@ -310,13 +346,15 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
                 gained.append((number, last_gained, grade * added.shares[at]))
                 before, share[at] = share[at], share[at] + added.shares[at]
                 # 1e-9: shares that add up to all of it may lack a bit of rounding
-                if before < gold.overlap - 1e-9 <= share[at]:
+                if before < needed - 1e-9 <= share[at]:
                     last_found = max(rank, last_found + 1)
                     whole.append((number, last_found, grade))
+                    new += 1
+            templated += unit == "words" and new >= TEMPLATED
         ranks.append(max(len(answer), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
-    return SpanHits(unit, whole, gained, ranks, spans)
+    return SpanHits(unit, whole, gained, ranks, spans, templated)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:
@@ -325,7 +363,7 @@ def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:
     if gold.are_spans and all(piece.is_span for piece in answers):
         return "characters"
     if gold.are_texts and all(piece.text is not None for piece in answers):
-        return "words"
+        return "passages" if gold.given_overlap is None else "words"
     wanted = "a document, start and end" if gold.are_spans else "a text"
     lacking = next(
         query_id

@@ -1,4 +1,8 @@
-"""Evaluate: from judgments, runs and measures to scores with their accounting."""
+"""Evaluate: from judgments, runs and measures to scores with their accounting.
+
+Arguments → `Scoring` → judgments → runs → align → measures → `Scores`. Whatever a call does not
+ask for (languages, an ontology, lengths, an executor) is neither loaded nor passed through.
+"""
 
 from __future__ import annotations
 
@@ -8,59 +12,46 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.measures.registry import aggregate, compute
-from rankscope.runs.lazy_run import LazyRun
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import (
-    about_languages,
-    by_language,
-    languages_without,
-    refuse_mixed,
-    unjudged_anywhere,
-)
 from rankscope.scoring.inputs import (
     as_judgments,
     as_runs,
     corpus_ids,
+    how_read,
     named_columns,
+    read_inputs,
     without_identical,
 )
-from rankscope.scoring.judged_terms import (
-    about_terms,
-    counts_of,
-    refuse_unrelated,
-)
-from rankscope.scoring.lengths import lengths_by_rank
-from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.plans import planned
+from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
+from rankscope.scoring.plans import listed, plan_of
+from rankscope.scoring.remarks import remarks
+from rankscope.scoring.rules import PROFILES
 from rankscope.scoring.scores import RunScores, Scored, Scores
 from rankscope.scoring.soundness import (
     KnownCorpus,
     check_levels,
-    nearly_found,
     refuse_repeat,
-    remarks,
+    refuse_swapped,
+    refuse_swapped_numbers,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Sequence
 
-    from rankscope.measures.language import Parsed
-    from rankscope.runs.collapsing import Chunks
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.plans import Plan, Wanted
+    from rankscope.scoring.plans import Asked, Plan, Wanted
     from rankscope.scoring.rules import Profile
-    from rankscope.scoring.soundness import Remark
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
     gold: Any,
-    run: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    run: Any = None,
+    measures: Asked = DEFAULT_MEASURES,
     **options: Unpack[ScoringOptions],
 ) -> Scores:
     """Score one run or several.
@@ -100,240 +91,226 @@ def evaluate(
     >>> scores["RR@10"], scores.accounting.queries
     (0.5, 1)
     """
-    return score(gold, run, measures, Scoring.of("evaluate", options)).scores
+    scoring = Scoring.of("evaluate", options) if options else DEFAULT
+    return score(gold, run, measures, scoring).scores
 
 
-def score(
-    gold: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure],
-    scoring: Scoring,
-    *,
-    apart: bool = True,
-) -> Scored:
+def score(gold: Any, runs: Any, measures: Asked, scoring: Scoring, *, apart: bool = True) -> Scored:
     """Score runs as a call of `evaluate` asks; also return what was scored.
 
     Cases in several languages have rows of their own, or are refused if not ``apart``.
     """
-    plan = planned(
-        measures,
-        scoring.profile,
+    is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
+    plan = plan_of(
+        tuple(measures) if isinstance(measures, list | tuple) else listed(measures),
+        scoring.profile.name if is_known else scoring.profile,
         scoring.changes,
-        of_terms=scoring.ontology is not None,
-        relevance_level=scoring.relevance_level,
+        scoring.relevance_level,
+        scoring.ontology is not None,
     )
-    with named_columns(scoring):
-        judgments = as_judgments(gold, scoring)
-        if not judgments.query_ids and judgments.no_answer:
-            raise InputError("every question has no answer; give judgments to score against")
-        if not judgments.query_ids:
-            raise InputError("the qrels are empty; give judgments to score against")
+    judgments, named, single = inputs_of(gold, runs, scoring, plan)
+    judge = Judge(plan, scoring, known_corpus(judgments, scoring))
+    is_apart = False
+    if judgments.languages and not judgments.may_mix_languages:
+        from rankscope.scoring.by_language import (  # noqa: PLC0415
+            by_language,
+            refuse_mixed,
+            rows_by_language,
+        )
+
         if not apart:
             refuse_mixed(judgments)
-        if scoring.executor is not None:
-            scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
-            wanted = tuple(parsed.asked for parsed in plan.asked)
-            runs = scale.spread(runs, scale.Question(judgments, wanted, scoring))
-        named, single = as_runs(runs, judgments, scoring)
-    known = scoring.corpus
-    if judgments.gold is not None:
-        known = None  # its documents are not those that are to be found
-    elif known is not None and not isinstance(known, KnownCorpus):
-        known = KnownCorpus.read(corpus_ids(scoring), judgments)
-    words = scoring.lengths if plan.needs_lengths else None
-    of_languages = by_language(judgments)
-    judges = {code: _Judge(part, plan, words, known) for code, part in of_languages.items()}
-    results = list(_rows(judgments, of_languages, judges, named))
-    apart = len(of_languages) > 1
-    if not apart:
-        (judgments,) = of_languages.values()
+        parts = by_language(judgments)
+        is_apart = len(parts) > 1
+        if not is_apart:
+            (judgments,) = parts.values()
+    rows = (
+        rows_by_language(judgments, parts, named, judge)
+        if is_apart
+        else [row for name, run in named.items() for row in judge.scored(judgments, run, name)]
+    )
     scores = Scores(
-        results,
+        rows,
         plan.asked,
         plan.main,
         judgments=judgments,
-        single=single and not apart,
-        is_by_language=apart,
+        single=single and not is_apart,
+        is_by_language=is_apart,
+        reading=how_read(judgments, named),
     )
     return Scored(scores, judgments, named)
 
 
-def _rows(
-    judgments: Judgments,
-    of_languages: Mapping[str, Judgments],
-    judges: Mapping[str, _Judge],
-    named: Mapping[str, Any],
-) -> Iterator[RunScores]:
-    """Yield the scores of each run, for each language that it has."""
-    for code, judge in judges.items():
-        for name, run in named.items():
-            row = f"{name} ({code})" if code else name
-            if isinstance(run, LazyRun) and run.scored is not None:  # elsewhere
-                yield from (scored for scored in run.scored if scored.name == row)
-                continue
-            lacking = languages_without(run, of_languages)
-            if code in lacking:
-                continue
-            scored = judge.scored(row, run)
-            if code:  # what is asked in other languages is judged there
-                more = tuple(about_languages(of_languages, lacking))
-                counts = {**scored.counts, "unjudged": unjudged_anywhere(run, judgments)}
-                scored = replace(scored, counts=counts, remarks=(*scored.remarks, *more))
-            yield scored
+def inputs_of(
+    gold: Any, runs: Any, scoring: Scoring, plan: Plan | None = None
+) -> tuple[Judgments, dict[str, Any], bool]:
+    """Take judgments and runs, by name; also tell whether there was a single one.
+
+    With a plan an executor scores the runs that it can.
+    """
+    try:
+        if scoring.executor is None or plan is None:
+            judgments, named, single = read_inputs(gold, runs, scoring)
+        else:
+            scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
+            wanted = tuple(parsed.asked for parsed in plan.asked)
+            with named_columns(scoring):
+                judgments = as_judgments(gold, scoring)
+                spread = scale.spread(runs, scale.Question(judgments, wanted, scoring))
+                named, single = as_runs(spread, judgments, scoring)
+    except RankscopeError as error:
+        refuse_swapped(gold, runs, error)
+        raise
+    if not judgments.query_ids:
+        what = "every question has no answer" if judgments.no_answer else "the qrels are empty"
+        raise InputError(f"{what}; give judgments to score against")
+    return judgments, named, single
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """Scores runs by the same judgments and measures; some tools have rules by measure."""
+def known_corpus(judgments: Judgments, scoring: Scoring) -> KnownCorpus | None:
+    """Return what is known of the documents there are; those of spans are not to be found."""
+    if judgments.gold is not None or scoring.corpus is None:
+        return None
+    if isinstance(scoring.corpus, KnownCorpus):
+        return scoring.corpus
+    return KnownCorpus.read(corpus_ids(scoring), judgments)
 
-    judgments: Judgments
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judge:
+    """Scores runs by the same measures; some tools have rules by measure."""
+
     plan: Plan
-    lengths: Mapping[str, float] | None
+    scoring: Scoring
     corpus: KnownCorpus | None
 
-    def scored(self, name: str, run: Any) -> RunScores:
-        """Return the scores of a run."""
-        refuse_repeat(self.judgments, self.plan.measures)
-        unheard = check_levels(self.judgments, self.plan.measures)
-        parts = {
-            applied: _scored(
-                name,
-                self.judgments,
+    def scored(self, judgments: Judgments, run: Any, name: str) -> Sequence[RunScores]:
+        """Return the scores of a run; those of one that was scored elsewhere as they are."""
+        elsewhere: Sequence[RunScores] | None = getattr(run, "scored", None)
+        if elsewhere is not None:
+            return [row for row in elsewhere if row.name == name]
+        refuse_repeat(judgments, self.plan.everything.measures)
+        refuse_swapped_numbers(judgments, run)
+        unheard = check_levels(judgments, self.plan.everything)
+        parts = [
+            self._scored(judgments, run, name, rules, wanted)
+            for rules, wanted in self.plan.by_rules
+        ]
+        whole = parts[0] if len(parts) == 1 else self._joined(parts, judgments.query_ids)
+        return [replace(whole, remarks=(*whole.remarks, *unheard)) if unheard else whole]
+
+    def _scored(
+        self, judgments: Judgments, run: Any, name: str, rules: Profile, wanted: Wanted
+    ) -> RunScores:
+        """Return the scores by one set of rules."""
+        if not rules.identical_ids and judgments.gold is None:
+            run = without_identical(run)
+        aligned = align(
+            judgments,
+            run,
+            ties=rules.ties,
+            precision=rules.precision,
+            queries=rules.queries,
+            cutoffs=wanted.cutoffs,
+            name=name,
+            corpus=self.corpus,
+        )
+        judged, by_gain = aligned.judged, aligned.by_gain
+        if self.plan.needs_lengths and self.scoring.lengths is not None:
+            from rankscope.scoring.lengths import lengths_by_rank  # noqa: PLC0415
+
+            by_rank = lengths_by_rank(
+                judged.query_ids,
                 run,
-                wanted,
-                applied,
-                lengths=self.lengths,
-                corpus=self.corpus,
+                self.scoring.lengths,
+                ties=rules.ties,
+                precision=rules.precision,
             )
-            for applied, wanted in self.plan.by_rules.items()
+            judged = replace(judged, lengths=by_rank)
+        without = max(judged.without(level) for level in wanted.levels)
+        if without and rules.no_relevant == "out":
+            by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
+            judged = judged.only(judged.graded(1.0) > 0)
+        if not len(judged):
+            raise InputError(
+                f"run {shown(name)} leaves no query to average over; check that it uses the query "
+                "ids of the qrels, and that these hold relevant documents"
+            )
+        values = np.empty((len(wanted.measures), len(judged)))
+        means = {}
+        for row, measure in enumerate(wanted.measures):
+            measured = by_gain if wanted.by_gain[row] and by_gain is not None else judged
+            values[row] = compute(measure, measured)
+            means[wanted.names[row]] = aggregate(measure, values[row], measured)
+        counts: dict[str, Any] = {
+            "queries": len(judged),
+            "judged": len(judgments.query_ids),
+            "missing": len(aligned.missing),
+            "missing_queries": aligned.missing,
+            "missing_policy": rules.queries,
+            "unjudged": aligned.unjudged,
+            "without_relevant": without,
+            "without_relevant_policy": rules.no_relevant,
+            "tied_hits": int((aligned.hits.tie_size > 1).sum()),
+            "tied_across_cutoff": aligned.hits.tied_at,
         }
-        scored = parts.get(self.plan.main) or next(iter(parts.values()))
-        if len(parts) > 1:
-            scored = _joined(scored, [*parts.values()], self.plan.asked, self.judgments.query_ids)
-        return replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored
+        if judgments.gold is not None:
+            counts["spans"] = {
+                "unit": aligned.unit,
+                "overlap": 1.0 if aligned.unit == "passages" else judgments.gold.overlap,
+                "gold": len(judgments.query),
+                "retrieved": len(run),
+            }
+        if judgments.may_mix_languages:
+            counts["languages"] = tuple(dict.fromkeys(judgments.languages.values()))
+        if judgments.no_answer:
+            counts["no_answer"] = len(judgments.no_answer)
+        if getattr(run, "chunks", None) is not None:
+            counts["collapsed"] = run.chunks.counts()
+        about = list(remarks(judgments, run, aligned, wanted, rules, corpus=self.corpus))
+        if judged.terms is not None:
+            from rankscope.scoring.judged_terms import (  # noqa: PLC0415
+                about_terms,
+                counts_of,
+                refuse_unrelated,
+            )
 
+            refuse_unrelated(judgments, judged.terms, name)
+            counts["ontology"] = counts_of(judgments, judged.terms)
+            about += about_terms(judgments, counts["ontology"])
+        return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
 
-def _joined(
-    main: RunScores, parts: list[RunScores], asked: list[Parsed], query_ids: tuple[str, ...]
-) -> RunScores:
-    """Put measures together that were computed under different rules, each over its own queries.
+    def _joined(self, parts: list[RunScores], query_ids: tuple[str, ...]) -> RunScores:
+        """Put measures together that were computed under different rules, each over its queries.
 
-    A measure has a column for every query that any measure counts, and NaN in those it leaves out.
-    The accounting is that of the main rules.
-    """
-    union = {query_id for part in parts for query_id in part.query_ids}
-    columns = {query_id: at for at, query_id in enumerate(filter(union.__contains__, query_ids))}
-    rows = {str(parsed.measure): row for row, parsed in enumerate(asked)}
-    values = np.full((len(rows), len(columns)), np.nan)
-    for part in parts:
-        at = [columns[query_id] for query_id in part.query_ids]
-        values[np.ix_([rows[measure] for measure in part.means], at)] = part.values
-    means = {measure: mean for part in parts for measure, mean in part.means.items()}
-    tied = {
-        cutoff: count
-        for part in parts
-        for cutoff, count in part.counts["tied_across_cutoff"].items()
-    }
-    tied_hits = max(part.counts["tied_hits"] for part in parts)
-    return replace(
-        main,
-        query_ids=tuple(columns),
-        values=values,
-        means={measure: means[measure] for measure in rows},
-        counts={
-            **main.counts,
-            "tied_hits": tied_hits,
+        A measure has a column for every query that any measure counts, and NaN in those it leaves
+        out. The accounting is that of the main rules.
+        """
+        union = {query_id for part in parts for query_id in part.query_ids}
+        columns = {
+            query_id: at for at, query_id in enumerate(filter(union.__contains__, query_ids))
+        }
+        rows = {name: row for row, name in enumerate(self.plan.everything.names)}
+        values = np.full((len(rows), len(columns)), np.nan)
+        for part in parts:
+            at = [columns[query_id] for query_id in part.query_ids]
+            values[np.ix_([rows[measure] for measure in part.means], at)] = part.values
+        means = {measure: mean for part in parts for measure, mean in part.means.items()}
+        tied = {
+            cutoff: count
+            for part in parts
+            for cutoff, count in part.counts["tied_across_cutoff"].items()
+        }
+        counts = {
+            **parts[0].counts,
+            "tied_hits": max(part.counts["tied_hits"] for part in parts),
             "tied_across_cutoff": dict(sorted(tied.items())),
-        },
-        remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
-    )
-
-
-def _scored(
-    name: str,
-    judgments: Judgments,
-    run: Any,
-    wanted: Wanted,
-    rules: Profile,
-    *,
-    lengths: Mapping[str, float] | None = None,
-    corpus: KnownCorpus | None = None,
-) -> RunScores:
-    chunks: Chunks | None = getattr(run, "chunks", None)
-    if not rules.identical_ids and judgments.gold is None:
-        run = without_identical(run)
-    aligned = align(
-        judgments,
-        run,
-        ties=rules.ties,
-        precision=rules.precision,
-        queries=rules.queries,
-        cutoffs=wanted.cutoffs,
-        name=name,
-        corpus=corpus,
-    )
-    judged, by_gain = aligned.judged, aligned.by_gain
-    if lengths is not None:
-        by_rank = lengths_by_rank(
-            judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
-        )
-        judged = replace(judged, lengths=by_rank)
-    without = max(judged.without(level) for level in wanted.levels)
-    if without and rules.no_relevant == "out":
-        by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
-        judged = judged.only(judged.graded(1.0) > 0)
-    if not len(judged):
-        raise InputError(
-            f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
-            "of the qrels, and that these hold relevant documents"
-        )
-    values = np.empty((len(wanted.measures), len(judged)))
-    means = {}
-    for row, measure in enumerate(wanted.measures):
-        measured = by_gain if wanted.by_gain[row] and by_gain is not None else judged
-        values[row] = compute(measure, measured)
-        means[wanted.names[row]] = aggregate(measure, values[row], measured)
-    counts = {
-        "queries": len(judged),
-        "judged": len(judgments.query_ids),
-        "missing": len(aligned.missing),
-        "missing_queries": aligned.missing,
-        "missing_policy": rules.queries,
-        "unjudged": aligned.unjudged,
-        "without_relevant": without,
-        "without_relevant_policy": rules.no_relevant,
-        "tied_hits": int((aligned.hits.tie_size > 1).sum()),
-        "tied_across_cutoff": aligned.hits.tied_at,
-    }
-    near: tuple[Remark, ...] = ()
-    if judged.terms is not None:
-        refuse_unrelated(judgments, judged.terms, name)
-        of_terms = counts_of(judgments, judged.terms)
-        counts["ontology"] = of_terms
-        near = tuple(about_terms(judgments, of_terms))
-    if judgments.gold is not None:
-        counts["spans"] = {
-            "unit": aligned.unit,
-            "overlap": judgments.gold.overlap,
-            "gold": len(judgments.query),
-            "retrieved": len(run),
         }
-    if judgments.may_mix_languages:
-        counts["languages"] = tuple(dict.fromkeys(judgments.languages.values()))
-    if judgments.no_answer:
-        counts["no_answer"] = len(judgments.no_answer)
-    if chunks is not None:
-        counts["collapsed"] = chunks.counts()
-    about = remarks(
-        run,
-        aligned.hits,
-        aligned.missing,
-        wanted.measures,
-        judged=len(judgments.query_ids),
-        queries=rules.queries,
-        ties=rules.ties,
-        corpus=corpus,
-        chunks=chunks,
-    )
-    nearly = () if chunks is not None else nearly_found(judgments, run, aligned.hits)
-    return RunScores(name, judged.query_ids, values, means, counts, (*about, *near, *nearly))
+        return replace(
+            parts[0],
+            query_ids=tuple(columns),
+            values=values,
+            means={measure: means[measure] for measure in rows},
+            counts=counts,
+            remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
+        )

@@ -13,14 +13,14 @@ import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import UnknownNameError
-from rankscope.measures.language import Measure
+from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of, named_columns
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.plans import relevance_level_of
+from rankscope.scoring.plans import Wanted, relevance_level_of
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
@@ -116,8 +116,9 @@ def explain(
     [('d2', 0.0), ('d1', 0.5)]
     """
     scoring = Scoring.of("explain", options, without=("lengths", "corpus", "executor", "overlap"))
-    meant = scoring.profile.meaning(Measure.parse(measure))
-    rules = replace(scoring.profile.rules_for(meant), **scoring.changes)
+    [parsed] = parse_measures([measure], relevance_level=scoring.relevance_level)
+    meant = scoring.profile.meaning(parsed.measure)
+    rules = replace(scoring.profile.rules_for(meant), **dict(scoring.changes))
     query_id = str(query_id)
     with named_columns(scoring):
         judgments = as_judgments(qrels, scoring)
@@ -136,7 +137,7 @@ def explain(
     )
     refuse_broken(judgments, given, alone.hits, name=name)
     refuse_repeat(judgments, [meant])
-    check_levels(judgments, [meant])
+    check_levels(judgments, Wanted.of([meant]))
     judged = alone.judged.only(np.array([each == query_id for each in alone.judged.query_ids]))
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     described = meant.definition.factors

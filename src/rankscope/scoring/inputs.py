@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import by_id_descending
@@ -40,6 +40,17 @@ def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict
         judgments = as_judgments(gold, scoring)
         named, single = as_runs(runs, judgments, scoring)
     return judgments, named, single
+
+
+def how_read(judgments: Judgments, runs: Mapping[str, Any]) -> str:
+    """Say in one line how gold and runs were read."""
+    ways = {
+        "documents by query" if isinstance(run, Mapping) else "TREC lines"
+        for run in runs.values()
+        if isinstance(run, Mapping | LazyRun)
+    }
+    gold = f"gold: {counted(len(judgments.query_ids), 'question')}"
+    return f"{gold}; run: {', '.join(sorted(ways))}" if ways else gold
 
 
 @contextmanager

@@ -7,7 +7,7 @@ and to what scores. Whatever a call does not use is not loaded for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from rankscope.errors import InputError, UnknownNameError
@@ -80,15 +80,17 @@ class ScoringOptions(TypedDict, total=False):
     """That of a judgment's grade."""
 
 
+NO_COLUMNS = Columns()
+"""Where no column is named."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scoring:
     """How judgments and runs are read, and by which rules they are scored."""
 
     profile: Profile = PROFILES["rankscope"]
-    ties: Ties | None = None
-    """Where it is not the profile's; so are the next two."""
-    precision: Precision | None = None
-    queries: QueryPolicy | None = None
+    changes: tuple[tuple[str, Any], ...] = ()
+    """The rules that replace those of the profile: ties, precision, queries."""
     relevance_level: float | None = None
     lengths: Mapping[str, float] | None = None
     order: Order = "score"
@@ -103,7 +105,7 @@ class Scoring:
     executor: Executor | None = None
     duplicates: Duplicates | None = None
     labels: Mapping[str, float] | None = None
-    columns: Columns = field(default_factory=Columns)
+    columns: Columns = NO_COLUMNS
 
     @classmethod
     def of(
@@ -116,6 +118,8 @@ class Scoring:
                 raise _unknown(function, option, known)
         given = {name: value for name, value in options.items() if value is not None}
         columns = {name: given.pop(name) for name in _COLUMNS if name in given}
+        rules = ("ties", "precision", "queries")
+        given["changes"] = tuple((rule, given.pop(rule)) for rule in rules if rule in given)
         doc_id_from, collapse = given.pop("doc_id_from", None), given.pop("collapse", None)
         if "profile" in given:
             given["profile"] = profile_named(given["profile"])
@@ -145,12 +149,6 @@ class Scoring:
         if not isinstance(given.get("no_answer", ""), str):
             given["no_answer"] = tuple(given["no_answer"])
         return cls(**given)
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """The rules that replace those of the profile."""
-        rules = {"ties": self.ties, "precision": self.precision, "queries": self.queries}
-        return {rule: choice for rule, choice in rules.items() if choice is not None}
 
     @property
     def is_plain(self) -> bool:

@@ -14,15 +14,22 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
+from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Parsed
     from rankscope.scoring.rules import Profile
 
+Asked = str | Measure | Iterable[str | Measure]
+"""Measures as they are asked for."""
+
+FINDS_ALL = frozenset({"R", "R_cap", "Success"})
+"""Measures that are 1 whatever the order, once every document is looked at."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """Measures to which the same rules apply."""
+    """Measures to which the same rules apply, and what is known of them before any run is."""
 
     measures: list[Measure]
     names: list[str]
@@ -32,16 +39,30 @@ class Wanted:
     """The grades from which on they count a document as relevant."""
     by_gain: list[bool]
     """For each measure whether it sums up gains, so that a gold span may gain in parts."""
+    thresholds: dict[str, float]
+    """For those that count documents, the grade from which on."""
+    has_gains: bool
+    """Whether one of them looks at every grade above 0."""
+    cut: dict[str, int]
+    """For those with a cutoff, where it is."""
+    finds_all: frozenset[str]
+    """Those of `FINDS_ALL`."""
 
     @classmethod
     def of(cls, measures: list[Measure]) -> Wanted:
         """Look at measures."""
+        named = {str(measure): measure for measure in measures}
+        levels = {name: _threshold_of(measure) for name, measure in named.items()}
         return cls(
             measures,
-            [str(measure) for measure in measures],
+            list(named),
             tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
             tuple({*map(relevance_level_of, measures)} or {1.0}),
             [_sums_gains(measure) for measure in measures],
+            {name: level for name, level in levels.items() if level is not None},
+            any(measure.options.get("gain", "binary") != "binary" for measure in measures),
+            {name: m.cutoff for name, m in named.items() if m.cutoff is not None},
+            frozenset(name for name, measure in named.items() if measure.name in FINDS_ALL),
         )
 
 
@@ -50,61 +71,50 @@ class Plan:
     """All measures that are asked for, and the rules for each."""
 
     asked: list[Parsed]
-    measures: list[Measure]
     main: Profile
-    by_rules: dict[Profile, Wanted]
-    """Some tools have rules apart for some measures."""
+    by_rules: list[tuple[Profile, Wanted]]
+    """The main rules first, where any measure goes by them; some tools have others for some."""
+    everything: Wanted
     needs_lengths: bool
 
 
-def planned(
-    measures: str | Measure | Iterable[str | Measure],
-    rules: Profile,
-    changes: dict[str, Any],
-    *,
+def listed(measures: Asked) -> tuple[str | Measure, ...]:
+    """Return measures as a tuple, one that is asked for alone too."""
+    is_single = isinstance(measures, str | Measure) or not isinstance(measures, Iterable)
+    return (measures,) if is_single else tuple(measures)  # type: ignore[arg-type, return-value]
+
+
+@lru_cache(maxsize=256)
+def plan_of(
+    measures: tuple[str | Measure, ...],
+    profile: str | Profile,
+    changes: tuple[tuple[str, Any], ...],
+    relevance_level: float | None,
     of_terms: bool,
-    relevance_level: float | None = None,
 ) -> Plan:
     """Return what a profile means by the measures asked for; ``changes`` replace rules of it.
 
     Where documents are terms of an ontology, measures of nearness and exact ones go together.
     """
-    is_single = isinstance(measures, str | Measure) or not isinstance(measures, Iterable)
-    items: tuple[Any, ...] = (measures,) if is_single else tuple(measures)  # type: ignore[arg-type]
-    if not all(isinstance(item, str | Measure) for item in items):
-        parse_measures(items)  # says what is wrong
-    return _planned(items, rules, tuple(changes.items()), of_terms, relevance_level)
-
-
-@lru_cache(maxsize=256)
-def _planned(
-    measures: tuple[str | Measure, ...],
-    rules: Profile,
-    changes: tuple[tuple[str, Any], ...],
-    of_terms: bool,
-    relevance_level: float | None,
-) -> Plan:
+    rules = profile_named(profile)
     asked = strict_and_soft(meant(measures, rules, relevance_level), of_terms=of_terms)
-    main = replace(rules, **dict(changes)) if changes else rules
-    by_rules: dict[Profile, list[Measure]] = {}
+    main = replace(rules, **dict(changes))
+    groups: dict[Profile, list[Measure]] = {}
     for parsed in asked:
-        applied = rules.rules_for(parsed.measure)
-        key = main if applied is rules else replace(applied, **dict(changes))
-        by_rules.setdefault(key, []).append(parsed.measure)
+        groups.setdefault(rules.rules_for(parsed.measure), []).append(parsed.measure)
     return Plan(
         asked,
-        [parsed.measure for parsed in asked],
         main,
-        {applied: Wanted.of(wanted) for applied, wanted in by_rules.items()},
+        [
+            (main if each is rules else replace(each, **dict(changes)), Wanted.of(groups[each]))
+            for each in sorted(groups, key=lambda each: each is not rules)
+        ],
+        Wanted.of([parsed.measure for parsed in asked]),
         any(parsed.measure.needs == "lengths" for parsed in asked),
     )
 
 
-def meant(
-    measures: str | Measure | Iterable[str | Measure],
-    rules: Profile,
-    relevance_level: float | None = None,
-) -> list[Parsed]:
+def meant(measures: Asked, rules: Profile, relevance_level: float | None = None) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
     by_meaning: dict[Measure, Parsed] = {}
     for parsed in parse_measures(measures, relevance_level=relevance_level):
@@ -117,16 +127,21 @@ def meant(
 
 
 def _sums_gains(measure: Measure) -> bool:
-    """Tell whether a measure is a sum of gains, so that a gold span may gain in parts."""
     return measure.definition.factors is not None and measure.options.get("gain") != "binary"
+
+
+def _threshold_of(measure: Measure) -> float | None:
+    """Return the grade from which on a measure counts a document; None if it counts otherwise."""
+    rel = measure.options.get("rel")
+    is_binary = measure.options.get("gain", "binary") == "binary"
+    return rel if isinstance(rel, float) and is_binary else None
 
 
 @lru_cache(maxsize=1024)
 def relevance_level_of(measure: Measure) -> float:
     """Return the grade from which on a measure counts a document as relevant."""
-    options = measure.options
-    by_gain = options.get("gain", "binary") != "binary"
-    rel = options.get("rel", 1.0)
+    by_gain = measure.options.get("gain", "binary") != "binary"
+    rel = measure.options.get("rel", 1.0)
     return _ABOVE_ZERO if by_gain or not isinstance(rel, float) else rel
 
 

@@ -101,6 +101,8 @@ class ScoreRecord(Record):
     """The measures by their canonical names, with the names they were asked for."""
     not_promised: dict[str, Text] | None = left_out()
     """Measures that may differ from the numbers of the profile's tool, and why."""
+    reading: Text | None = left_out()
+    """How the input was read, in one line."""
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
 
@@ -169,6 +171,7 @@ def score_record(
         ),
         measures=scores.asked,
         not_promised=scores.not_promised or None,
+        reading=scores.reading or None,
         runs=runs,
     )
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from statistics import stdev
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from rankscope.measures.language import Measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import pandas as pd
     import polars as pl
 
     from rankscope.findings import Finding
@@ -116,6 +118,11 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
+def _deviation(values: FloatArray) -> float:
+    counted = values[~np.isnan(values)].tolist()
+    return stdev(counted) if len(counted) > 1 else math.nan
+
+
 class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
@@ -134,6 +141,7 @@ class Scores(Shown):
         judgments: Judgments,
         single: bool,
         is_by_language: bool = False,
+        reading: str = "",
     ) -> None:
         self._runs = {run.name: run for run in runs}
         self._asked = {str(parsed.measure): parsed.asked for parsed in measures}
@@ -142,6 +150,8 @@ class Scores(Shown):
         self._single = single
         self.is_by_language = is_by_language
         """Whether each run has a row for each language; rows are then of different queries."""
+        self.reading = reading
+        """How the input was read, in one line."""
         self._intervals: dict[str, dict[str, Interval]] = {}
 
     def with_again(self, name: str, others: Sequence[RunScores]) -> Scores:
@@ -193,8 +203,15 @@ class Scores(Shown):
         """Return the same scores with some of the measures, by their canonical names."""
         wanted = list(measures)
         rows = [self.measures.index(measure) for measure in wanted]
-        part = Scores([], [], self.profile, judgments=self.judgments, single=self._single)
-        part.is_by_language = self.is_by_language
+        part = Scores(
+            [],
+            [],
+            self.profile,
+            judgments=self.judgments,
+            single=self._single,
+            is_by_language=self.is_by_language,
+            reading=self.reading,
+        )
         part._asked = {measure: self._asked[measure] for measure in wanted}
         part._runs = {
             name: replace(
@@ -234,6 +251,43 @@ class Scores(Shown):
         return next(iter(by_run.values())) if self._single else by_run
 
     @property
+    def std(self) -> dict[str, Any]:
+        """The standard deviation over queries (n - 1), as `means` has these; NaN of one query."""
+        by_run = {
+            name: ByMeasure(
+                dict(zip(self.measures, map(_deviation, run.values), strict=True)), self.name_of
+            )
+            for name, run in self._runs.items()
+        }
+        return next(iter(by_run.values())) if self._single else by_run
+
+    def at_k(self, measure: str) -> dict[Any, Any]:
+        """Return the means of a measure by cutoff, for those measured; with several runs, by run.
+
+        >>> from rankscope import evaluate
+        >>> scores = evaluate({"q": {"d": 1}}, {"q": ["e", "d"]}, ["nDCG@1", "Success@1,2"])
+        >>> scores.at_k("Success")
+        {1: 0.0, 2: 1.0}
+        """
+        cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self._asked} - {0})
+        names = {}
+        for cutoff in cutoffs:
+            try:
+                names[cutoff] = self.name_of(f"{measure}@{cutoff}")
+            except UnknownNameError:
+                continue
+        if not names:
+            raise UnknownNameError("measure with a cutoff in these scores", measure, self._asked)
+        return (
+            {cutoff: self[name] for cutoff, name in names.items()}
+            if self._single
+            else {
+                run: {cutoff: self._runs[run].means[name] for cutoff, name in names.items()}
+                for run in self._runs
+            }
+        )
+
+    @property
     def intervals(self) -> dict[str, Any]:
         """The 95% confidence intervals of the means, as `means` has these; see `intervals_of`."""
         by_run = {name: self.intervals_of(name) for name in self._runs}
@@ -243,7 +297,7 @@ class Scores(Shown):
         """Return the 95% confidence intervals of one run's means, by measure.
 
         Those of `rankscope.compare`: BCa bootstrap, 10,000 resamples, seed 0. Measures that are
-        summed or averaged geometrically over queries have none.
+        summed or averaged geometrically over queries have none, and neither has a single query.
         """
         scores = self.run(run)
         if scores.name not in self._intervals:
@@ -308,6 +362,28 @@ class Scores(Shown):
                 )
             )
         return pl.concat(parts).filter(pl.col("value").is_not_nan())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame: a row for each query, a column for each measure.
+
+        With several runs there is a column ``run`` too.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        from rankscope.tables.frames import to_pandas  # noqa: PLC0415
+
+        parts = [
+            pl.DataFrame(
+                {
+                    "run": pl.repeat(name, len(run.query_ids), dtype=pl.String, eager=True),
+                    "query_id": pl.Series(run.query_ids, dtype=pl.String),
+                    **dict(zip(self.measures, run.values, strict=True)),
+                }
+            )
+            for name, run in self._runs.items()
+        ]
+        wide = to_pandas(pl.concat(parts), needed_for="Scores.to_pandas").set_index("query_id")
+        return wide.drop(columns="run") if self._single else wide
 
     def record(
         self, *, per_query: bool = True, bounds: Mapping[str, BoundsTable] | None = None

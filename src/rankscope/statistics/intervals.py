@@ -91,7 +91,8 @@ def mean_intervals(
     each. Edges:
 
     - no value: `InputError`.
-    - all n values equal c, or n = 1: nothing varies, and yet a share p of the population may differ
+    - one value: there is no interval (−∞, ∞).
+    - all n values equal c: nothing varies, and yet a share p of the population may differ
       without having been seen: p = 1 − (α/2)^(1/n). It can pull the mean as far as the bounds:
       [c − p(c−lowest), c + p(highest−c)]. For 0/1 values this is the exact (Clopper-Pearson)
       interval. Without bounds nothing holds the mean: (−∞, ∞).
@@ -135,18 +136,22 @@ def run_intervals(measures: Sequence[Measure], values: FloatArray) -> dict[str, 
     """Return the interval of each mean of a run by measure; ``values[m, n]`` has a row for each.
 
     A value is NaN where a measure leaves a query out. Measures that are no mean over queries have
-    no interval.
+    no interval, and neither has a mean of one query.
     """
-    rows = [row for row, measure in enumerate(measures) if measure.definition.aggregate == "mean"]
-    ranges = {row: measures[row].definition.range for row in rows}
     counted = ~np.isnan(values)
+    rows = [
+        row
+        for row, measure in enumerate(measures)
+        if measure.definition.aggregate == "mean" and counted[row].sum() > 1
+    ]
+    ranges = {row: measures[row].definition.range for row in rows}
     whole = [row for row in rows if counted[row].all()]  # these share their resamples
     intervals = {}
     if whole:
         answers = mean_intervals(values[whole], bounds=[ranges[row] for row in whole])
         intervals = dict(zip(whole, answers, strict=True))
     for row in rows:
-        if row not in intervals and counted[row].any():
+        if row not in intervals:
             [intervals[row]] = mean_intervals(values[row, counted[row]], bounds=ranges[row])
     return {str(measures[row]): intervals[row] for row in sorted(intervals)}
 
@@ -165,9 +170,9 @@ def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> In
     """Return the interval of a mean of equal values, from what may not have been seen."""
     low, high = -math.inf, math.inf
     note = "one value" if count == 1 else f"all {count:,} values are equal"
-    if bounds is None:
+    if bounds is None and count > 1:
         note += ", and no bounds are known"
-    else:
+    elif bounds is not None and count > 1:
         share = 1 - ((1 - level) / 2) ** (1 / count)
         low = value - share * (value - bounds[0]) if value > bounds[0] else value
         high = value + share * (bounds[1] - value) if value < bounds[1] else value
