@@ -236,7 +236,8 @@ def test_what_is_refused(options: Any, said: str) -> None:
 
 def test_a_broken_side_is_named_by_its_file(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.run", tmp_path / "bad.run"
-    good.write_text("q1 Q0 d1 1 2.0 x\n")
-    bad.write_text("q1 Q0 doc:d1 1 2.0 x\n")
+    queries = [f"q{number}" for number in range(10)]
+    good.write_text("".join(f"{query} Q0 d1 1 2.0 x\n" for query in queries))
+    bad.write_text("".join(f"{query} Q0 doc:d1 1 2.0 x\n" for query in queries))
     with pytest.raises(InputError, match=r"bad\.run"):
-        gate(good, bad, qrels={"q1": {"d1": 1}})
+        gate(good, bad, qrels={query: {"d1": 1} for query in queries})
