@@ -102,7 +102,7 @@ def score(gold: Any, runs: Any, measures: Asked, scoring: Scoring, *, apart: boo
     """
     is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
     plan = plan_of(
-        tuple(measures) if isinstance(measures, list | tuple) else listed(measures),
+        measures if isinstance(measures, tuple) else listed(measures),
         scoring.profile.name if is_known else scoring.profile,
         scoring.changes,
         scoring.relevance_level,

@@ -127,8 +127,9 @@ class Scoring:
             given["columns"] = Columns(**columns)
         if given.get("order", "score") not in get_args(Order):
             raise UnknownNameError("order", given["order"], get_args(Order))
-        if not 0 < given.get("overlap", 1) <= 1:
-            raise InputError(f"overlap must be above 0 and at most 1, not {given['overlap']}")
+        overlap = given.get("overlap", 1)
+        if not isinstance(overlap, int | float) or not 0 < overlap <= 1:
+            raise InputError(f"overlap must be above 0 and at most 1, not {overlap}")
         languages = given.get("languages", "apart")
         if languages not in get_args(Languages):
             raise UnknownNameError("way to take languages", str(languages), get_args(Languages))

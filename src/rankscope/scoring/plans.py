@@ -5,7 +5,7 @@ Made once for the same question: a training loop asks it thousands of times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,10 @@ class Plan:
 def listed(measures: Asked) -> tuple[str | Measure, ...]:
     """Return measures as a tuple, one that is asked for alone too."""
     is_single = isinstance(measures, str | Measure) or not isinstance(measures, Iterable)
-    return (measures,) if is_single else tuple(measures)  # type: ignore[arg-type, return-value]
+    items: tuple[Any, ...] = (measures,) if is_single else tuple(measures)  # type: ignore[arg-type]
+    if not all(isinstance(item, Hashable) for item in items):
+        parse_measures(items)  # says what is wrong
+    return items
 
 
 @lru_cache(maxsize=256)
