@@ -104,7 +104,7 @@ TRAINED: dict[str, tuple[dict[str, Any], List]] = {
 
 
 def test_every_trained_method_is_among_them() -> None:
-    assert set(TRAINED) == {name for name, method in METHODS.items() if method.observe}
+    assert set(TRAINED) == {name for name, method in METHODS.items() if method.learns}
 
 
 @pytest.mark.parametrize("name", TRAINED)

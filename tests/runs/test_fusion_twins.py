@@ -187,7 +187,7 @@ TWINS: dict[str, Twin] = {
 }
 
 
-UNTRAINED = [name for name, method in METHODS.items() if method.observe is None]
+UNTRAINED = [name for name, method in METHODS.items() if method.learns is None]
 
 
 def test_every_method_has_a_twin() -> None:

@@ -18,7 +18,8 @@ import numpy as np
 from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.runs.fusion.fuse import fuse, joined, named_runs, prepared
+from rankscope.runs.fusion.fuse import fuse, named_runs, prepared
+from rankscope.runs.table import Run
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
-    from rankscope.runs.table import Run
 
 __all__ = ["Fold", "TrainedFusion", "train_weights"]
 
@@ -91,7 +91,8 @@ class TrainedFusion:
             )
             for fold in self.folds
         ]
-        return joined(parts, name or self.method)
+        lists = {query_id: part[query_id] for part in parts for query_id in part.query_ids}
+        return Run(lists, name=name or self.method)
 
 
 def train_weights(

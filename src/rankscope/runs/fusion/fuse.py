@@ -7,8 +7,9 @@ options, and make a run of the scores that a method gives, best document first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +20,7 @@ from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
-from rankscope.runs.fusion.normalisation import (
-    INVERTED,
-    NORMALISATIONS,
-    negated,
-    normalisation_named,
-)
+from rankscope.runs.fusion.normalisation import INVERTED, NORMALISATIONS, normalisation_named
 from rankscope.runs.fusion.pooling import Pool, SideBySide
 from rankscope.runs.naming import run_names
 from rankscope.runs.table import Run, as_run
@@ -45,12 +41,7 @@ def fuse(
     qrels: Any = None,
     depth: int | None = None,
     name: str | None = None,
-    k: float | None = None,
-    p: float | None = None,
-    sigma: float | None = None,
-    gamma: float | None = None,
-    segments: int | None = None,
-    window: int | None = None,
+    **constants: float | None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
 
@@ -74,7 +65,7 @@ def fuse(
     no run has a document stays, empty. A single run is allowed.
 
     Raises:
-        UnknownNameError: no such method, normalisation, or run in the weights.
+        UnknownNameError: no such method, option, normalisation, or run in the weights.
         InputError: an option the method does not take or that is out of range, weights that are
             not one number from 0 up for each run, no run, or fused scores that are not finite.
 
@@ -84,23 +75,13 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
-    options = {
-        "normalise": normalise,
-        "qrels": qrels,
-        "k": k,
-        "p": p,
-        "sigma": sigma,
-        "gamma": gamma,
-        "segments": segments,
-        "window": window,
-    }
     if depth is not None:
-        _check("depth", depth)
+        _check("depth", depth, _WHOLE)
     named = named_runs(runs)
-    fusion = prepared(named, method, {**options, "weights": weights})
-    return fusion.run(
-        weights_of(weights, list(named)), depth=depth, name=name or fusion.method.name
-    )
+    options = {**constants, "weights": weights, "normalise": normalise, "qrels": qrels}
+    fusion = prepared(named, method, options)
+    by_run = _weights(weights, list(named))
+    return fusion.run(by_run, depth=depth, name=name or fusion.method.name)
 
 
 def normalize(run: Any, method: str = "minmax") -> Any:
@@ -127,7 +108,7 @@ def normalize(run: Any, method: str = "minmax") -> Any:
 
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
     """Normalise runs together."""
-    side = SideBySide([negated(run) for run in runs] if rule == INVERTED else runs)
+    side = _side_by_side(runs, rule)
     tables = [(pool, NORMALISATIONS[rule](pool)) for pool in side.pools()]
     return [
         _ranked(side, ((pool, table[:, which]) for pool, table in tables), run.name)
@@ -135,36 +116,45 @@ def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
     ]
 
 
+def _side_by_side(
+    runs: Iterable[Run], rule: str | None, only: Sequence[str] | None = None
+) -> SideBySide:
+    """Put runs side by side to be normalised; those of distances become runs of scores."""
+
+    def negated(run: Run) -> Run:
+        scores = -run.scores.to_numpy()
+        return Run.trusted(run.query_ids, run.sizes, run.doc_ids, scores, name=run.name)
+
+    return SideBySide([negated(run) if rule == INVERTED else run for run in runs], only)
+
+
 def prepared(
     runs: Mapping[str, Run],
     method: str,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
     *,
     only: Sequence[str] | None = None,
 ) -> Fusion:
     """Check the options and bring runs side by side; ``only`` names the queries to fuse."""
     chosen = method_named(method)
-    given = {option: value for option, value in (options or {}).items() if value is not None}
+    given = {option: value for option, value in options.items() if value is not None}
     for option, value in given.items():
-        if option not in OPTIONS:
-            raise UnknownNameError("option of fusion", option, OPTIONS)
+        if option not in _OPTIONS:
+            raise UnknownNameError("option of fusion", option, _OPTIONS)
         if option not in chosen.options:
             raise InputError(
                 f"{chosen.name} takes no {option}; it takes {' and '.join(chosen.options)}"
             )
-        _check(option, value)
-    settings: dict[str, Any] = {**chosen.options, **given}
+        _check(option, value, _OPTIONS[option])
+    settings = {**chosen.options, **given}
     settings.pop("weights", None)
-    listed = list(runs.values())
-    if settings.get("normalise") is not None:
-        settings["normalise"] = normalisation_named(settings["normalise"])
-        if settings["normalise"] == INVERTED:
-            listed = [negated(run) for run in listed]
-    side = SideBySide(listed, only)
-    if chosen.observe is not None:
-        qrels = settings.pop("qrels")
-        settings["training"] = Training(side, chosen.name, qrels, chosen.observe(**settings))
-    return Fusion(side, chosen, settings)
+    rule, qrels = settings.pop("normalise", None), settings.pop("qrels", None)
+    rule = None if rule is None else normalisation_named(rule)
+    side = _side_by_side(runs.values(), rule, only)
+    training = None
+    if chosen.learns is not None:
+        training = Training(side, chosen.name, qrels, chosen.learns(settings))
+    return Fusion(side, chosen, settings, rule, training)
 
 
 @dataclass(eq=False)
@@ -174,19 +164,32 @@ class Fusion:
     side: SideBySide
     method: Method
     settings: dict[str, Any]
-    _pools: list[Pool] | None = None
+    rule: str | None
+    training: Training | None
+    _kept: list[tuple[Pool, dict[str, Any]]] | None = None
 
     def keep(self) -> None:
-        """Keep the pools in memory, for fusing many times with different weights."""
-        self._pools = list(self.side.pools())
+        """Keep what is fused in memory, for fusing many times with different weights."""
+        self._kept = list(self._inputs())
+
+    def _inputs(self) -> Iterator[tuple[Pool, dict[str, Any]]]:
+        """Yield the pools, each with what the method looks at."""
+        for pool in self.side.pools():
+            known: dict[str, Any] = {"pool": pool, "rank": pool.rank}
+            if "score" in self.method.inputs:
+                known["score"] = NORMALISATIONS[self.rule](pool) if self.rule else pool.score
+            if self.training is not None:
+                known["chances"] = self.training.chances(pool)
+                known["chance"] = self.training.chance(pool, known["chances"])
+            yield pool, {name: known[name] for name in self.method.inputs if name in known}
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
         """Fuse with these weights."""
         settings = self.settings | ({"weights": weights} if self.method.is_weighted else {})
 
-        def score(pool: Pool) -> Floats:
+        def score(pool: Pool, inputs: dict[str, Any]) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = self.method.function(pool, **settings)
+                values = self.method.function(**inputs, **settings)
             bad = np.flatnonzero(~np.isfinite(values))
             if bad.size:
                 query_id = self.side.query_ids[pool.low + int(pool.query[bad[0]])]
@@ -197,8 +200,9 @@ class Fusion:
                 )
             return values
 
-        pools = self._pools if self._pools is not None else self.side.pools()
-        return _ranked(self.side, ((pool, score(pool)) for pool in pools), name, depth)
+        pools = self._inputs() if self._kept is None else self._kept
+        scored = ((pool, score(pool, inputs)) for pool, inputs in pools)
+        return _ranked(self.side, scored, name, depth)
 
 
 def _ranked(
@@ -223,26 +227,8 @@ def _ranked(
         sizes[pool.low : pool.low + pool.queries] = size
         doc_ids.append(documents.gather(best))
         scores.append(values[best])
-    return Run.trusted(
-        side.query_ids,
-        sizes,
-        pl.concat(doc_ids),
-        np.concatenate(scores),
-        name=name,
-        is_best_first=True,
-    )
-
-
-def joined(runs: Sequence[Run], name: str) -> Run:
-    """Put runs of different queries, each of them best first, together."""
-    return Run.trusted(
-        [query_id for run in runs for query_id in run.query_ids],
-        np.concatenate([run.sizes for run in runs]),
-        pl.concat([run.doc_ids for run in runs]),
-        np.concatenate([run.scores.to_numpy() for run in runs]),
-        name=name,
-        is_best_first=all(run.best_first() is None for run in runs),
-    )
+    documents, values = pl.concat(doc_ids), np.concatenate(scores)
+    return Run.trusted(side.query_ids, sizes, documents, values, name=name, is_best_first=True)
 
 
 def named_runs(runs: Any) -> dict[str, Run]:
@@ -272,9 +258,7 @@ def _taken(run: Any, name: str) -> Run:
     return as_run(run, name=name)
 
 
-def weights_of(
-    weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
-) -> Floats:
+def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:
     """Return one weight for each run, in order; 1 for all if none is given."""
     if weights is None:
         return np.ones(len(names))
@@ -292,48 +276,36 @@ def weights_of(
             f"there are {len(names)} runs and {len(listed)} weights; give one weight for each run"
         )
     for weight in listed:
-        if not _is_number(weight) or weight < 0:
-            raise InputError(f"a weight must be a number from 0 up, not {_plain(weight)}")
+        _check("a weight", weight, _FROM_0)
     if not any(listed):
         raise InputError("all weights are 0; give at least one run a weight above 0")
     return np.array(listed, np.float64)
 
 
-def _is_number(value: Any) -> bool:
-    is_real = hasattr(value, "__float__") and not isinstance(value, bool | str)
-    return is_real and math.isfinite(float(value))
+_Range = tuple[str, type, float, float]
 
+_FROM_0: _Range = ("a number from 0 up", Real, 0, math.inf)
+_WHOLE: _Range = ("a whole number from 1 up", Integral, 1, math.inf)
+_TINY = math.nextafter(0, 1)
 
-def _is_whole(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
-_Range = tuple[str, Callable[[Any], bool]]
-
-_WHOLE: _Range = ("a whole number from 1 up", lambda value: _is_whole(value) and value >= 1)
-_FROM_0: _Range = ("a number from 0 up", lambda value: _is_number(value) and value >= 0)
-
-OPTIONS: dict[str, _Range | None] = {
-    "weights": None,
-    "normalise": None,
-    "qrels": None,
-    "k": ("a number above 0", lambda value: _is_number(value) and value > 0),
-    "p": ("strictly between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
+_OPTIONS: dict[str, _Range | None] = {
+    **dict.fromkeys(("weights", "normalise", "qrels")),  # checked where they are used
+    "k": ("a number above 0", Real, _TINY, math.inf),
+    "p": ("strictly between 0 and 1", Real, _TINY, math.nextafter(1, 0)),
     "sigma": _FROM_0,
     "gamma": _FROM_0,
     "segments": _WHOLE,
     "window": _WHOLE,
-    "depth": _WHOLE,
 }
-"""What may be set, and its range; None where it is checked elsewhere."""
+"""What may be set: in words, its kind, the lowest and the highest."""
 
 
-def _check(option: str, value: Any) -> None:
-    """Refuse an option out of its range."""
-    asked = OPTIONS[option]
-    if asked is not None and not asked[1](value):
-        raise InputError(f"{option} must be {asked[0]}, not {_plain(value)}")
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else shown(value)
+def _check(name: str, value: Any, within: _Range | None) -> None:
+    """Refuse a number out of its range."""
+    if within is None:
+        return
+    words, kind, low, high = within
+    is_right = isinstance(value, kind) and not isinstance(value, bool)
+    if not is_right or not low <= value <= high or value == math.inf:
+        given = f"{value:g}" if isinstance(value, Real) else shown(value)
+        raise InputError(f"{name} must be {words}, not {given}")

@@ -1,4 +1,4 @@
-"""What trained fusion learns from judged queries, and how it scores lists by it.
+"""What trained fusion learns from judged queries: how often a run's documents were relevant.
 
 Between pooling and the fusion methods. What is learnt for a query comes from the other judged
 queries: a query's own judgments have no say in its own list, so that a fused run can be scored by
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 RELEVANT = 1.0
 """The lowest grade that counts as relevant."""
 
-UNIT = float(1 << 40)
+UNIT = 1 << 40
 """Fractions are added up as whole numbers of 1 / UNIT."""
-
-BAYES_EDGES = np.array([0, 5, 10, 15, 20, 30, 100, 200, 500, 1000])
-SEGMENT_EDGES = np.array([0, *(10 * 2**k - 5 for k in range(10))])
-"""Where the parts of lists begin and end; behind the last edge nothing is learnt."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,41 +45,33 @@ class Lists:
     relevant: Ints
     """By query: how many documents are, returned or not."""
 
-    def counted(self, column: Ints, columns: int, rows: Bools | None = None) -> Ints:
-        """Count rows by query and by the column that each belongs to: (queries, columns)."""
-        cell = self.ranking.row_query * columns + column
-        cell = cell if rows is None else cell[rows]
-        return np.bincount(cell, minlength=self.queries * columns).reshape(self.queries, columns)
+    def counted(self, cell: Ints, cells: int) -> tuple[Ints, Ints]:
+        """Count the relevant rows and all rows, by query and by the cell that each row is in."""
+        place, shape = self.ranking.row_query * cells + cell, (self.queries, cells)
+        hits = np.bincount(place[self.hit], minlength=self.queries * cells).reshape(shape)
+        return hits, np.bincount(place, minlength=self.queries * cells).reshape(shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """What the other judged queries show, for each query of a block."""
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a method learns: a share of relevant documents for each cell that lists are cut into."""
 
-    counts: Ints
-    """What was observed, added up over them: (queries, columns)."""
-    queries: Ints
-    """By query: how many others are judged."""
-
-    def mean(self, width: Floats | float = 1.0) -> Floats:
-        """Return counts over the number of judged queries and a width by column."""
-        return self.counts / (self.queries[:, None] * width)
-
-
-Observe = Callable[..., "Ints"]
-"""From lists (and options) to counts: (queries, columns)."""
+    cell: Callable[[Ranking], Ints]
+    """The cell that each row is in."""
+    counts: Callable[[Lists], tuple[Ints, Ints | int]]
+    """What is relevant, by query and cell, and of how much; both in whole numbers."""
 
 
 class Training:
-    """The counts of all judged queries, by run, and of each query's own."""
+    """What the judged queries show of each run, a query's own judgments left out."""
 
-    def __init__(
-        self, side: SideBySide, method: str, qrels: Any, observe: Callable[[Lists], Ints]
-    ) -> None:
+    def __init__(self, side: SideBySide, method: str, qrels: Any, lesson: Lesson) -> None:
         if qrels is None:
             raise InputError(f"{method} learns from judgments; give qrels of queries in the runs")
-        self._side, self._observe = side, observe
-        self._judge(qrels)
+        self._side, self._lesson = side, lesson
+        table = as_qrels(qrels)
+        known = set(table.query_ids)
+        self._judged = np.array([query_id in known for query_id in side.query_ids], np.bool_)
         judged = np.flatnonzero(self._judged)
         if not judged.size:
             raise InputError(f"{method} has nothing to learn from: no judged query is in the runs")
@@ -93,116 +81,107 @@ class Training:
                 f"{shown(side.query_ids[judged[0]])} is the only judged query in the runs; give "
                 "judgments of at least two"
             )
-        self._total = [
-            np.sum(
-                [self._counts(which, side.ranking(which, *block), *block).sum(axis=0)
-                 for block in side.blocks()],
-                axis=0,
-            )
-            for which in range(len(side.runs))
-        ]  # fmt: skip
-
-    def _judge(self, qrels: Any) -> None:
-        """Find the judged queries and their relevant documents, by number of the query."""
-        table, ids = as_qrels(qrels), self._side.query_ids
-        known = set(table.query_ids)
-        self._judged = np.array([query_id in known for query_id in ids], np.bool_)
-        numbers = pl.DataFrame({"query_id": pl.Series(ids, dtype=pl.String)}).with_row_index(
-            "query"
-        )
+        ids = pl.DataFrame({"query_id": pl.Series(side.query_ids, dtype=pl.String)})
         self._pairs = (
             table.to_polars()
             .filter(pl.col("grade") >= RELEVANT)
-            .join(numbers, on="query_id")
+            .join(ids.with_row_index("query"), on="query_id")
             .select(pl.col("query").cast(pl.Int64), "doc_id")
             .unique()
         )
-        self._relevant = np.bincount(self._pairs["query"].to_numpy(), minlength=len(ids))
+        numbers = self._pairs["query"].to_numpy()
+        self._relevant = np.bincount(numbers, minlength=len(side.query_ids))
+        self._total = [
+            sum(
+                self._counts(which, side.ranking(which, low, high), low, high).sum(axis=1)
+                for low, high in side.blocks()
+            )
+            for which in range(len(side.runs))
+        ]
 
     def _counts(self, which: int, ranking: Ranking, low: int, high: int) -> Ints:
-        """Return what is observed of a block's judged queries; 0 for others."""
+        """Return the counts of a block's judged queries, 0 for others: (2, queries, cells)."""
         rows = pl.DataFrame({"query": ranking.row_query + low, "doc_id": ranking.doc_id})
         hits = rows.with_row_index().join(self._pairs, on=["query", "doc_id"], how="semi")["index"]
         hit = np.zeros(len(ranking.score), np.bool_)
         hit[hits.to_numpy()] = True
         depth = int(self._side.sizes(which).max(initial=1))
         lists = Lists(ranking, high - low, depth, hit, self._relevant[low:high])
-        return self._observe(lists) * self._judged[low:high, None]
+        relevant, of = self._lesson.counts(lists)
+        counts = np.stack([relevant, np.broadcast_to(of, relevant.shape)])
+        return counts * self._judged[low:high, None]
 
-    def of_others(self, which: int, pool: Pool) -> Learnt:
-        """Return what one run's lists for the judged queries show, a query's own left out."""
-        low, high = pool.low, pool.low + pool.queries
-        mine = self._counts(which, pool.rankings[which], low, high)
-        judged = np.count_nonzero(self._judged) - self._judged[low:high]
-        return Learnt(self._total[which] - mine, judged)
+    def chances(self, pool: Pool) -> list[Floats]:
+        """Return by run how often documents were relevant: (queries, cells); 0 if none was seen."""
+        made = []
+        for which, ranking in enumerate(pool.rankings):
+            counts = self._counts(which, ranking, pool.low, pool.low + pool.queries)
+            relevant, of = self._total[which][:, None] - counts
+            made.append(relevant / np.maximum(of, 1))
+        return made
 
-
-# --- what is observed of lists ---------------------------------------------------------------
-
-
-def positions(lists: Lists) -> Ints:
-    """Count by rank the relevant documents, and behind them the lists that are so long."""
-    place = lists.ranking.rank - 1
-    hits = lists.counted(place, lists.depth, lists.hit)
-    return np.concatenate([hits, lists.counted(place, lists.depth)], axis=1)
-
-
-def part_of(ranking: Ranking, edges: Ints) -> Ints:
-    """Return the part that each row is in; the last is behind all edges."""
-    return np.searchsorted(edges, ranking.rank - 1, side="right") - 1
+    def chance(self, pool: Pool, chances: list[Floats]) -> Floats:
+        """Return the table of these, for the cell that each candidate is in."""
+        return pool.table(
+            chance[ranking.row_query, self._lesson.cell(ranking)]
+            for chance, ranking in zip(chances, pool.rankings, strict=True)
+        )
 
 
-def parts(edges: Ints) -> Callable[[Lists], Ints]:
-    """Count the relevant documents in the parts of a list between edges."""
-    return lambda lists: lists.counted(part_of(lists.ranking, edges), len(edges), lists.hit)
+def by_rank() -> Lesson:
+    """Learn the share of relevant documents among those at each rank."""
+
+    def cell(ranking: Ranking) -> Ints:
+        return ranking.rank - 1
+
+    return Lesson(cell, lambda lists: lists.counted(cell(lists.ranking), lists.depth))
 
 
-def widths(edges: Ints) -> Floats:
-    """Return how many ranks each part has; infinitely many behind the last edge."""
-    return np.append(np.diff(edges), np.inf)
+def by_part(edges: Ints) -> Lesson:
+    """Learn how many of the ranks between two edges are relevant; nothing behind the last edge."""
+
+    def cell(ranking: Ranking) -> Ints:
+        return np.searchsorted(edges, ranking.rank - 1, side="right") - 1
+
+    def counts(lists: Lists) -> tuple[Ints, Ints]:
+        hits, _ = lists.counted(cell(lists.ranking), len(edges))
+        hits[:, -1] = 0
+        return hits, np.append(np.diff(edges), 1)
+
+    return Lesson(cell, counts)
 
 
-def segment_of(ranking: Ranking, segments: int) -> Ints:
-    """Return the segment of each row: a list of n is cut into pieces of ⌈n / segments⌉."""
-    return (ranking.rank - 1) // -(-ranking.row_size // segments)
+def by_segment(segments: int) -> Lesson:
+    """Learn the share of relevant documents in each segment, as a mean over queries."""
+
+    def cell(ranking: Ranking) -> Ints:
+        cell: Ints = segment_of(ranking.rank, ranking.row_size, segments)
+        return cell
+
+    def counts(lists: Lists) -> tuple[Ints, int]:
+        hits, rows = lists.counted(cell(lists.ranking), segments)
+        return _in_units(hits / np.maximum(rows, 1)), UNIT
+
+    return Lesson(cell, counts)
 
 
-def segment_shares(segments: int) -> Callable[[Lists], Ints]:
-    """Return the share of each segment's documents that is relevant, in units."""
-
-    def observe(lists: Lists) -> Ints:
-        segment = segment_of(lists.ranking, segments)
-        hits = lists.counted(segment, segments, lists.hit)
-        return _in_units(hits / np.maximum(lists.counted(segment, segments), 1))
-
-    return observe
+def segment_of(rank: Any, size: Any, segments: int) -> Any:
+    """Return the segment of ranks, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
+    return (rank - 1) // np.maximum(-(-size // segments), 1)
 
 
-def average_precision(lists: Lists) -> Ints:
-    """Return the average precision of each list, in units."""
-    ranking = lists.ranking
-    hits = np.cumsum(lists.hit)
-    before = np.append(0, hits)[ranking.first]
-    precision = (hits - np.repeat(before, ranking.size)) / ranking.rank * lists.hit
-    total = np.bincount(ranking.row_query, precision, minlength=lists.queries)
-    return _in_units(total / np.maximum(lists.relevant, 1))[:, None]
+def average_precision() -> Lesson:
+    """Learn the mean average precision."""
+
+    def counts(lists: Lists) -> tuple[Ints, int]:
+        ranking, hits = lists.ranking, np.cumsum(lists.hit)
+        before = np.append(0, hits)[ranking.first]
+        precision = (hits - np.repeat(before, ranking.size)) / ranking.rank * lists.hit
+        total = np.bincount(ranking.row_query, precision, minlength=lists.queries)
+        return _in_units(total / np.maximum(lists.relevant, 1))[:, None], UNIT
+
+    return Lesson(lambda ranking: np.zeros(len(ranking.score), np.int64), counts)
 
 
 def _in_units(share: Floats) -> Ints:
     return np.rint(share * UNIT).astype(np.int64)
-
-
-# --- what was learnt, for the rows of a ranking ----------------------------------------------
-
-
-def at_rank(learnt: Learnt) -> Floats:
-    """Return by rank how often documents were relevant: (queries, depth); 0 where none was."""
-    hits, lists = np.split(learnt.counts, 2, axis=1)
-    return hits / np.maximum(lists, 1)
-
-
-def log_odds(probability: Floats) -> Floats:
-    """Return ln(p / (1 − p)), with 0.001 in the place of a part that is 0."""
-    for_it = np.where(probability > 0, probability, 0.001)
-    odds: Floats = np.log(for_it / np.where(for_it < 1, 1 - for_it, 0.001))
-    return odds

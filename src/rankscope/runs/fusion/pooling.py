@@ -59,26 +59,18 @@ class Ranking:
         """The rank of each row, from 1."""
         return np.arange(1, len(self.score) + 1) - np.repeat(self.first, self.size)
 
-    def total(self, values: Floats) -> Floats:
-        """Add up by query what is given by row."""
-        return np.add.reduceat(values, self.first) if self.first.size else np.empty(0)
-
 
 class SideBySide:
-    """Several runs side by side: their queries in order of first appearance."""
+    """Several runs side by side: their queries in order of first appearance, or those ``only``."""
 
     def __init__(self, runs: Sequence[Run], only: Sequence[str] | None = None) -> None:
         self.runs = tuple(runs)
-        self.query_ids = list(dict.fromkeys(chain(*(run.query_ids for run in runs))))
-        if only is not None:
-            known = set(self.query_ids)
-            self.query_ids = [query_id for query_id in only if query_id in known]
-        self._groups = [self._places(run) for run in runs]
-
-    def _places(self, run: Run) -> Ints:
-        """Return where a run has each query; -1 where it lacks it."""
-        place = {query_id: at for at, query_id in enumerate(run.query_ids)}
-        return np.array([place.get(query_id, -1) for query_id in self.query_ids], np.int64)
+        known = dict.fromkeys(chain(*(run.query_ids for run in runs)))
+        self.query_ids = [q for q in (known if only is None else only) if q in known]
+        self._groups = []  # by run: where it has each query; -1 where it lacks it
+        for run in runs:
+            place = {query_id: at for at, query_id in enumerate(run.query_ids)}
+            self._groups.append(np.array([place.get(q, -1) for q in self.query_ids], np.int64))
 
     def sizes(self, which: int) -> Ints:
         """Return how many documents a run has for each query."""
@@ -86,10 +78,9 @@ class SideBySide:
 
     def ranking(self, which: int, low: int, high: int) -> Ranking:
         """Return one run's documents for the queries from ``low`` to before ``high``."""
-        run, group = self.runs[which], self._groups[which][low:high]
-        size = self.sizes(which)[low:high]
+        run, size = self.runs[which], self.sizes(which)[low:high]
         query = np.flatnonzero(size)
-        group, size = group[query], size[query]
+        group, size = self._groups[which][low:high][query], size[query]
         best = run.best_first()
         if best is None and group.size and (np.diff(group) == 1).all():  # one stretch of rows
             begin, count = int(run.offsets[group[0]]), int(size.sum())
@@ -134,10 +125,7 @@ class Pool:
     @classmethod
     def of(cls, rankings: Sequence[Ranking], low: int, high: int) -> Pool:
         """Find the rows of several runs that are the same document of the same query."""
-        listed = [
-            pl.DataFrame({"query": ranking.row_query, "doc_id": ranking.doc_id})
-            for ranking in rankings
-        ]
+        listed = [pl.DataFrame({"query": r.row_query, "doc_id": r.doc_id}) for r in rankings]
         known = listed[0].with_row_index("at").cast({"at": pl.Int64})
         candidate = [np.arange(known.height)]
         for rows in listed[1:]:
@@ -151,9 +139,9 @@ class Pool:
         query, doc_id = known["query"].to_numpy(), known["doc_id"]
         return cls(low, high - low, tuple(rankings), tuple(candidate), query, doc_id)
 
-    def table(self, columns: Iterable[NDArray[np.generic]], absent: float = np.nan) -> Floats:
+    def table(self, columns: Iterable[NDArray[np.generic]]) -> Floats:
         """Return the table of values given by run and row, of shape (candidates, runs)."""
-        table = np.full((len(self.query), len(self.rankings)), absent)
+        table = np.full((len(self.query), len(self.rankings)), np.nan)
         for which, values in enumerate(columns):
             table[self.candidate[which], which] = values
         return table
@@ -167,6 +155,14 @@ class Pool:
     def rank(self) -> Floats:
         """The table of ranks, from 1."""
         return self.table(ranking.rank for ranking in self.rankings)
+
+    @cached_property
+    def size(self) -> Floats:
+        """The table of the lengths of lists, without an empty cell."""
+        size = np.zeros((self.queries, len(self.rankings)))
+        for which, ranking in enumerate(self.rankings):
+            size[ranking.query, which] = ranking.size
+        return size[self.query]
 
     @cached_property
     def by_query(self) -> Ints:
@@ -186,8 +182,4 @@ class Pool:
         and shares what is left among those that it did not return.
         """
         count = self.candidates[self.query][:, None]
-        size = np.zeros((self.queries, len(self.rankings)))
-        for which, ranking in enumerate(self.rankings):
-            size[ranking.query, which] = ranking.size
-        shared = (count - size[self.query] + 1) / 2
-        return np.where(np.isnan(self.rank), shared, count - self.rank + 1)
+        return np.where(np.isnan(self.rank), (count - self.size + 1) / 2, count - self.rank + 1)
