@@ -121,6 +121,7 @@ _CODES: dict[str, Code] = {}
 _DECLARING = (
     "runs.run_codes",
     "runs.checks",
+    "ontology.term_codes",
     "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",
@@ -165,15 +166,12 @@ class Seen:
     evidence: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Unable:
-    """What a check returns if it cannot look, with the reason."""
-
-    reason: str
+class CannotLookError(Exception):
+    """What a check raises if it cannot look, with the reason."""
 
 
-Look: TypeAlias = Callable[[Subject], Seen | Unable | None]
-"""What looks at a subject, and says what it saw or why it could not look."""
+Look: TypeAlias = Callable[[Subject], Seen | None]
+"""What looks at a subject, and says what it saw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +182,12 @@ class Check(Code, Generic[Subject]):
 
     def __call__(self, subject: Subject) -> Finding | NotApplicable | None:
         """Look at a subject; a finding if the check fires."""
-        seen = self.look(subject)
+        try:
+            seen = self.look(subject)
+        except CannotLookError as why:
+            return NotApplicable(name=self.name, reason=str(why), code=self.code)
         if seen is None:
             return None
-        if isinstance(seen, Unable):
-            return NotApplicable(name=self.name, reason=seen.reason, code=self.code)
         return self.finding(
             seen.message, count=seen.count, places=seen.places, evidence=seen.evidence
         )

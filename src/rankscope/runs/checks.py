@@ -7,13 +7,11 @@ a list of queries or a corpus say so where these are not given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from rankscope.errors import counted, shown
-from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen, Unable
+from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.runs import order
 from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
 from rankscope.runs.run_codes import (
@@ -27,15 +25,9 @@ from rankscope.runs.run_codes import (
     UNKNOWN_DOCUMENTS,
 )
 from rankscope.runs.table import scores_of
-from rankscope.runs.under_test import RunUnderTest, outside
+from rankscope.runs.under_test import FLAT, RunUnderTest
 from rankscope.tables import row_checks
 from rankscope.tables.grouping import repeated_rows
-
-if TYPE_CHECKING:
-    from rankscope.collection.qrels import Qrels
-
-_NO_CORPUS = Unable("no corpus was given")
-_NO_QUERIES = Unable("no queries were given")
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
@@ -101,8 +93,7 @@ def not_six_columns(run: RunUnderTest) -> Seen | None:
     """The file does not have the six columns of a TREC run; looked for with `--strict`."""
     if not run.strict or run.format in (None, "trec"):
         return None
-    message = f"the file is {run.format}, not the six columns of a TREC run"
-    return Seen(message, places=(Place(run.rows.source),))
+    return run.seen_run(f"the file is {run.format}, not the six columns of a TREC run")
 
 
 # --- ranks and order -------------------------------------------------------------------------
@@ -142,7 +133,8 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
 @RUN_CHECKS.under(ORDER_AGAINST_SCORE)
 def order_against_score(run: RunUnderTest) -> Seen | None:
     """See lists without ranks whose scores mostly rise somewhere."""
-    if run.by_rank is not None or "score" not in run.rows.frame.columns or not run.is_list:
+    has_score = "score" in run.rows.frame.columns
+    if run.by_rank is not None or not has_score or run.format in FLAT:
         return None
     rises = run.queries_where(run.score[1:] > run.score[:-1])
     several = int(np.count_nonzero(run.lengths > 1))
@@ -243,12 +235,10 @@ def incomplete(run: RunUnderTest) -> Seen | None:
 
 
 @RUN_CHECKS.under(QUERIES_MISSING)
-def judged_queries_missing(run: RunUnderTest) -> Seen | Unable | None:
-    """Queries of the qrels are not in the run; they count as 0 in every mean."""
-    if run.against.qrels is None:
-        return run.against.no_qrels
-    judged = run.against.qrels.query_ids
-    missing = run.without_answer(judged)
+def judged_queries_missing(run: RunUnderTest) -> Seen | None:
+    """See queries that count as 0."""
+    judged = run.qrels.query_ids
+    missing = run.missing(judged)
     if len(missing) == len(judged):
         return None  # said by no-query-in-common
     few = ", ".join(shown(query_id) for query_id in missing[:PLACES_SHOWN])
@@ -261,32 +251,26 @@ def judged_queries_missing(run: RunUnderTest) -> Seen | Unable | None:
 @RUN_CHECKS.add(
     "RS162", "warning", unit="query", advice="run the system on every query of the list"
 )
-def listed_queries_missing(run: RunUnderTest) -> Seen | Unable | None:
+def listed_queries_missing(run: RunUnderTest) -> Seen | None:
     """Queries of the list are not in the run."""
-    listed = run.against.query_ids
-    if listed is None:
-        return _NO_QUERIES
-    missing = run.without_answer(listed)
-    message = f"{len(missing):,} of {len(listed):,} queries are missing from the run"
-    return run.seen_queries(message, missing)
+    missing = run.missing(run.listed_queries)
+    of = f"{len(missing):,} of {len(run.listed_queries):,}"
+    return run.seen_queries(f"{of} queries are missing from the run", missing)
 
 
 @RUN_CHECKS.add(
     "RS163", "warning", unit="query", advice="check that the run was made from this list of queries"
 )
-def unknown_queries(run: RunUnderTest) -> Seen | Unable | None:
+def unknown_queries(run: RunUnderTest) -> Seen | None:
     """The run has queries that are not in the list."""
-    if run.against.query_ids is None:
-        return _NO_QUERIES
-    unknown = outside(run.query_ids, set(run.against.query_ids))
+    listed = set(run.listed_queries)
+    unknown = [query_id for query_id in run.query_ids if query_id not in listed]
     return run.seen_queries("the run has queries that are not in the list", unknown)
 
 
 @RUN_CHECKS.under(UNKNOWN_DOCUMENTS)
-def unknown_documents(run: RunUnderTest) -> Seen | Unable | None:
+def unknown_documents(run: RunUnderTest) -> Seen | None:
     """See documents that cannot have been found."""
-    if run.against.corpus_ids is None:
-        return _NO_CORPUS
     unknown = pl.Series(sorted(run.absent[0]), dtype=pl.String)
     rows = run.doc_id.is_in(unknown.implode()).arg_true().to_numpy()
     seen = run.seen(f"{len(rows):,} lines name documents that are not in the corpus", rows)
@@ -294,14 +278,10 @@ def unknown_documents(run: RunUnderTest) -> Seen | Unable | None:
 
 
 @RUN_CHECKS.under(GOLD_OUTSIDE)
-def gold_outside_corpus(run: RunUnderTest) -> Seen | Unable | None:
+def gold_outside_corpus(run: RunUnderTest) -> Seen | None:
     """See relevant documents that nobody can find."""
-    if run.against.corpus_ids is None:
-        return _NO_CORPUS
-    if run.against.qrels is None:
-        return run.against.no_qrels
     absent = pl.Series(sorted(run.absent[1]), dtype=pl.String)
-    gold = run.against.qrels.to_polars().filter(pl.col("grade") > 0)
+    gold = run.qrels.to_polars().filter(pl.col("grade") > 0)
     outside = gold.filter(pl.col("doc_id").is_in(absent.implode()))
     if not len(outside):
         return None
@@ -312,41 +292,32 @@ def gold_outside_corpus(run: RunUnderTest) -> Seen | Unable | None:
 
 
 @RUN_CHECKS.under(NO_QUERY_IN_COMMON)
-def no_query_in_common(run: RunUnderTest) -> Seen | Unable | None:
-    """Run and qrels share no query id; the message guesses why."""
-    qrels = run.against.qrels
-    if qrels is None:
-        return run.against.no_qrels
-    if not len(qrels) or not run.query_ids or _share_queries(run, qrels):
+def no_query_in_common(run: RunUnderTest) -> Seen | None:
+    """See ids of queries that do not meet."""
+    qrels = run.qrels
+    if not len(qrels) or not run.query_ids or any(map(qrels.__contains__, run.query_ids)):
         return None
-    message = nothing_in_common("query", run.query_ids, qrels.query_ids, run.doc_id, qrels.doc_ids)
-    return Seen(message, 1, (Place(run.rows.source),))
+    return run.seen_run(
+        nothing_in_common("query", run.query_ids, qrels.query_ids, run.doc_id, qrels.doc_ids)
+    )
 
 
 @RUN_CHECKS.under(NO_DOCUMENT_IN_COMMON)
-def no_document_in_common(run: RunUnderTest) -> Seen | Unable | None:
-    """Run and qrels share queries and no document id; the message guesses why."""
-    qrels = run.against.qrels
-    if qrels is None:
-        return run.against.no_qrels
-    if not len(qrels) or not run.doc_id.len() or not _share_queries(run, qrels):
+def no_document_in_common(run: RunUnderTest) -> Seen | None:
+    """See ids of documents that do not meet, though queries do."""
+    qrels = run.qrels
+    judged, retrieved = qrels.doc_ids.unique(), run.doc_id.unique(maintain_order=True)
+    if not any(map(qrels.__contains__, run.query_ids)) or not len(retrieved):
         return None
-    judged = qrels.doc_ids.unique()
-    if run.doc_id.is_in(judged.implode()).any():
+    if retrieved.is_in(judged.implode()).any():
         return None
-    retrieved = run.doc_id.unique(maintain_order=True)
-    if run.against.corpus_ids is not None:
+    if run.has_corpus:
         named_outside, judged_outside = run.absent
         if len(named_outside) < len(retrieved) and len(judged_outside) < len(judged):
             return None  # documents of both are in one corpus: their ids are right
-    message = nothing_in_common(
-        "document", retrieved, qrels.doc_ids, run.query_ids, qrels.query_ids
+    return run.seen_run(
+        nothing_in_common("document", retrieved, qrels.doc_ids, run.query_ids, qrels.query_ids)
     )
-    return Seen(message, 1, (Place(run.rows.source),))
-
-
-def _share_queries(run: RunUnderTest, qrels: Qrels) -> bool:
-    return any(query_id in qrels for query_id in run.query_ids)
 
 
 STRICT = frozenset({"RS107", "RS111", "RS113", "RS131", "RS161", "RS162"})

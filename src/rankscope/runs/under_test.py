@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankscope.findings import PLACES_SHOWN, Place, Seen, Unable
+from rankscope.findings import PLACES_SHOWN, CannotLookError, Place, Seen
 from rankscope.runs import order
 from rankscope.runs.table import scores_of
 from rankscope.tables.grouping import Groups, group_by_query
 from rankscope.tables.rows import as_ids, as_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
     from rankscope.collection.qrels import Qrels
     from rankscope.runs.order import Bools, Floats, Ints
+    from rankscope.runs.validation import Reference
     from rankscope.tables.rows import Rows
 
 FLAT = frozenset({"csv", "tsv", "parquet"})
-"""Formats with a row for each query and document, as SQL exports them."""
-
-_NO_QRELS = Unable("no qrels were given")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Against:
-    """What a run is held against; None is what was not given."""
-
-    qrels: Qrels | None = None
-    query_ids: list[str] | None = None
-    corpus_ids: Iterable[str] | None = None
-    no_qrels: Unable = _NO_QRELS
-    """Why there are no qrels, where there are none."""
-
-
-def outside(query_ids: Iterable[str], known: Container[str]) -> list[str]:
-    """Return the queries that are not among those known."""
-    return [query_id for query_id in query_ids if query_id not in known]
+"""Formats with a row for each query and document, as SQL exports them: in any order."""
 
 
 class RunUnderTest:
-    """A run's rows with what the checks share: groups, scores, the order by score.
+    """A run's rows with what the checks share: groups, scores, the order by rank.
 
-    Arrays are in grouped order (all rows of a query together, as given within it); `places` turns
-    positions in that order into places in the file.
+    Arrays are in grouped order: all rows of a query together, as given within it. What the run is
+    held against raises `CannotLookError` where it was not given.
     """
 
     def __init__(
@@ -58,13 +38,13 @@ class RunUnderTest:
         max_depth: int = 100,
         strict: bool = False,
         format: str | None = None,
-        against: Against | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self.rows = rows
         self.max_depth = max_depth
         self.strict = strict
         self.format = format
-        self.against = against or Against()
+        self._reference = reference
 
     @cached_property
     def groups(self) -> Groups:
@@ -92,14 +72,15 @@ class RunUnderTest:
         """The queries with documents."""
         return self.groups.query_ids.to_list()
 
-    def without_answer(self, query_ids: list[str]) -> list[str]:
-        """Return the queries that the run lacks; a strict look wants a document for each."""
-        return outside(query_ids, set(self.answered if self.strict else self.query_ids))
-
     @property
     def query_ids(self) -> list[str]:
         """The queries, with those that have no document."""
         return [*self.answered, *self.rows.empty_queries]
+
+    def missing(self, query_ids: list[str]) -> list[str]:
+        """Return the queries that the run lacks; a strict look wants a document for each."""
+        answered = set(self.answered if self.strict else self.query_ids)
+        return [query_id for query_id in query_ids if query_id not in answered]
 
     @cached_property
     def doc_id(self) -> pl.Series:
@@ -110,11 +91,6 @@ class RunUnderTest:
     def score(self) -> Floats:
         """The score of every row; NaN where there is no number."""
         return self._grouped(scores_of(self.rows)).fill_null(float("nan")).to_numpy()
-
-    @property
-    def is_list(self) -> bool:
-        """Whether the order of rows is meant; those of a flat table may come in any order."""
-        return self.format not in FLAT and bool(getattr(self.rows, "is_list", True))
 
     @cached_property
     def by_rank(self) -> tuple[Ints, Floats] | None:
@@ -137,16 +113,42 @@ class RunUnderTest:
         same[self.offsets[1:-1] - 1] = False  # no group is empty
         return same
 
+    # --- what the run is held against
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgments."""
+        if self._reference is None or self._reference.qrels is None:
+            is_broken = self._reference is not None and self._reference.findings
+            raise CannotLookError("the qrels have errors" if is_broken else "no qrels were given")
+        return self._reference.qrels
+
+    @property
+    def listed_queries(self) -> list[str]:
+        """The queries that should be answered."""
+        if self._reference is None or self._reference.query_ids is None:
+            raise CannotLookError("no queries were given")
+        return self._reference.query_ids
+
+    @property
+    def has_corpus(self) -> bool:
+        """Whether a corpus was given."""
+        return self._reference is not None and self._reference.corpus_ids is not None
+
     @cached_property
     def absent(self) -> tuple[set[str], set[str]]:
         """The documents that the run names, and those that the qrels name, outside the corpus."""
-        qrels = self.against.qrels
+        if self._reference is None or self._reference.corpus_ids is None:
+            raise CannotLookError("no corpus was given")
+        qrels = self._reference.qrels
         named = set(self.doc_id.unique().to_list())
         judged = set() if qrels is None else set(qrels.doc_ids.unique().to_list())
-        for doc_id in self.against.corpus_ids or ():
+        for doc_id in self._reference.corpus_ids():
             named.discard(doc_id)
             judged.discard(doc_id)
         return named, judged
+
+    # --- what was seen, and where
 
     def seen(self, message: str, positions: Ints) -> Seen | None:
         """Say something about rows at some positions; nothing if there are none."""
@@ -165,6 +167,10 @@ class RunUnderTest:
         source = self.rows.source
         places = tuple(Place(source, query_id=query_id) for query_id in query_ids[:PLACES_SHOWN])
         return Seen(message, len(query_ids), places, evidence)
+
+    def seen_run(self, message: str) -> Seen:
+        """Say something about the run as a whole."""
+        return Seen(message, places=(Place(self.rows.source),))
 
     def queries_where(self, pairs: Bools) -> list[str]:
         """Return the queries with a marked pair of rows i and i + 1."""

@@ -16,20 +16,17 @@ from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import FormatError, InvalidDataError
 from rankscope.files import can_be_read_again, is_path
-from rankscope.findings import Finding, NotApplicable, Unable, worst_first
+from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.part import Part, left_out
 from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, without_duplicates
-from rankscope.runs.under_test import Against, RunUnderTest
+from rankscope.runs.under_test import RunUnderTest
 from rankscope.tables.columns import QRELS, RUN
-from rankscope.tables.grouping import Groups
 from rankscope.tables.metadata import parse_metadata
-from rankscope.tables.native_rows import read_rows
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
-from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunking
@@ -110,7 +107,7 @@ class Reference:
                 judged = Qrels.from_rows(judgments)
                 judged = judged.without(judged.no_answer)
         query_ids = None if queries is None else _ids_of(queries, Queries)
-        ids = None if corpus is None else passes_over_documents(corpus, chunking)
+        ids = None if corpus is None else passes_over_ids(corpus, chunking)
         return cls(tuple(findings), judged, query_ids, ids, listed, chunking)
 
     def validate(
@@ -119,24 +116,15 @@ class Reference:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, format=format)
         rows = _in_documents(without_duplicates(self._in_places(rows), None), self.chunking)
-        no_qrels = "the qrels have errors" if self.findings else "no qrels were given"
-        against = Against(
-            self.qrels,
-            self.query_ids,
-            None if self.corpus_ids is None else self.corpus_ids(),
-            Unable(no_qrels),
-        )
         under_test = RunUnderTest(
-            rows, max_depth=max_depth, strict=strict, format=format, against=against
+            rows, max_depth=max_depth, strict=strict, format=format, reference=self
         )
         seen, not_applicable = RUN_CHECKS.all(under_test)
-        if strict:
-            seen = [
-                finding.model_copy(update={"severity": "error"})
-                if finding.code in STRICT
-                else finding
-                for finding in seen
-            ]
+        fatal = STRICT if strict else ()
+        seen = [
+            finding.model_copy(update={"severity": "error"}) if finding.code in fatal else finding
+            for finding in seen
+        ]
         findings = worst_first([*seen, *self.findings])
         lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
         return Validation(
@@ -218,37 +206,10 @@ def _rows(
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout.keyed(), source=layout.kind), None
     file = TableFile.open(data, layout, format=format)
-    rows = _native_rows(file) or file.rows(layout.roles, as_text=as_text)
+    rows = file.rows(layout.roles, as_text=as_text)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         rows = file.rows(layout.roles, as_text=True)
     return rows, file.format
-
-
-def _native_rows(file: TableFile) -> Rows | None:
-    """Return the rows of a run as the native library reads them, if it can."""
-    if file.layout.kind != "run" or not file.may_be_native:
-        return None
-    known = TrecFile.recognised(file.path, file.layout)
-    read = None if known is None else read_rows(known, ranks=True)
-    if read is None or read.rank is None or read.skipped:
-        return None
-    queries = np.repeat(np.arange(len(read.query_ids), dtype=np.uint32), np.diff(read.offsets))
-    columns = [
-        read.query_ids.gather(queries),
-        read.doc_id,
-        pl.Series("rank", read.rank),
-        pl.Series("score", read.score),
-    ]
-    return Rows(
-        pl.DataFrame(columns),
-        file.source,
-        file.layout,
-        line_of=lambda row: row + 1,
-        ids_complete=True,
-        groups=Groups(read.query_ids, read.offsets, None),
-        is_unique=True,
-        metadata=file.sniffed.metadata,
-    )
 
 
 def _metadata(rows: Rows) -> dict[str, Any]:
@@ -260,20 +221,18 @@ def _metadata(rows: Rows) -> dict[str, Any]:
         return {"metadata_problem": error.problem}
 
 
-def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
-    """Return a function that passes over the ids; only what cannot be read again is kept."""
+def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:
+    """Return a function that passes over the ids, of documents where chunks are collapsed.
+
+    Only what cannot be read again is kept.
+    """
+    if chunking is not None:
+        chunks = passes_over_ids(corpus)
+        return lambda: dict.fromkeys(chunking.documents(chunks())[0])
     if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
     ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
-
-
-def passes_over_documents(corpus: Any, chunking: Chunking | None) -> Callable[[], Iterable[str]]:
-    """Return a function that passes over the ids, of documents where chunks are collapsed."""
-    ids = passes_over_ids(corpus)
-    if chunking is None:
-        return ids
-    return lambda: dict.fromkeys(chunking.documents(ids())[0])
 
 
 def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:

@@ -158,9 +158,9 @@ def _listed(documents: Mapping[str, float]) -> dict[str, float]:
 
 def corpus_ids(scoring: Scoring) -> Callable[[], Iterable[str]]:
     """Take the corpus in any form; return a function that passes over its ids."""
-    from rankscope.runs.validation import passes_over_documents  # noqa: PLC0415
+    from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
 
-    return passes_over_documents(scoring.corpus, scoring.chunking)
+    return passes_over_ids(scoring.corpus, scoring.chunking)
 
 
 class CollapsedDicts(dict[str, dict[str, float]]):
