@@ -116,11 +116,11 @@ def _usage(rows: list[tuple[str, ModelUsage]]) -> Table:
 
 
 def _kept(rows: list[tuple[str, ModelUsage]]) -> list[Table]:
-    """Show what kept replies had taken, where any were used or nobody knows."""
+    """Show what kept replies had taken, where any were used."""
     kept = [
         (name, facts, facts.kept)
         for name, facts in rows
-        if facts.kept is not None and (facts.kept.requests or facts.kept.unknown_answers)
+        if facts.kept is not None and facts.kept.requests
     ]
     if not kept:
         return []
@@ -130,14 +130,11 @@ def _kept(rows: list[tuple[str, ModelUsage]]) -> list[Table]:
             "a query with its time; in all: together with what was asked in this run"
         ),
         (
-            "no tokens, no time: replies that were kept without these; unknown answers: answers to "
-            "queries that were kept without what was asked for them; no sum holds them, so what is "
-            "in all is not known"
+            "no tokens: replies whose tokens the endpoint did not count; no sum holds them, so "
+            "what is in all is not known"
         ),
     )
-    is_partly_unknown = any(
-        past.uncounted or past.untimed or past.unknown_answers for _, _, past in kept
-    )
+    is_partly_unknown = any(past.uncounted for _, _, past in kept)
     table = Table(
         (
             *(Column(title, "text") for title in ("system", "part", "model")),
@@ -147,7 +144,7 @@ def _kept(rows: list[tuple[str, ModelUsage]]) -> list[Table]:
             ),
             *(Column(title, digits=4) for title in ("cost", "cost in all")),
             *(Column(title, digits=2) for title in ("p50, s", "p95, s")),
-            *(Column(title, digits=0) for title in ("no tokens", "no time", "unknown answers")),
+            Column("no tokens", digits=0),
         ),
         tuple(
             (
@@ -161,8 +158,6 @@ def _kept(rows: list[tuple[str, ModelUsage]]) -> list[Table]:
                 Cell(past.p50),
                 Cell(past.p95),
                 Cell(past.uncounted),
-                Cell(past.untimed),
-                Cell(past.unknown_answers),
             )
             for name, facts, past in kept
         ),
@@ -179,5 +174,5 @@ def _tokens(usage: ModelUsage | KeptUsage) -> tuple[int | None, int | None]:
 def _in_all(kept: KeptUsage, *numbers: float | None) -> float | None:
     """Add up numbers; None if one of them, or what a kept reply took, is not known."""
     known = [number for number in numbers if number is not None]
-    is_known = len(known) == len(numbers) and not kept.uncounted and not kept.unknown_answers
+    is_known = len(known) == len(numbers) and not kept.uncounted
     return sum(known) if is_known else None

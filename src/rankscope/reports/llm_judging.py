@@ -137,8 +137,6 @@ def _kept(kept: KeptUsage | None) -> dict[str, float | None]:
     }
     if kept.uncounted:
         counts["kept from before: requests whose tokens are not known"] = kept.uncounted
-    if kept.untimed:
-        counts["kept from before: requests whose time is not known"] = kept.untimed
     return counts
 
 

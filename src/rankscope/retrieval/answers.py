@@ -27,15 +27,14 @@ _SCHEMA = {
     "seconds": pl.Float64(),
     "replies": pl.String(),  # of language models: receipts, as JSON
 }
-_EARLIER = {name: kind for name, kind in _SCHEMA.items() if name != "replies"}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """An answer from the store, and what the replies took that it is made of; None: unknown."""
+    """An answer from the store, and what the replies took that it is made of."""
 
     ranking: Ranking
-    receipts: tuple[Receipt, ...] | None
+    receipts: tuple[Receipt, ...]
 
 
 class Answers:
@@ -54,13 +53,14 @@ class Answers:
                 continue
             try:
                 table = pl.read_ipc(io.BytesIO(content))
-            except (pl.exceptions.PolarsError, OSError):  # of another version
-                continue
-            if dict(table.schema) not in (_SCHEMA, _EARLIER):
-                continue
-            for query, doc_ids, scores, seconds, *replies in table.iter_rows():
-                ranking = Ranking(tuple(doc_ids), tuple(scores), seconds)
-                answers[query] = StoredAnswer(ranking, _read_receipts(*replies))
+                if dict(table.schema) != _SCHEMA:
+                    continue
+                for query, doc_ids, scores, seconds, replies in table.iter_rows():
+                    receipts = tuple(Receipt(*fields) for fields in json.loads(replies))
+                    ranking = Ranking(tuple(doc_ids), tuple(scores), seconds)
+                    answers[query] = StoredAnswer(ranking, receipts)
+            except (pl.exceptions.PolarsError, OSError, ValueError, TypeError):
+                continue  # of another version
         return answers
 
     def write(
@@ -104,13 +104,6 @@ class Answers:
         except ValueError:  # of another version
             return ()
         return tuple(fact.model_copy(update={"loaded": 0}) for fact in facts)
-
-
-def _read_receipts(text: str | None = None) -> tuple[Receipt, ...] | None:
-    try:
-        return None if text is None else tuple(Receipt(*fields) for fields in json.loads(text))
-    except (ValueError, TypeError):  # of another version
-        return None
 
 
 def query_key(query: Query) -> str:

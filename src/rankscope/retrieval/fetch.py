@@ -256,10 +256,9 @@ def _stored(system: System, answers: Answers, queries: Sequence[Query]) -> dict[
     by_key = answers.read()
     keys = {query.query_id: query_key(query) for query in queries}
     stored = {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
-    receipts = [receipt for answer in stored.values() for receipt in answer.receipts or ()]
-    unknown = sum(answer.receipts is None for answer in stored.values())
+    receipts = [receipt for answer in stored.values() for receipt in answer.receipts]
     for part in all_parts(system):
-        part.recall(receipts, unknown)
+        part.recall(receipts)
     return {query_id: answer.ranking for query_id, answer in stored.items()}
 
 

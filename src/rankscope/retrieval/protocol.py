@@ -261,10 +261,10 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
         """Say what became known while it was asked: of an engine, of what a model was asked."""
         return ()
 
-    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:  # noqa: B027
+    def recall(self, receipts: Sequence[Receipt]) -> None:  # noqa: B027
         """Take what replies of models took that answers from the store are made of.
 
-        ``unknown`` is how many of these answers do not say. Only for what asks a model.
+        Only for what asks a model.
         """
 
     def unanswered(self) -> int:

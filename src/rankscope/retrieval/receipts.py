@@ -18,7 +18,7 @@ _RECEIPTS: ContextVar[Receipts | None] = ContextVar("receipts", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What one reply took when it was made; None: nobody knows."""
+    """What one reply took when it was made; None: nobody counted the tokens."""
 
     asker: str
     """A hash of the part that asked and the model that replied."""
@@ -26,7 +26,7 @@ class Receipt:
     """A hash of all that was sent."""
     prompt_tokens: int | None
     completion_tokens: int | None
-    seconds: float | None
+    seconds: float
 
 
 class Receipts:

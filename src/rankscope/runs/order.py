@@ -127,12 +127,10 @@ def best_first(
     ids_at: Callable[[Ints], pl.Series],
     *,
     ties: Ties = "trec",
-    only: Bools | None = None,
 ) -> Ints | None:
     """Return the rows of each group best first; None says that they are in this order already.
 
-    ``ids_at`` returns the document ids of some rows. If ``only`` marks rows, ties without a marked
-    row are left in no order.
+    ``ids_at`` returns the document ids of some rows.
     """
     order = falling(offsets, score)
     if order is None and ties == "given":
@@ -140,14 +138,9 @@ def best_first(
     starts = tie_starts(offsets, score if order is None else score[order])
     members = np.flatnonzero(~starts | np.append(~starts[1:], False))  # of ties of two or more
     rows = members if order is None else order[members]
-    tie = np.cumsum(starts[members]) - 1
-    if only is not None and members.size:
-        marked = np.zeros(int(tie[-1]) + 1, np.bool_)
-        marked[tie[only[rows]]] = True
-        members, rows, tie = members[marked[tie]], rows[marked[tie]], tie[marked[tie]]
     if not members.size:
         return order
-    in_order = _ordered(tie, rows, ids_at, ties)
+    in_order = _ordered(np.cumsum(starts[members]), rows, ids_at, ties)
     if order is None:
         if (in_order == rows).all():
             return None
@@ -180,20 +173,13 @@ def best_first_rows(
     doc_ids: pl.Series,
     *,
     ties: Ties = "trec",
-    only: Ints | None = None,
 ) -> tuple[Ints, Ints, Ints]:
     """Return the rows of some groups, the offsets of the groups in them, and the rows best first.
 
-    The numbers of the groups rise. Ties that hold none of the rows ``only`` are left in no order.
+    The numbers of the groups rise.
     """
     rows, inner = rows_of(offsets, groups)
-    marked = None
-    if only is not None:
-        marked = np.zeros(len(rows), np.bool_)
-        marked[np.searchsorted(rows, only)] = True
-    places = best_first(
-        inner, score[rows], lambda at: doc_ids.gather(rows[at]), ties=ties, only=marked
-    )
+    places = best_first(inner, score[rows], lambda at: doc_ids.gather(rows[at]), ties=ties)
     return rows, inner, rows if places is None else rows[places]
 
 

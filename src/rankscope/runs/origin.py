@@ -95,8 +95,8 @@ class KeptUsage(Part):
     """What replies took when they were made, of those that were kept from before and used again.
 
     An earlier run had asked for them, or another system. Each counts once, however often it is
-    used; what was asked for in the same fetch or round is not among them. A sum leaves out replies
-    of which that number is not known.
+    used; what was asked for in the same fetch or round is not among them. A sum of tokens leaves
+    out replies whose tokens are not known.
     """
 
     requests: int
@@ -108,21 +108,14 @@ class KeptUsage(Part):
     cost: float | None
     """What these tokens cost at the prices that are stated now; null: no price was stated, or no
     tokens are known."""
-    seconds: float | None
-    """How long they took when they were made, added up; null: not known of any."""
+    seconds: float
+    """How long they took when they were made, added up."""
     p50: float | None
-    """The median over these replies."""
+    """The median over these replies; null: there are none."""
     p95: float | None
-    """The 95th percentile over these replies."""
+    """The 95th percentile over these replies; null: there are none."""
     uncounted: int = 0
-    """Of the requests, those whose tokens are not known: the endpoint did not count them, or an
-    earlier version kept the reply without."""
-    untimed: int = 0
-    """Of the requests, those whose time is not known, as an earlier version kept the reply without;
-    they count with the time that reading them took."""
-    unknown_answers: int = 0
-    """Answers to queries that an earlier version kept without noting what replies they are made of;
-    these replies are in no other number here."""
+    """Of the requests, those whose tokens are not known, as the endpoint did not count them."""
 
 
 class ModelUsage(Part):
@@ -166,5 +159,5 @@ class ModelUsage(Part):
     p95: float | None
     """The 95th percentile over requests; null: nothing was asked."""
     kept: KeptUsage | None = None
-    """What replies had taken that were kept from before; null: not known, as in records of earlier
-    versions and of embedders, whose vectors are kept without it."""
+    """What replies had taken that were kept from before; null: not known, as of embedders, whose
+    vectors are kept without it."""

@@ -58,12 +58,8 @@ class Chat:
         """Return what was asked so far, and what replies took that were kept from before."""
         return self.meter.usage(self._kept.usage())
 
-    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
-        """Count the replies behind answers that are in the store; ``unknown`` of them do not say.
-
-        Those of other parts are left to them.
-        """
-        self._kept.count_unknown(unknown)
+    def recall(self, receipts: Sequence[Receipt]) -> None:
+        """Count the replies behind answers that are in the store, but for those of other parts."""
         for receipt in receipts:
             if receipt.asker == self._asker and self._replies.use(receipt.reply):
                 self._kept.count(receipt)
@@ -100,8 +96,7 @@ class Chat:
                 with counted_as() as seconds:
                     outcome = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
                     reply = outcome.reply
-                    if reply.seconds is not None:
-                        seconds.append(reply.seconds)
+                    seconds.append(reply.seconds)
             except NoAnswerError as error:
                 self.meter.failed(str(error))
                 if not isinstance(error, RefusedError):
@@ -210,9 +205,13 @@ def _read_reply(data: Any) -> Reply:
     if text is not None and not isinstance(text, str):
         raise UnreadableError("its message is not a text")
     took = read_usage(data)
-    tokens = (None, None) if took is None else (took.prompt, took.completion)
-    content = _HALF.sub("\ufffd", text or "")
-    return Reply(content, finish if isinstance(finish, str) else "", *tokens)
+    return Reply(
+        content=_HALF.sub("\ufffd", text or ""),
+        finish=finish if isinstance(finish, str) else "",
+        prompt_tokens=None if took is None else took.prompt,
+        completion_tokens=None if took is None else took.completion,
+        seconds=0.0,
+    )
 
 
 class Asking:
@@ -224,9 +223,9 @@ class Asking:
         """Say what was asked."""
         return [self._chat.usage()]
 
-    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+    def recall(self, receipts: Sequence[Receipt]) -> None:
         """Count what the answers in the store had taken."""
-        self._chat.recall(receipts, unknown)
+        self._chat.recall(receipts)
 
     def unanswered(self) -> int:
         """Say how many questions had no answer, and may have one the next time."""

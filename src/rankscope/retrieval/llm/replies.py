@@ -23,14 +23,14 @@ from rankscope.runs.origin import fingerprint
 class Reply:
     """What a model answered: its text, why it ended there, and how many tokens that took.
 
-    What nobody counted or measured is None.
+    Tokens that nobody counted are None.
     """
 
     content: str
-    finish: str = ""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    seconds: float | None = None
+    finish: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    seconds: float
     """How long the answer took when it was asked for."""
 
 

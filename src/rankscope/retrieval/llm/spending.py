@@ -191,42 +191,33 @@ class KeptMeter:
         self._price = price
         self._lock = Lock()
         self._receipts: list[Receipt] = []
-        self._unknown = 0
 
     def count(self, receipt: Receipt) -> None:
         """Count a reply that was kept from before."""
         with self._lock:
             self._receipts.append(receipt)
 
-    def count_unknown(self, answers: int) -> None:
-        """Count answers to queries of which nobody knows what replies they are made of."""
-        with self._lock:
-            self._unknown += answers
-
     def usage(self) -> KeptUsage:
         """Return all counts, for the record; a sum of which no part is known is None."""
         with self._lock:
-            receipts, unknown = list(self._receipts), self._unknown
+            receipts = list(self._receipts)
         known = [
             Tokens(receipt.prompt_tokens, receipt.completion_tokens)
             for receipt in receipts
             if receipt.prompt_tokens is not None and receipt.completion_tokens is not None
         ]
-        seconds = [receipt.seconds for receipt in receipts if receipt.seconds is not None]
-        is_nothing = not receipts and not unknown
-        tokens = sum(known, Tokens()) if known or is_nothing else None
+        seconds = [receipt.seconds for receipt in receipts]
+        tokens = sum(known, Tokens()) if known or not receipts else None
         p50, p95 = _percentiles(seconds)
         return KeptUsage(
             requests=len(receipts),
             prompt_tokens=None if tokens is None else tokens.prompt,
             completion_tokens=None if tokens is None else tokens.completion,
             cost=None if tokens is None else tokens.cost(self._price),
-            seconds=sum(seconds) if seconds or is_nothing else None,
+            seconds=sum(seconds),
             p50=p50,
             p95=p95,
             uncounted=len(receipts) - len(known),
-            untimed=len(receipts) - len(seconds),
-            unknown_answers=unknown,
         )
 
 
