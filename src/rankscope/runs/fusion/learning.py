@@ -154,20 +154,16 @@ def by_part(edges: Ints) -> Lesson:
 def by_segment(segments: int) -> Lesson:
     """Learn the share of relevant documents in each segment, as a mean over queries."""
 
-    def cell(ranking: Ranking) -> Ints:
-        cell: Ints = segment_of(ranking.rank, ranking.row_size, segments)
-        return cell
-
     def counts(lists: Lists) -> tuple[Ints, int]:
-        hits, rows = lists.counted(cell(lists.ranking), segments)
+        hits, rows = lists.counted(segment_of(lists.ranking, segments), segments)
         return _in_units(hits / np.maximum(rows, 1)), UNIT
 
-    return Lesson(cell, counts)
+    return Lesson(lambda ranking: segment_of(ranking, segments), counts)
 
 
-def segment_of(rank: Any, size: Any, segments: int) -> Any:
-    """Return the segment of ranks, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
-    return (rank - 1) // np.maximum(-(-size // segments), 1)
+def segment_of(ranking: Ranking, segments: int) -> Ints:
+    """Return the segment of each row, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
+    return (ranking.rank - 1) // -(-ranking.row_size // segments)
 
 
 def average_precision() -> Lesson:

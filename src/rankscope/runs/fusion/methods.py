@@ -323,4 +323,5 @@ def segfuse(score: Floats, chance: Floats) -> Floats:
 @method("probfuse", learns=lambda options: learning.by_segment(options["segments"]))
 def probfuse(pool: Pool, chance: Floats, *, segments: int = 25) -> Floats:
     """Probabilistic fusion: how often each segment of each run's lists was relevant."""
-    return _sum(chance / (learning.segment_of(pool.rank, pool.size, segments) + 1))
+    segment = pool.table(learning.segment_of(ranking, segments) for ranking in pool.rankings)
+    return _sum(chance / (segment + 1))

@@ -157,14 +157,6 @@ class Pool:
         return self.table(ranking.rank for ranking in self.rankings)
 
     @cached_property
-    def size(self) -> Floats:
-        """The table of the lengths of lists, without an empty cell."""
-        size = np.zeros((self.queries, len(self.rankings)))
-        for which, ranking in enumerate(self.rankings):
-            size[ranking.query, which] = ranking.size
-        return size[self.query]
-
-    @cached_property
     def by_query(self) -> Ints:
         """The candidates, query by query."""
         return np.argsort(self.query, kind="stable")
@@ -182,4 +174,8 @@ class Pool:
         and shares what is left among those that it did not return.
         """
         count = self.candidates[self.query][:, None]
-        return np.where(np.isnan(self.rank), (count - self.size + 1) / 2, count - self.rank + 1)
+        size = np.zeros((self.queries, len(self.rankings)))
+        for which, ranking in enumerate(self.rankings):
+            size[ranking.query, which] = ranking.size
+        shared = (count - size[self.query] + 1) / 2
+        return np.where(np.isnan(self.rank), shared, count - self.rank + 1)
