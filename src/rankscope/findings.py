@@ -122,6 +122,7 @@ _DECLARING = (
     "runs.run_codes",
     "runs.checks",
     "ontology.term_codes",
+    "scoring.soundness_codes",
     "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",

@@ -48,10 +48,11 @@ from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.origin import EngineFacts, ModelUsage
-from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
+from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.scores import Scores
+from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
 from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval

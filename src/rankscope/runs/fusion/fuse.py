@@ -305,7 +305,8 @@ def _check(name: str, value: Any, within: _Range | None) -> None:
     if within is None:
         return
     words, kind, low, high = within
-    is_right = isinstance(value, kind) and not isinstance(value, bool)
-    if not is_right or not low <= value <= high or value == math.inf:
-        given = f"{value:g}" if isinstance(value, Real) else shown(value)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    is_kind = isinstance(value, kind)
+    if not (is_number and is_kind and low <= value <= high and value < math.inf):
+        given = f"{value:g}" if is_number else shown(value)
         raise InputError(f"{name} must be {words}, not {given}")
