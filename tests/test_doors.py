@@ -1,14 +1,20 @@
-"""The same data through every door: objects, frames, files, config; evaluate, compare, gate."""
+"""The door: every input is read right, or refused with the option that would make it right.
+
+The same data goes through every form and function. Names are combined at random from many golden
+sets and retrievers; whatever the combination, the number is the right one or there is none.
+"""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -19,6 +25,7 @@ from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.runs.validation import validate_run
+from rankscope.tables.shapes import SHAPES
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1, "c": 1}}
 RUN = {"q1": ["x", "a"], "q2": ["c", "y", "b"]}
@@ -71,7 +78,6 @@ FORMS = {**OBJECTS, **FILES}
 def _validated(qrels: Any, run: Any) -> float:
     validation = validate_run(run, qrels=qrels)
     assert validation.ok, validation.findings
-    assert validation.queries == 2
     return RR
 
 
@@ -107,6 +113,7 @@ def test_on_the_command_line(form: str, tmp_path: Path, rankscope: Rankscope) ->
     again = FILES[form](tmp_path / "again", RECORDS)
     for arguments in (
         ["evaluate", golden, again, "-m", "RR"],
+        ["evaluate", golden, "-m", "RR"],
         ["compare", golden, golden, again, "-m", "RR"],
         ["gate", golden, again, "--qrels", golden, "-m", "RR"],
         ["runs", "validate", again, "--qrels", golden, "--queries", golden],
@@ -129,8 +136,7 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
     golden = Path(FILES[form](tmp_path / "golden", rows)).name
     config = tmp_path / "bench.yaml"
     config.write_text(
-        f"name: doors\ncollection: {{queries: {golden}, qrels: {golden}}}\n"
-        "systems: {a: {run: a.run}}\n"
+        f"name: doors\ncollection: {{golden: {golden}}}\nsystems: {{a: {{run: a.run}}}}\n"
     )
     (tmp_path / "a.run").write_text("q1 Q0 a 1 1.0 a\n")
     collection = load_collection(read_config(config), tmp_path / "cache")
@@ -142,92 +148,187 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
 
 # --- names
 
+GOLD_NAMES = (
+    *("relevant", "expected_ids", "Gold-Doc-IDs", "ground_truth", "groundTruthChunks", "labels"),
+    *("reference_context_ids", "target_ids", "positives", "expected_sources", "doc_ids"),
+)
+RETRIEVED_NAMES = (
+    *("retrieved", "retrieved_ids", "results", "topK", "top_10_chunks", "predicted_doc_ids"),
+    *("search_results", "actual_ids", "source_documents", "chunk_ids", "passages", "contexts"),
+)
+ROWS = [("q1", ["a"], ["x", "a"]), ("q2", ["b", "c"], ["c", "y", "b"]), ("q3", ["d"], ["d", "e"])]
+MEAN = (1 / 2 + 1 + 1) / 3
+
+
+def _outcome(gold: Any, run: Any = None, *, expected: float = MEAN, **options: Any) -> str:
+    try:
+        value = rs.evaluate(gold, run, ["RR"], **options)["RR"]
+    except InputError as error:
+        return str(error)
+    assert value == pytest.approx(expected), (gold, run)
+    return "right"
+
+
+def test_names_in_any_combination(tmp_path: Path) -> None:
+    outcomes = []
+    for gold, found in itertools.product(GOLD_NAMES, RETRIEVED_NAMES):
+        one = [{"question": q, gold: g, found: r} for q, g, r in ROWS]
+        same = [{"id": n, "question": "?", gold: g, found: r} for n, (_, g, r) in enumerate(ROWS)]
+        cells = [{"question": q, gold: "; ".join(g), found: json.dumps(r)} for q, g, r in ROWS]
+        two = [[{"question": row["question"], n: row[n]} for row in one] for n in (gold, found)]
+        single = [{**row, gold: row[gold][0]} for row in one]
+        table = _written(".csv")(tmp_path / "table", cells)
+        data = (
+            (one, None),
+            (one, one),
+            (pd.DataFrame(one), None),
+            (same, None),
+            two,
+            (table, None),
+        )
+        outcomes += [_outcome(*each) for each in data]
+        outcomes.append(_outcome(single, expected=(1 / 2 + 1 / 3 + 1) / 3))
+        assert _outcome(one, relevant=gold, retrieved=found) == "right"
+    assert outcomes.count("right") > 0.9 * len(outcomes)
+    assert all("relevant=" in text or "retrieved=" in text for text in set(outcomes) - {"right"})
+
+
+def test_positions_meet_positions_only() -> None:
+    gold, found = [g for _, g, _ in ROWS], [r for _, _, r in ROWS]
+    forms: dict[str, Callable[[list[Any]], Any]] = {
+        "lists": list,
+        "tuples": lambda lists: [tuple(each) for each in lists],
+        "series": pd.Series,
+        "from 0": lambda lists: dict(enumerate(lists)),
+        "from 1": lambda lists: dict(enumerate(lists, start=1)),
+        "as text": lambda lists: {str(n): each for n, each in enumerate(lists)},
+        "by id": lambda lists: {q: each for (q, _, _), each in zip(ROWS, lists, strict=True)},
+    }
+    lists = ("lists", "tuples", "series")
+    for (left, of_gold), (right, of_run) in itertools.product(forms.items(), forms.items()):
+        fits = left == right or {left, right} == {"from 0", "as text"}
+        fits |= left in lists and right in lists
+        assert (_outcome(of_gold(gold), of_run(found)) == "right") == fits, (left, right)
+    assert _outcome(["a", "b", "d"], found, expected=(1 / 2 + 1 / 3 + 1) / 3) == "right"
+    assert _outcome([set(each) for each in gold], found) == "right"
+    for bad in ([set(each) for each in found], found[:2], ["x", "c", "d"]):
+        assert _outcome(gold, bad) != "right"
+    by_words = [{"question": q, "retrieved_ids": r} for q, _, r in ROWS]
+    golden = [{"id": n, "question": q, "gold": g} for n, (q, g, _) in enumerate(ROWS)]
+    assert _outcome(golden, by_words) == "right"
+    assert _outcome(golden, found) == "right"
+
+
+FRAMEWORKS: dict[str, dict[str, Any]] = {
+    "Ragas": {
+        "user_input": "q", "reference": "Forty two.", "reference_contexts": ["Some long text."],
+        "reference_context_ids": ["a"], "retrieved_contexts": ["Another text."],
+        "retrieved_context_ids": ["x", "a"],
+    },
+    "DeepEval": {"input": "q", "expected_output": "42", "expected_retrieval_context": ["a"],
+                 "retrieval_context": ["x", "a"], "actual_output": "42"},
+    "LangSmith": {"inputs": {"question": "q"}, "outputs": {"documents": ["x", "a"]},
+                  "reference_outputs": {"doc_ids": ["a"]}},
+    "LlamaIndex": {"query": "q", "expected_ids": ["a"], "retrieved_ids": ["x", "a"]},
+    "Haystack": {"question": "q", "ground_truth_documents": ["a"],
+                 "retrieved_documents": [{"id": "x", "score": 2}, {"id": "a", "score": 1}]},
+    "wide": {"question": "q", "expected_id": "a", "Result 1": "x", "Result 2": "a"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_what_frameworks_have(name: str) -> None:
+    assert _outcome([FRAMEWORKS[name]], expected=1 / 2) == "right"
+
+
+@pytest.mark.parametrize(
+    ("rows", "option"),
+    [
+        (
+            [{"question": "q", "contexts": ["A text in words."], "retrieved_ids": ["a"]}],
+            "relevant=",
+        ),
+        ([{"question": "q", "expected_ids": ["a"], "contexts": ["In words."]}], "retrieved="),
+        ([{"question": "q", "gold_ids": ["a"], "expected": ["b"], "hits": ["a"]}], "relevant="),
+        ([{"question": "q", "gold": ["a"], "chunk_ids": ["a"], "doc_ids": ["b"]}], "retrieved="),
+        ([{"frage": "q", "gold": ["a"], "hits": ["a"]}], "query="),
+        ([{"question": "q", "__expected": "contains-all:a,b", "hits": ["a"]}], "relevant="),
+        ([{"question": "q", "doc_ids": ["a"]}], "relevant="),
+        ([{"qid": "q", "doc_id": "a", "chunk_id": "b", "score": 1}], "relevant="),
+        ([{"query": "q", "doc_id": "a", "label": 1, "score": 0.5}], "relevant="),
+    ],
+)
+def test_what_two_columns_could_be_is_refused(rows: Any, option: str) -> None:
+    with pytest.raises(InputError, match=option):
+        rs.evaluate(rows, measures="RR")
+
+
+def test_the_same_is_not_scored_against_itself(tmp_path: Path) -> None:
+    rows = [{"question": "q", "expected_ids": ["a"]}]
+    path = _written(".csv")(tmp_path / "gold", rows)
+    for gold in (rows, path, QRELS):
+        with pytest.raises(InputError, match=r"retrieved|same"):
+            rs.evaluate(gold, gold, "RR")
+
+
+def test_docno_is_the_document_of_pyterrier() -> None:
+    frame = pd.DataFrame(
+        {"qid": ["1", "1"], "docid": [7, 8], "docno": ["x", "a"], "rank": [0, 1], "score": [2, 1]}
+    )
+    assert rs.evaluate({"1": {"a": 1}}, frame, "RR")["RR"] == 0.5
+    assert rs.Run(frame)["1"] == {"x": 2.0, "a": 1.0}
+
+
+def test_rows_of_a_flat_table_need_no_order() -> None:
+    frame = pd.DataFrame({"qid": list("1111"), "docno": list("abcd"), "score": [1, 4, 2, 3]})
+    scores = rs.evaluate({"1": {"d": 1}}, frame, "RR")
+    assert scores["RR"] == 0.5
+    assert "RS114" not in {finding.code for finding in scores.findings}
+
 
 @pytest.mark.parametrize("form", FORMS)
-def test_names_of_relevant_and_retrieved_documents(form: str, tmp_path: Path) -> None:
-    for name in (
-        *("relevant", "ground_truth", "expected_docs", "reference_context_ids", "chunk_ids"),
-        *("ids", "golden", "positives", "target_id", "source_recipe_id", "gold_ids", "targets"),
-    ):
-        rows = [{"user_input": q, name: list(QRELS[q])} for q in QRELS]
-        assert qrels_of(FORMS[form](tmp_path / "golden", rows)).to_dict() == QRELS, name
-    for name in (
-        *("retrieved_doc_ids", "retrieved_context_ids", "source_documents", "matches", "ids"),
-        *("chunk_ids", "results", "hits"),
-    ):
-        rows = [{"id": q, "question": "what", name: RUN[q]} for q in RUN]
-        run = run_of(FORMS[form](tmp_path / "run", rows))
-        assert {q: list(documents) for q, documents in run.to_dict().items()} == RUN, name
-    rows = [{"query": "q1", "target_id": target, "lang": "de"} for target in "ab"]
-    data = FORMS[form](tmp_path / "single", rows)
-    assert qrels_of(data).to_dict() == {"q1": {"a": 1, "b": 1}}, "one expected document a row"
-
-
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "columns"])
-def test_texts_are_no_ids(form: str, tmp_path: Path) -> None:
-    rows = [{"query_id": "q1", "contexts": ["Some text."], "answers": ["Some text."]}]
-    data = FORMS[form](tmp_path / "golden", rows)
-    for make in (qrels_of, run_of):
-        with pytest.raises(InputError, match=r"'contexts', 'answers'.*--doc-key"):
-            make(data)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_keys_for_the_rest(form: str, tmp_path: Path) -> None:
+def test_columns_that_the_caller_names(form: str, tmp_path: Path) -> None:
     rows = [{"frage": "q1", "treffer": "a", "note": 2}, {"frage": "q1", "treffer": "b", "note": 1}]
     data = FORMS[form](tmp_path / "golden", rows)
-    keys = {"query_key": "frage", "doc_key": "treffer"}
-    assert qrels_of(data, **keys, grade_key="note").to_dict() == {"q1": {"a": 2, "b": 1}}
-    assert run_of(data, **keys, score_key="note").to_dict() == {"q1": {"a": 2.0, "b": 1.0}}
-    with pytest.raises(InputError, match="'note' may hold it"):
+    keys = {"query": "frage", "doc": "treffer"}
+    assert qrels_of(data, **keys, grade="note").to_dict() == {"q1": {"a": 2, "b": 1}}
+    assert run_of(data, **keys, score="note").to_dict() == {"q1": {"a": 2.0, "b": 1.0}}
+    with pytest.raises(InputError, match="score='note'"):
         run_of(data, **keys)
     data = FORMS[form](tmp_path / "run", [{"query_id": "q1", "doc_id": "a", "score": 2}])
-    for key in ("query_key", "doc_key", "score_key"):
-        with pytest.raises(InputError, match="'typo' among 'query_id', 'doc_id', 'score'"):
+    for key in ("retrieved", "score"):
+        with pytest.raises(InputError, match=rf"'typo' \({key}=\) among"):
             run_of(data, **{key: "typo"})
 
 
-def test_keys_on_the_command_line(tmp_path: Path, rankscope: Rankscope) -> None:
+def test_columns_on_the_command_line(tmp_path: Path, rankscope: Rankscope) -> None:
     rows = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
     golden = FILES[".jsonl"](tmp_path / "golden", rows)
     run = FILES[".csv"](tmp_path / "run", RECORDS)
-    keys = ("--query-key", "frage", "--doc-key", "gut")
-    assert "0.75" in rankscope("evaluate", golden, run, "-m", "RR", *keys).stdout
-    assert golden in rankscope("evaluate", golden, run, "-m", "RR").stderr
-    pairs = FILES[".csv"](tmp_path / "pairs", PAIRS["qrels"])
-    for key in ("--query-key", "--doc-key", "--grade-key"):
-        for command in (["evaluate", pairs, pairs], ["convert", pairs, "out", "--kind", "qrels"]):
-            done = rankscope(*command, key, "typo")
-            assert (done.returncode, done.stdout) == (2, "")
-            assert f"'typo' ({key}," in done.stderr
-        done = rankscope("evaluate", "no-such-file", pairs, key, "typo")
-        assert "no-such-file" in done.stderr, "the first error, not that nothing had the key"
+    done = rankscope("evaluate", golden, run, "-m", "RR", "--query", "frage", "--relevant", "gut")
+    assert "0.75" in done.stdout, done.stderr
+    refused = rankscope("evaluate", golden, run, "-m", "RR")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--relevant" in refused.stderr
+    pairs = FILES[".csv"](tmp_path / "pairs", [{"q": "q1", "pid": "a", "s": 2}])
+    for command in (["runs", "fuse", pairs, pairs, "-o", "out.run"], ["convert", pairs, "o.run"]):
+        arguments = [*command, "--columns", "doc=pid,score=s"]
+        done = rankscope(*arguments, *(["--kind", "run"] if command[0] == "convert" else []))
+        assert done.returncode == 0, done.stderr
+    assert rankscope("evaluate", golden, run, "--columns", "typo").returncode == 2
 
 
-OPTIONS: dict[str, Callable[..., float]] = {
-    "evaluate": lambda qrels, run, **o: rs.evaluate(qrels, run, "RR", **o)["RR"],
-    "compare": lambda qrels, run, **o: (
-        rs.compare(qrels, {"a": run, "b": run}, "RR", **o).means[0].mean
-    ),
-    "gate": lambda qrels, run, **o: rs.gate(run, run, "RR", qrels=qrels, **o).checks[0].candidate,
-}
+def test_options_name_one_role_of_one_table() -> None:
+    gold = [{"question": "q", "ids": ["a"], "expected": ["b"]}]
+    run = [{"question": "q", "ids": ["b", "a"]}]
+    assert rs.evaluate(gold, run, "RR", relevant="ids")["RR"] == 0.5
+    with pytest.raises(InputError, match=r"relevant=, retrieved="):
+        rs.evaluate(gold, run, "RR", doc="ids")
+    with pytest.raises(InputError, match=r"no column 'typo' \(query=\)"):
+        rs.evaluate(gold, run, "RR", query="typo", relevant="ids")
 
 
-@pytest.mark.parametrize("door", OPTIONS)
-def test_keys_and_duplicates_through_every_door(door: str, tmp_path: Path) -> None:
-    golden = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
-    pairs = [{"frage": q, "treffer": d, "wert": 9 - n} for q in RUN for n, d in enumerate(RUN[q])]
-    run = FILES[".csv"](tmp_path / "run", [*pairs, pairs[-1]])
-    keys = {"query": "frage", "score": "wert", "duplicates": "first"}
-    qrels = rs.Qrels(golden, query_key="frage", doc_key="gut")
-    assert OPTIONS[door](qrels, run, **keys, doc="treffer") == RR
-    with pytest.raises(InvalidDataError, match="RS106"):
-        OPTIONS[door](qrels, run, **{**keys, "duplicates": None}, doc="treffer")
-    with pytest.raises(TypeError, match="treffer_key"):
-        OPTIONS[door](qrels, run, treffer_key="treffer")
-
-
-def test_keys_of_a_config(tmp_path: Path) -> None:
+def test_columns_of_a_config(tmp_path: Path) -> None:
     golden = [{"frage": q, "text": "what", "gut": list(QRELS[q])} for q in QRELS]
     _written(".json")(tmp_path / "golden", golden)
     _written(".csv")(tmp_path / "corpus", [{"gut": d, "text": "text"} for d in "abcxy"])
@@ -235,49 +336,32 @@ def test_keys_of_a_config(tmp_path: Path) -> None:
     _written(".csv")(tmp_path / "run", run)
     config = tmp_path / "bench.yaml"
     config.write_text(
-        "name: doors\ncollection: {corpus: corpus.csv, queries: golden.json, qrels: golden.json,\n"
-        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\ndiagnosis: [ties]\nsystems:\n"
-        "  a: {run: {path: run.csv, query_key: wer, doc_key: was, score_key: wie,"
+        "name: doors\ncollection: {corpus: corpus.csv, golden: golden.json,\n"
+        "  columns: {query: frage, relevant: gut, doc: gut}}\nmeasures: [RR]\ndiagnosis: [ties]\n"
+        "systems:\n  a: {run: {path: run.csv, columns: {query: wer, doc: was, score: wie},"
         " duplicates: best}}\n"
     )
     result = rs.run_benchmark(config, output=tmp_path / "out")
     assert result.report.collection.documents == 5
     assert result.report.systems[0].measures[0].value == RR
-    config.write_text(config.read_text().replace("frage", "typo"))
-    with pytest.raises(InputError, match="name one of them typo"):
-        rs.run_benchmark(config, output=tmp_path / "out2")
 
 
-def test_a_field_of_documents_that_is_not_there() -> None:
-    documents = [_langchain("x", source="a.pdf")]
-    assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="source")["RR"] == 1
-    with pytest.raises(InputError, match=r"a document has no 'typo', .* holds 'source'"):
-        rs.Run({"q1": documents}, doc_key="typo")
-    with pytest.raises(InputError, match=r"'typo'.*; there are 'source'"):
-        rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="typo")
-    with pytest.raises(InputError, match="expected documents with a field 'typo'"):
-        rs.Run([{"query_id": "q1", "retrieved": ["a", "b"]}], doc_key="typo")
+# --- lists, documents of frameworks
 
 
-# --- lists of lists, sets, documents
-
-
-@pytest.mark.parametrize("door", [name for name in DOORS if name != "validate"])
-def test_lists_of_lists_and_one_query_as_two_lists(door: str) -> None:
-    for lists in ([["a"], ["b", "c"]], [{"a"}, {"b", "c"}], ({"a"}, ["b", "c"])):
-        assert DOORS[door](lists, [["x", "a"], ["c", "y", "b"]]) == RR
-    for relevant in (["a"], {"a"}, ("a", "b")):
-        assert DOORS[door](relevant, ["x", "a"]) == 1 / 2
-
-
-def test_rows_are_not_lists() -> None:
+def test_lists_that_could_be_rows_are_asked_about() -> None:
     assert rs.Qrels([["q1", "a", 2]]).to_dict() == {"q1": {"a": 2}}
-    assert rs.Qrels([("q1", "a"), ("q1", "b")]).to_dict() == {"q1": {"a": 1, "b": 1}}
     assert rs.Run([["a", "b", "c"]]).to_dict() == {"1": {"a": -1.0, "b": -2.0, "c": -3.0}}
-    assert rs.Run([("a", 0.5), ("b", 0.4)]).to_dict() == {"1": {"a": 0.5, "b": 0.4}}
+    for lists in ([[1, 2, 3], [4, 5, 6]], [["1", "2", "3"]], [("q1", "a")], [("a", 0.5)]):
+        with pytest.raises(InputError, match="may be rows"):
+            rs.Run(lists)
+    assert rs.Run([[9, 1], [3, 8, 2]]) == rs.Run({"1": ["9", "1"], "2": ["3", "8", "2"]})
+    assert rs.Run([["1", "2", 0.5]]) == rs.Run({"1": {"2": 0.5}})
+    matrix = {"doc_ids": ["a", "b"], "scores": np.array([[0.1, 0.9], [0.5, 0.2]])}
+    assert rs.evaluate([["a"], ["a"]], matrix, "RR")["RR"] == 0.75
 
 
-def _langchain(own_id: str, **metadata: Any) -> Any:
+def _langchain(own_id: str | None, **metadata: Any) -> Any:
     return SimpleNamespace(id=own_id, page_content="text", metadata=metadata, type="Document")
 
 
@@ -308,47 +392,19 @@ def test_documents_of_frameworks(documents: Any, expected: dict[str, float]) -> 
     assert rs.Run([{"query_id": "q1", "source_documents": documents}]).to_dict() == {"q1": expected}
     assert rs.Run([documents, documents]).to_dict() == {"1": expected, "2": expected}
     assert rs.Run(documents).to_dict() == {"1": expected}
-    assert list(rs.Qrels({"q1": [item for item in documents if not isinstance(item, tuple)]})) == [
-        "q1"
-    ]
 
 
 def test_a_document_without_an_id() -> None:
-    documents = [SimpleNamespace(id=None, page_content="", metadata={"source": "a.pdf", "page": 3})]
-    with pytest.raises(InputError, match=r"metadata, which holds 'source', 'page'; .*doc_key"):
+    documents = [_langchain(None, source="a.pdf", page=3)]
+    with pytest.raises(InputError, match=r"metadata, which holds 'source', 'page'; .*doc="):
         rs.Run({"q1": documents})
-    assert rs.Run({"q1": documents}, doc_key="source").to_dict() == {"q1": {"a.pdf": -1.0}}
-
-
-@pytest.mark.parametrize("door", ["evaluate", "several", "compare", "gate"])
-def test_chroma(door: str) -> None:
-    answer = {
-        "ids": [["x", "a"], ["c", "y", "b"]],
-        "distances": [[0.1, 0.4], [0.2, 0.3, 0.9]],
-        "documents": None,
-        "metadatas": [[None, None], [None, None, None]],
-        "included": ["distances", "metadatas"],
-    }
-    assert DOORS[door]([["a"], ["b", "c"]], answer) == RR
-    assert rs.Run(answer)["1"] == {"x": -0.1, "a": -0.4}
-    assert rs.Run({**answer, "distances": None})["1"] == {"x": -1.0, "a": -2.0}
-
-
-def test_scores_for_all_or_none() -> None:
+    assert rs.Run({"q1": documents}, doc="source").to_dict() == {"q1": {"a.pdf": -1.0}}
+    assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="source")["RR"] == 1
     with pytest.raises(InputError, match="'q1' has 1 documents without a score among 2"):
         rs.Run({"q1": [_haystack("x", 0.9), _haystack("a", None)]})
 
 
-@pytest.mark.parametrize(
-    ("scores", "codes"), [((0.9, 0.5), set()), ((0.1, 0.5), {"RS114"}), ((0.5, 0.5), {"RS123"})]
-)
-def test_rising_and_equal_scores_are_said(scores: tuple[float, float], codes: set[str]) -> None:
-    run = [[_haystack("x", scores[0]), _haystack("a", scores[1])]]
-    findings = rs.evaluate([["a"]], run, "RR").findings
-    assert {finding.code for finding in findings} & {"RS114", "RS123"} == codes
-
-
-# --- duplicates
+# --- duplicates, what is said
 
 
 @pytest.mark.parametrize("form", ["records", "pandas", ".jsonl", ".csv"])
@@ -361,24 +417,25 @@ def test_a_document_twice(form: str, tmp_path: Path) -> None:
         run_of(data)
     assert run_of(data, duplicates="first").to_dict() == {"q1": {"a": 0.2, "b": 0.5}}
     assert run_of(data, duplicates="best").to_dict() == {"q1": {"b": 0.5, "a": 0.7}}
+    assert rs.evaluate({"q1": ["a"]}, data, "RR", duplicates="first")["RR"] == 0.5
     with pytest.raises(UnknownNameError, match="duplicates"):
         run_of(data, duplicates="last")
 
 
-def test_duplicates_on_the_command_line(tmp_path: Path, rankscope: Rankscope) -> None:
-    (tmp_path / "a.run").write_text(
-        "q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq1 Q0 x 3 0.4 t\nq2 Q0 c 1 1.0 t\n"
-    )
-    qrels = FILES[".json"](tmp_path / "golden", RECORDS)
-    for arguments, code in (
-        (["evaluate", qrels, "a.run", "-m", "RR"], 2),
-        (["compare", qrels, "a.run", qrels, "-m", "RR"], 2),
-        (["runs", "validate", "a.run"], 1),
-    ):
-        done = rankscope(*arguments)
-        assert done.returncode == code
-        assert "RS106" in done.stdout + done.stderr
-        assert rankscope(*arguments, "--duplicates", "first").returncode == 0
+def test_labels_wherever_judgments_are_read(tmp_path: Path, rankscope: Rankscope) -> None:
+    rows = [{"query_id": "q1", "doc_id": "a", "label": "E"}]
+    path = FILES[".csv"](tmp_path / "gold", rows)
+    for gold in (rows, path, {"q1": {"a": "E"}}):
+        scores = rs.evaluate(gold, {"q1": ["a"]}, "RR(rel=3)", labels={"E": 3})
+        assert list(scores.means.values()) == [1]
+    (tmp_path / "a.run").write_text("q1 Q0 a 1 1.0 t\n")
+    assert rankscope("evaluate", path, "a.run", "-m", "RR", "--labels", "E=3").returncode == 0
+    assert rankscope("evaluate", path, "a.run", "-m", "RR").returncode == 2
+
+
+def test_each_shape_has_a_name_and_an_example() -> None:
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES)
+    assert all(shape.example for shape in SHAPES)
 
 
 @pytest.mark.parametrize("names", [("id", "question"), ("question",), ("user_input",)])
@@ -392,19 +449,3 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
     assert list(rs.Queries(records)) == ["how?", "when?"]
     trec = [{"topic": "301", "query": "text", "expected_ids": ["a"]}]
     assert list(rs.Qrels(trec).query_ids) == list(rs.Queries(trec)) == ["301"]
-
-
-def test_a_query_without_documents_must_be_text_too() -> None:
-    with pytest.raises(rs.InputError, match="lone surrogate"):
-        rs.Run({"\udc80": [], "q": ["d"]})
-
-
-def test_lists_of_three_whole_numbers_are_asked_about() -> None:
-    for lists in ([[1, 2, 3], [4, 5, 6]], [["1", "2", "3"]]):
-        with pytest.raises(InputError, match="may be rows"):
-            rs.Run(lists)
-        with pytest.raises(InputError, match="may be rows"):
-            rs.Qrels(lists)
-    assert rs.Run([[9, 1], [3, 8, 2]]) == rs.Run({"1": ["9", "1"], "2": ["3", "8", "2"]})
-    assert rs.Run([(1, 2, 3)]) == rs.Run({"1": {"2": 3.0}})
-    assert rs.Run([["1", "2", 0.5]]) == rs.Run({"1": {"2": 0.5}})

@@ -29,7 +29,7 @@ from rankscope.errors import InputError, counted, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.retrieval.results import doc_id_of, pairs_of
-from rankscope.tables.chroma import is_answer
+from rankscope.tables.documents import is_answer
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun

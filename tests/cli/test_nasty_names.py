@@ -103,8 +103,8 @@ def test_files_on_a_terminal_and_elsewhere(rankscope: Rankscope) -> None:
     on_terminal = rankscope(*convert, terminal=True)
     assert on_terminal.returncode == 0
     assert CONTROL.search(on_terminal.stdout) is None
-    assert "\\x1b[31mred" in on_terminal.stdout
-    assert "\x1b[31mred" in rankscope(*convert).stdout
+    assert "\\u001b[31mred" in on_terminal.stdout
+    assert "\\u001b[31mred" in rankscope(*convert).stdout
     binary = rankscope("convert", "qrels.parquet", "-", "--to", "parquet", terminal=True)
     assert (binary.returncode, binary.stdout) == (2, "")
     assert "is a terminal" in binary.stderr
@@ -112,10 +112,10 @@ def test_files_on_a_terminal_and_elsewhere(rankscope: Rankscope) -> None:
     assert CONTROL.search(rankscope(*fuse, terminal=True).stdout) is None
 
 
-def test_converted_csv_comes_back(rankscope: Rankscope, nasty: Path) -> None:
+def test_converted_jsonl_comes_back(rankscope: Rankscope, nasty: Path) -> None:
     for kind, name in {"qrels": "qrels.parquet", "run": "=b.parquet"}.items():
-        assert rankscope("convert", name, "x.csv", "--kind", kind).returncode == 0
-        assert rankscope("convert", "x.csv", "back.parquet", "--kind", kind).returncode == 0
+        assert rankscope("convert", name, "x.jsonl", "--kind", kind).returncode == 0
+        assert rankscope("convert", "x.jsonl", "back.parquet", "--kind", kind).returncode == 0
         assert pl.read_parquet(nasty / "back.parquet").equals(pl.read_parquet(nasty / name))
 
 

@@ -31,7 +31,7 @@ FILES = {
 
 REFUSED = {
     "evaluate": {
-        "qrels": "Missing argument",
+        "qrels": "give a run too",
         "qrels no.run -o one.run": "no.run",
         "qrels old=none.run": "none.run",
         "no.qrels one.run": "no.qrels",

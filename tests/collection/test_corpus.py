@@ -28,7 +28,9 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).
     lambda text: not any(c.isspace() for c in text)
 )
 texts = st.text(
-    st.one_of(st.sampled_from('"\t\n\r,'), st.characters(exclude_categories=["Cs"])), max_size=20
+    st.one_of(st.sampled_from('"\t\n\r,'), st.characters(exclude_categories=["Cs"])),
+    min_size=1,
+    max_size=20,
 )
 names = st.sampled_from(["title", "text", "contents", "url", "id"])
 documents = st.dictionaries(ids, st.dictionaries(names, texts, max_size=4), min_size=1, max_size=5)

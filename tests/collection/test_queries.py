@@ -25,7 +25,9 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).
     lambda text: not any(c.isspace() for c in text)
 )
 texts = st.text(
-    st.one_of(st.sampled_from('"\t\n\r,<&'), st.characters(exclude_categories=["Cs"])), max_size=20
+    st.one_of(st.sampled_from('"\t\n\r,<&'), st.characters(exclude_categories=["Cs"])),
+    min_size=1,
+    max_size=20,
 )
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
@@ -183,7 +185,7 @@ def test_tsv_as_found(tmp_path: Path, content: str, expected: dict[str, str]) ->
 
 def test_cells_may_be_long(tmp_path: Path) -> None:
     """Longer than the 128 kB at which the csv module stops, and with all that needs quotes."""
-    made = Queries({"a": {"text": 'word, "word"\t\n' * 20_000, "lang": ""}, "b": "x"})
+    made = Queries({"a": {"text": 'word, "word"\t\n' * 20_000, "lang": "x"}, "b": "x"})
     for name in ("q.csv", "q.tsv"):
         made.write(tmp_path / name)
         assert read_queries(tmp_path / name) == made

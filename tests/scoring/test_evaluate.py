@@ -163,7 +163,7 @@ def test_the_repr_holds_the_means_and_intervals_of_few_queries() -> None:
     assert f"{RR:.4f} [" in shown
     assert f"{NDCG:.4f} [" in shown
     many = {f"q{number}": ["a"] for number in range(2_001)}
-    assert "[" not in repr(rs.evaluate(many, many, "RR")).splitlines()[1]
+    assert "[" not in repr(rs.evaluate(many, dict(many), "RR")).splitlines()[1]
 
 
 def test_measures_as_one_text_many_or_the_default() -> None:

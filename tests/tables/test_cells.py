@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,13 +96,13 @@ def test_a_question_without_its_list_is_refused(tmp_path: Path, order: int) -> N
     path = tmp_path / "golden.jsonl"
     path.write_text("\n".join(map(json.dumps, lines[::order])))
     line = 2 if order == 1 else 1
-    with pytest.raises(InputError, match=rf"golden.jsonl:{line}: .*expectd_ids"):
+    with pytest.raises(InputError, match=rf"golden.jsonl:{line}: .*expected_ids"):
         rs.read_qrels(path)
 
 
 def test_a_record_without_a_query_is_named() -> None:
     records = [{"question": "a", "expected_ids": ["d1"]}, {"asked": "b", "expected_ids": ["d2"]}]
-    with pytest.raises(InputError, match=r"record 2: .*asked"):
+    with pytest.raises(InputError, match="record 2"):
         rs.Qrels(records)
 
 
@@ -130,28 +129,14 @@ RETRIEVED = [
 ]
 
 
-@pytest.mark.parametrize("none", [None, []])
 @pytest.mark.parametrize("as_frame", [False, True])
-def test_texts_are_the_gold_where_all_ids_are_null(none: object, as_frame: bool) -> None:
-    golden = [
-        {"user_input": query, "reference_context_ids": none, "reference_contexts": [text]}
-        for query, text in TEXTS.items()
-    ]
+def test_texts_are_the_gold_only_where_they_are_named(as_frame: bool) -> None:
+    golden = [{"user_input": query, "reference_contexts": [text]} for query, text in TEXTS.items()]
     data = pl.DataFrame(golden) if as_frame else golden
-    assert rs.evaluate(data, RETRIEVED, "RR").means == {"RR": 0.75}
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_ids_for_some_and_texts_for_others_are_refused(order: int) -> None:
-    golden: list[dict[str, Any]] = [
-        {"user_input": "a", "reference_context_ids": None, "reference_contexts": [TEXTS["a"]]},
-        {"user_input": "b", "reference_context_ids": ["d2"], "reference_contexts": [TEXTS["b"]]},
-    ]
-    with pytest.raises(InputError, match=r"by id .* only by text"):
-        rs.evaluate(golden[::order], RETRIEVED, "RR")
-    del golden[0]["reference_context_ids"], golden[1]["reference_contexts"]
-    with pytest.raises(InputError, match="2"):
-        rs.evaluate(golden[::order], RETRIEVED, "RR")
+    with pytest.raises(InputError, match="relevant='reference_contexts'"):
+        rs.evaluate(data, RETRIEVED, "RR")
+    scores = rs.evaluate(data, RETRIEVED, "RR", relevant="reference_contexts")
+    assert scores.means == {"RR": 0.75}
 
 
 def test_an_unnamed_index_of_pandas_is_no_column(tmp_path: Path) -> None:

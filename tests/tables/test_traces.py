@@ -136,11 +136,11 @@ def test_traces_are_runs_and_queries(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["otlp", "phoenix"])
 def test_keys(form: str, tmp_path: Path) -> None:
     path = written(tmp_path, form)
-    run = rs.read_run(path, query_key="app.question", doc_key="source")
+    run = rs.read_run(path, query="app.question", doc="source")
     assert run["apple-pie"] == {"d3.md": 0.5, "d1.md": 0.25}
     golden = {"apple pie": ["d1"], "leek soup": ["d0"]}
     assert rs.evaluate(golden, path, "RR", query="input.value")["RR"] == (1 / 2 + 1) / 2
-    wrong: list[Any] = [{"query_key": "typo"}, {"doc_key": "typo"}]
+    wrong: list[Any] = [{"query": "typo"}, {"doc": "typo"}]
     for keys in wrong:
         with pytest.raises(InputError, match="typo"):
             rs.read_run(path, **keys)

@@ -30,7 +30,8 @@ def test_texts_in_an_object() -> None:
         "k": 2,
         "data": [{"user_input": "a", "retrieved_contexts": ["No.", "The cat sat."]}],
     }
-    assert rs.evaluate(golden, retrieved, "RR").means == {"RR": 0.5}
+    scores = rs.evaluate(golden, retrieved, "RR", relevant="reference_contexts")
+    assert scores.means == {"RR": 0.5}
 
 
 @pytest.mark.parametrize("asked", ["queries", "questions"])

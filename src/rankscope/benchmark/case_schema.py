@@ -1,7 +1,7 @@
 """What a file of cases holds: the models its JSON schema is made of.
 
 A case is a phrase with the terms of an ontology that it should find. `rankscope cases schema`
-prints the schema, for editors; files are read more leniently (`rankscope.tables.case_records`), and
+prints the schema, for editors; files are read more leniently (`rankscope.tables.cases`), and
 `rankscope cases validate` checks them against what is said here.
 """
 

@@ -33,7 +33,7 @@ from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.term_corpus import TermCorpus
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.decisions import Decisions, as_decisions
-from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.collection.qrels import Qrels, as_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.errors import InputError, InvalidDataError, counted, shown
@@ -49,7 +49,6 @@ from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.collection_folder import parts_of
 from rankscope.tables.language_codes import language_code
-from rankscope.tables.table_options import check_keys, reading
 from rankscope.tables.unanswered import is_unanswered
 
 _SETTLED = 2 * 10**9
@@ -71,11 +70,9 @@ class CorpusFile:
     last change (None: they are not).
     """
 
-    def __init__(
-        self, path: Path, cache: Path | None = None, *, doc_key: str | None = None
-    ) -> None:
+    def __init__(self, path: Path, cache: Path | None = None, *, doc: str | None = None) -> None:
         self._path = path
-        self._doc_key = doc_key
+        self._doc = doc
         self._cache = cache
         self._corpus: Corpus | None = None
         self._reading = Lock()  # stages in several threads may need it at the same time
@@ -85,8 +82,7 @@ class CorpusFile:
         """The documents."""
         with self._reading:
             if self._corpus is None:
-                with reading(doc_key=self._doc_key):
-                    self._corpus = read_corpus(self._path)
+                self._corpus = read_corpus(self._path, doc=self._doc)
             return self._corpus
 
     def remembered(self) -> Contents | None:
@@ -131,7 +127,7 @@ class CorpusFile:
         ]
         state = states[0] if len(states) == 1 else states
         place = str(self._path.absolute())
-        key = fingerprint("corpus", rankscope.__version__, place, state, self._doc_key)
+        key = fingerprint("corpus", rankscope.__version__, place, state, self._doc)
         return self._cache / "corpora" / f"{key}.json"
 
 
@@ -199,17 +195,16 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     unit = config.collection.documents or "terms"
     corpus_file: CorpusFile | TermCorpus | None = None
     if files.corpus is not None:
-        corpus_file = CorpusFile(files.corpus, cache, doc_key=config.collection.doc_key)
+        corpus_file = CorpusFile(files.corpus, cache, doc=config.collection.columns.doc)
     elif ontology is not None and config.collection.cases is not None:
         corpus_file = TermCorpus(ontology, unit)
-    with reading(**config.collection.keys):
-        everything = queries_of(read_queries(files.queries))
-        labels = config.collection.labels
-        qrels = read_qrels(files.qrels, labels=labels)
-        train_qrels = None
-        if files.train_qrels is not None:
-            train_qrels = read_qrels(files.train_qrels, labels=labels)
-        check_keys()
+    columns = config.collection.columns.columns
+    everything = queries_of(read_queries(files.queries, query=columns.query))
+    labels = config.collection.labels
+    qrels = as_qrels(files.qrels, columns, labels)
+    train_qrels = None
+    if files.train_qrels is not None:
+        train_qrels = as_qrels(files.train_qrels, columns, labels)
     language = config.collection.language
     if language is not None:
         everything, qrels = _in_language(everything, qrels, language, files.queries)

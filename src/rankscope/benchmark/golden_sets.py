@@ -21,6 +21,7 @@ from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.detectable import detectable_difference
+from rankscope.tables.columns import NO_COLUMNS, Columns
 from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ class CasesValidation(Part, Shown):
 
 
 def validate_cases(
-    path: PathLike, *, corpus: Any = None, ontology: Ontology | None = None
+    path: PathLike,
+    *,
+    corpus: Any = None,
+    ontology: Ontology | None = None,
+    columns: Columns = NO_COLUMNS,
 ) -> CasesValidation:
     """Check a golden set: questions with the documents they expect, in any format.
 
@@ -130,7 +135,8 @@ def validate_cases(
         raise InputError("a golden set is read twice; give the name of a file")
     broken: list[Finding] = []
     try:
-        reference, queries = Reference.read(qrels=path), read_queries(path)
+        reference = Reference.read(qrels=path, columns=columns)
+        queries = read_queries(path, query=columns.query)
     except InvalidDataError as error:
         return _refused(source, error.findings)
     except InputError:
@@ -190,7 +196,7 @@ def _sorted_out(path: PathLike) -> tuple[list[Finding], list[Any]]:
     cases = []
     for number, case in placed:
         try:
-            Reference.read(qrels=[case])
+            Qrels([case])
             Queries([case])
         except InputError as error:
             problems.setdefault(_problem(error), []).append(number)

@@ -29,7 +29,6 @@ from rankscope.records import BenchmarkReport
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import fingerprint
 from rankscope.tables.parquet import recorded_frame
-from rankscope.tables.table_options import reading
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
@@ -80,8 +79,7 @@ def languages_to_run(loaded: LoadedConfig) -> list[str]:
     if config.cases is None or config.language is not None or config.languages == "together":
         return []
     files = config.files(loaded.folder, loaded.config.training)
-    with reading(**config.keys):
-        queries = read_queries(files.queries)
+    queries = read_queries(files.queries, query=config.columns.query)
     languages = [fields.get("language") for fields in queries.metadata.values()]
     codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
     if len(codes) > 1 and None in languages:
@@ -148,8 +146,7 @@ def _translations(
     """Return what the cases of each language are translations of, where all of them say so."""
     config = loaded.config.collection
     files = config.files(loaded.folder, loaded.config.training)
-    with reading(**config.keys):
-        queries = read_queries(files.queries)
+    queries = read_queries(files.queries, query=config.columns.query)
     asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
     return translations(asked, members)
 

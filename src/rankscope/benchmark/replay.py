@@ -206,7 +206,7 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
     contents: dict[str, Any] = {}
     corpus_file = None
     if corpus is not None:
-        corpus_file = CorpusFile(corpus, doc_key=config.collection.doc_key)
+        corpus_file = CorpusFile(corpus, doc=config.collection.columns.doc)
         corpus_now = corpus_file.contents()
         contents = {"documents": corpus_now.documents, "corpus_sha256": corpus_now.sha256}
     return Collection(

@@ -10,6 +10,7 @@ from rankscope.cli.options import (
     MAX_SIZE,
     TARGET,
     format_option,
+    given_columns,
     ontology_options,
     table_options,
 )
@@ -44,7 +45,9 @@ def validate(
 
     return validate_each(
         file,
-        lambda path: validate_cases(path, corpus=corpus, ontology=ontology),
+        lambda path: validate_cases(
+            path, corpus=corpus, ontology=ontology, columns=given_columns()
+        ),
         format=format,
         target=target,
     )

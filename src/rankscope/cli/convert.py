@@ -11,6 +11,8 @@ from rankscope.cli.options import (
     METADATA,
     OutputName,
     given_chunking,
+    given_columns,
+    given_options,
     table_options,
 )
 from rankscope.errors import counted
@@ -27,13 +29,13 @@ from rankscope.printing import put_line
 )
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of IN.")
 @click.option("--to", "target_format", metavar="FORMAT", help="The format of OUT.")
-@click.option("--labels", metavar="E=3,S=2,…", help="What the labels of qrels mean.")
 @click.option(
     "--raters",
     type=click.Choice(["mean", "median", "max", "majority"]),
     help="How several raters' grades of one pair become one.",
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@click.option("--lossy", is_flag=True, help="Drop what the format of OUT cannot hold.")
 @METADATA
 @table_options
 @MAX_SIZE
@@ -45,14 +47,15 @@ def convert(source: str, target: str, **options: Any) -> None:
     of traces (OpenTelemetry, OpenInference), TREC topics and documents. Endings .gz .bz2 .xz .zst
     compress; - is standard input or output.
     """
-    from rankscope.collection.qrels import parse_labels
     from rankscope.integrations.convert import convert as run_conversion
 
-    labels = options.pop("labels")
+    given = given_options()
     done = run_conversion(
         source,
         target,
-        labels=parse_labels(labels) if labels else None,
+        labels=given.get("labels"),
+        duplicates=given.get("duplicates"),
+        columns=given_columns(),
         chunking=given_chunking(),
         **options,
     )

@@ -20,7 +20,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    labels_of,
     language_options,
     measures_option,
     named_runs,
@@ -35,7 +34,7 @@ from rankscope.cli.scaling import Scaling, scale_options
 
 @click.command()
 @click.argument("qrels")
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1)
 @measures_option(
     "Repeatable, in anybody's notation: nDCG@10, ndcg_cut_10, MRR@10, 'nDCG(gain=exp)@10'. "
     f"{DEFAULTS}"
@@ -87,7 +86,6 @@ from rankscope.cli.scaling import Scaling, scale_options
     help="The documents there are; gold outside is named. Where gold is spans or texts, the "
     "chunks that runs name by id.",
 )
-@click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @MAX_SYSTEMS
 @TARGET
 @table_options
@@ -114,7 +112,6 @@ def evaluate(
     intersect: bool,
     bounds: bool,
     hole_grade: float,
-    labels: str | None,
     order: Any,
     corpus: str | None,
     max_systems: int | None,
@@ -127,6 +124,9 @@ def evaluate(
     per_query_output: str | None,
 ) -> int:
     """Score each RUN against the judgments in QRELS.
+
+    One table may hold both, the relevant and the retrieved documents of each query in columns of
+    their own; then it is given once.
 
     NAME=RUN gives a run another name than its tag or file has. A folder, or a pattern in quotes
     ('parts/*.trec'), is one run in several files.
@@ -142,7 +142,6 @@ def evaluate(
     from rankscope.scoring.inputs import as_judgments
     from rankscope.scoring.limits import read_limits
     from rankscope.scoring.options import Scoring
-    from rankscope.tables.table_options import check_keys
 
     check_standard_input(qrels, *run, corpus, queries)
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
@@ -157,12 +156,15 @@ def evaluate(
         options: dict[str, Any] = {
             **given_options(), "profile": profile, "ties": ties, "order": order, "corpus": corpus,
             "queries": "both" if intersect else None, "ontology": ontology,
-            "labels": labels_of(labels), "executor": scaling.executor,
+            "executor": scaling.executor,
         }  # fmt: skip
         scoring = Scoring.of("evaluate", options)
-        given, gold = named_runs(run), as_judgments(qrels, scoring) if scaling.is_on else qrels
+        given, gold = (
+            named_runs(run) or None,
+            as_judgments(qrels, scoring) if scaling.is_on else qrels,
+        )
         question = scaling.question(gold, scoring)
-        files = None if question is None else scaling.named(given, question)
+        files = None if question is None or not given else scaling.named(given, question)
         judgments, runs, _ = (gold, files, 0) if files else inputs_of(gold, given, scoring)
         limits = read_limits(fail_under, runs, profile=profile)
         asked += [limit.asked for limit in limits]
@@ -174,7 +176,6 @@ def evaluate(
         scores = scored.scores
         if not files:
             scaling.write(scores)
-    check_keys()
     if bounds and set(scores.runs) != set(runs):
         raise click.UsageError("--bounds is about one mean; take one language with --language")
     missed = [

@@ -18,7 +18,7 @@ from rankscope.cli.options import (
     given_options,
     measures_option,
     named_run,
-    table_options,
+    table_options_but_query,
 )
 from rankscope.cli.output import emit
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @ORDER
 @format_option()
 @TARGET
-@table_options
+@table_options_but_query
 @NO_ANSWER
 @RELEVANCE_LEVEL
 @MAX_SIZE

@@ -15,6 +15,7 @@ from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunking
+    from rankscope.tables.columns import Columns
 
     Choice = click.Choice[str]
     ParamType = click.ParamType[str]
@@ -149,13 +150,34 @@ def given_chunking() -> Chunking | None:
     return Chunking.of(given["doc_id_from"], given.get("collapse", "best"))
 
 
-def _while_reading(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    if value is not None:
-        from rankscope.tables.table_options import reading
+COLUMNS = ("query", "relevant", "retrieved", "doc", "score", "grade")
 
-        ctx.with_resource(reading(**{str(param.name): value}))
-        if param.name == "duplicates":
-            _give(ctx, param, value)
+
+def given_columns() -> Columns:
+    """Return the columns that the present command was told."""
+    from rankscope.tables.columns import Columns
+
+    given = given_options()
+    return Columns(**{name: given.get(name) for name in COLUMNS})
+
+
+def _give_columns(ctx: click.Context, _: click.Parameter, text: str | None) -> None:
+    """Keep what --columns names: doc=pid,score=s."""
+    for part in () if text is None else text.split(","):
+        role, sign, name = part.strip().partition("=")
+        if not sign or not name or role not in COLUMNS:
+            raise click.UsageError(
+                f"--columns: expected ROLE=NAME such as doc=pid,score=s, of the roles "
+                f"{', '.join(COLUMNS)}; got {part!r}"
+            )
+        ctx.meta.setdefault(_GIVEN, {})[role] = name
+
+
+def _give_labels(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+    if text is not None:
+        from rankscope.collection.qrels import parse_labels
+
+        _give(ctx, param, parse_labels(text))
 
 
 NO_ANSWER = click.option(
@@ -265,7 +287,12 @@ def language_options(command: Command) -> Command:
     return command
 
 
-def table_options(command: Command) -> Command:
+def table_options_but_query(command: Command) -> Command:
+    """Add `table_options` to a command of which --query is something else."""
+    return table_options(command, with_query=False)
+
+
+def table_options(command: Command, *, with_query: bool = True) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
         click.option(
@@ -288,22 +315,41 @@ def table_options(command: Command) -> Command:
             "--duplicates",
             type=click.Choice(["first", "best"]),
             expose_value=False,
-            callback=_while_reading,
+            callback=_give,
             help="Keep one of a document that a run lists twice.  [default: an error]",
         ),
     ]
-    for key, what in (
-        ("grade", "grade"), ("score", "score"), ("doc", "document"), ("query", "query"),
-    ):  # fmt: skip
-        options.append(
-            click.option(
-                f"--{key}-key",
-                metavar="NAME",
-                expose_value=False,
-                callback=_while_reading,
-                help=f"The column or key of the {what}, where it goes by no known name.",
+    options += [
+        click.option(
+            "--labels",
+            metavar="E=3,S=2,…",
+            expose_value=False,
+            callback=_give_labels,
+            help="Grades of the labels in the judgments.",
+        ),
+        click.option(
+            "--columns",
+            metavar="ROLE=NAME,…",
+            expose_value=False,
+            callback=_give_columns,
+            help="Columns by role, as in doc=pid,score=s,grade=g.",
+        ),
+    ]
+    for name, what in (
+        ("retrieved", "what was retrieved (run)"),
+        ("relevant", "the relevant documents (gold)"),
+        ("query", "the query"),
+    ):
+        if name != "query" or with_query:
+            options.append(
+                click.option(
+                    f"--{name}",
+                    metavar="NAME",
+                    expose_value=False,
+                    callback=_give,
+                    help=f"Column that holds {what}.",
+                )
             )
-        )
     for option in options:
         command = option(command)
     return command

@@ -90,9 +90,7 @@ def emit(
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
-    from rankscope.tables.table_options import check_keys
 
-    check_keys()
     if format in ("json", METRICS):
         if format == METRICS:
             from rankscope.integrations.metrics import metrics_of
@@ -130,14 +128,27 @@ _OPTION = re.compile(
 )
 """A parameter in a message of Python's that is an option of commands."""
 
+_COLUMN = re.compile(r"\b(query|relevant|retrieved|doc|score|grade)=('[^']*')?(?=[,); ]|$)")
+"""A parameter that names a column."""
+
 
 def as_typed(text: str) -> str:
     """Return a message with options as they are typed on the command line.
 
     >>> as_typed("give doc_id_from='#'")
     "give --doc-id-from '#'"
+    >>> as_typed("say which it is (relevant='gold', doc=)")
+    'say which it is (--relevant gold, --columns doc=NAME)'
     """
-    return _OPTION.sub(lambda match: f"--{match[1].replace('_', '-')} ", text)
+
+    def column(match: re.Match[str]) -> str:
+        role, name = match[1], (match[2] or "NAME").strip("'")
+        if role in ("query", "relevant", "retrieved"):
+            return f"--{role} {name}"
+        return f"--columns {role}={name}"
+
+    named = _COLUMN.sub(column, text)
+    return _OPTION.sub(lambda match: f"--{match[1].replace('_', '-')} ", named)
 
 
 def _typed(document: Document) -> Document:

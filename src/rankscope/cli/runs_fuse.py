@@ -12,6 +12,8 @@ from rankscope.cli.options import (
     OutputName,
     check_standard_input,
     given_chunking,
+    given_columns,
+    given_options,
     named_runs,
     table_options,
 )
@@ -111,15 +113,12 @@ def fuse(
     from rankscope.runs.table import as_run, with_metadata_of
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
-    from rankscope.tables.table_options import check_keys
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
-    chunking, runs = given_chunking(), named_runs(run)
-    if chunking is not None:
-        runs = [as_run(each, chunking=chunking) for each in runs]
+    reading: Any = {"columns": given_columns(), "duplicates": given_options().get("duplicates")}
+    runs = [as_run(each, chunking=given_chunking(), **reading) for each in named_runs(run)]
     fused = fuse_runs(runs, **options)
-    check_keys()
     if metadata is not None:
         fused = with_metadata_of(fused, metadata, chosen)
     fused.write(target, format=chosen)

@@ -10,6 +10,8 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_chunking,
+    given_columns,
+    given_options,
     table_options,
 )
 from rankscope.cli.validating import validate_each
@@ -59,7 +61,13 @@ def validate(
 
     check_standard_input(*run, qrels, queries, corpus)
     reference = Reference.read(
-        qrels=qrels, queries=queries, corpus=corpus, chunking=given_chunking()
+        qrels=qrels,
+        queries=queries,
+        corpus=corpus,
+        chunking=given_chunking(),
+        columns=given_columns(),
+        duplicates=given_options().get("duplicates"),
+        labels=given_options().get("labels"),
     )
     return validate_each(
         run,

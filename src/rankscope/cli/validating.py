@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.cli.output import emit
+from rankscope.cli.output import as_typed, emit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def validate_each(
             results.append(check(path))
         except RankscopeError as error:
             show_traceback(error)
-            say(str(error))
+            say(as_typed(str(error)))
     if results or format == "json":
         emit(
             together("Validation", [document_of(result) for result in results]),

@@ -242,32 +242,37 @@ def _value(fields: Row, name: str) -> object:
     return fields.get(name)
 
 
-def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
+def read_corpus(path: PathLike, *, format: str | None = None, doc: str | None = None) -> Corpus:
     """Read a corpus from a file, or from standard input (``-``), into memory.
 
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet`` and TREC
     documents (``trec``: ``<DOC>``), found from content and name unless ``format`` names one;
     compressed or not. A folder, or a pattern (``docs/*.gz``), is read file by file.
+    ``doc`` names the column of the id, where it goes by no known name.
     """
-    return Corpus._read(path, format)
+    return Corpus._read(path, format, doc)
 
 
-def stream_corpus(path: PathLike, *, format: str | None = None) -> Iterator[Document]:
+def stream_corpus(
+    path: PathLike, *, format: str | None = None, doc: str | None = None
+) -> Iterator[Document]:
     """Pass over the documents of a file once, holding one (of parquet: one batch) at a time.
 
     An id that appears twice is not noticed: that would mean to remember all of them. A ``json``
     file, and parquet that is compressed or piped, is held in memory whole.
     """
-    layout = CORPUS.keyed()
+    layout = CORPUS.keyed(doc)
     for placed in read_records(path, layout, format=format):
         yield Document(*identify(placed, layout))
 
 
-def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str]:
+def stream_doc_ids(
+    path: PathLike, *, format: str | None = None, doc: str | None = None
+) -> Iterator[str]:
     """Pass over the document ids of a file once, looking at as little else as possible.
 
     Like `stream_corpus`, but the other fields may go unchecked.
     """
-    layout = CORPUS.keyed()
+    layout = CORPUS.keyed(doc)
     for placed in read_records(path, layout, format=format, ids_only=layout.key is None):
         yield identify(placed, layout)[0]

@@ -12,14 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InputError, InvalidDataError, Place, UnknownNameError, shown
+from rankscope.errors import InputError, InvalidDataError, Place, UnknownNameError, counted, shown
 from rankscope.files import is_path
-from rankscope.tables.columns import LARGEST_GRADE, QRELS, are_whole, rater_columns
+from rankscope.tables.columns import (
+    LARGEST_GRADE,
+    NO_COLUMNS,
+    QRELS,
+    Columns,
+    Reading,
+    are_whole,
+    rater_columns,
+)
 from rankscope.tables.grouping import group_by_query, repeated_rows
-from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.shapes import pair_rows
 from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
 
 if TYPE_CHECKING:
@@ -39,12 +47,11 @@ and among equally frequent ones the lower median of all ratings."""
 class Qrels(PairTable):
     """Relevance judgments; a higher grade is more relevant.
 
-    Made of ``{query_id: {doc_id: grade}}``, ``{query_id: [doc_id, …]}`` for the relevant ones
-    (grade 1), ``{query_id: {doc_id: {subtopic: grade}}}``, rows ``(query_id, doc_id, grade)`` or
-    ``(query_id, doc_id)``, records with a list, any frame with such columns, or a list or set for
-    each query, which is then numbered from 1 on. ``labels`` turns text into grades
-    (``{"E": 3, "S": 2}``), ``raters`` combines several grades of one pair; ``query_key``,
-    ``doc_key`` and ``grade_key`` name columns that go by no known name.
+    Made of anything in `rankscope.tables.shapes`: ``{query: {doc: grade}}``, ``{query: [doc, …]}``
+    for the relevant ones (grade 1), ``{query: {doc: {subtopic: grade}}}``, rows ``(query, doc,
+    grade)``, records, frames, or, by position, a list or a target for each query. ``labels`` turns
+    text into grades (``{"E": 3, "S": 2}``), ``raters`` combines several grades of one pair;
+    ``query``, ``relevant``, ``doc`` and ``grade`` name columns that go by no known name.
 
     >>> Qrels({"q1": {"d1": 2, "d2": 0}})["q1"]
     {'d1': 2, 'd2': 0}
@@ -64,12 +71,13 @@ class Qrels(PairTable):
         *,
         labels: Mapping[str, float] | None = None,
         raters: Raters | None = None,
-        query_key: str | None = None,
-        doc_key: str | None = None,
-        grade_key: str | None = None,
+        query: str | None = None,
+        relevant: str | None = None,
+        doc: str | None = None,
+        grade: str | None = None,
     ) -> None:
-        layout = QRELS.keyed(query_id=query_key, doc_id=doc_key, grade=grade_key)
-        rows = rows_from_object(data, layout, source="qrels")
+        columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
+        rows = pair_rows(data, QRELS, columns, source="qrels")
         self._take(prepared(rows, labels=labels, raters=raters))
 
     def _take(self, rows: Rows) -> None:
@@ -122,6 +130,7 @@ class Qrels(PairTable):
             _no_answer=(),
             _languages={},
             _is_listed=False,
+            _reading=Reading("TREC lines"),
         )
 
     @property
@@ -180,6 +189,8 @@ class Qrels(PairTable):
             _questions=self._questions,
             _languages={q: code for q, code in self._languages.items() if q not in query_ids},
             _is_listed=False,
+            _is_numbered=self._is_numbered,
+            _reading=self._reading,
         )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -195,6 +206,12 @@ class Qrels(PairTable):
         for doc_id, grade, subtopic in part.select("doc_id", "grade", "subtopic").iter_rows():
             nested.setdefault(doc_id, {})[subtopic] = grade
         return nested
+
+    def unwritable(self, format: str) -> str:
+        """Say what a format cannot hold: no format of qrels marks questions without an answer."""
+        if self._no_answer:
+            return f"{counted(len(self._no_answer), 'question')} marked as having no answer"
+        return super().unwritable(format)
 
     def trec_columns(self) -> pl.DataFrame:
         """Return the four columns of a TREC file; the second is the subtopic, or 0."""
@@ -337,11 +354,17 @@ def parse_labels(text: str) -> dict[str, float]:
     return labels
 
 
-def as_qrels(data: Any) -> Qrels:
+def as_qrels(
+    data: Any, columns: Columns = NO_COLUMNS, labels: Mapping[str, float] | None = None
+) -> Qrels:
     """Take qrels in any form: qrels as they are, a path, or data that makes them."""
     if is_path(data):
-        return read_qrels(data)
-    return data if isinstance(data, Qrels) else Qrels(data)
+        return _qrels_from(TableFile.open(data, QRELS, columns=columns), labels, None)
+    if isinstance(data, Qrels):
+        return data
+    qrels = object.__new__(Qrels)
+    qrels._take(prepared(pair_rows(data, QRELS, columns, source="gold"), labels=labels))
+    return qrels
 
 
 def _first_repeat(rows: Rows) -> Place | None:
@@ -356,22 +379,28 @@ def read_qrels(
     format: str | None = None,
     labels: Mapping[str, float] | None = None,
     raters: Raters | None = None,
-    query_key: str | None = None,
-    doc_key: str | None = None,
-    grade_key: str | None = None,
+    query: str | None = None,
+    relevant: str | None = None,
+    doc: str | None = None,
+    grade: str | None = None,
 ) -> Qrels:
-    """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines or Parquet.
+    """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines, Parquet or xlsx.
 
     Of a folder that is a collection, its judgments are read, and of one that holds case files, all
-    of their cases. ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known
+    of their cases. ``query``, ``relevant``, ``doc`` and ``grade`` name columns that go by no known
     name.
 
     Raises:
         FormatError: the file is not of its format.
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
-    layout = QRELS.keyed(query_id=query_key, doc_id=doc_key, grade=grade_key)
-    file = TableFile.open(path, layout, format=format)
+    columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
+    return _qrels_from(TableFile.open(path, QRELS, format=format, columns=columns), labels, raters)
+
+
+def _qrels_from(
+    file: TableFile, labels: Mapping[str, float] | None, raters: Raters | None
+) -> Qrels:
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
         qrels = Qrels.from_rows(prepared(rows, labels=labels, raters=raters))

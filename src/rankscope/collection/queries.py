@@ -82,12 +82,13 @@ def _flat(extras: str | None) -> Row:
     return {**nested, **fields}
 
 
-def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
+def read_queries(path: PathLike, *, format: str | None = None, query: str | None = None) -> Queries:
     """Read queries from a file, or from standard input (``-``).
 
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML or XML
     (``trec``), and the questions of ``traces``, found from content and name unless ``format`` names
     one; compressed or not. Of a folder that is a collection, its queries
-    are read, and of one that holds case files, all of their cases.
+    are read, and of one that holds case files, all of their cases. ``query`` names the column
+    of the id, where it goes by no known name.
     """
-    return Queries._read(path, format)
+    return Queries._read(path, format, query)

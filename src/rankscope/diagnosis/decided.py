@@ -33,7 +33,7 @@ def judged_decisions(inputs: Inputs) -> Decisions | str:
     """Return the decisions for judged queries, all without qrels; or why there is none."""
     assert inputs.decisions is not None
     decisions, qrels = inputs.decisions, inputs.qrels
-    if qrels is None or qrels.of_one_query:
+    if qrels is None or qrels.is_numbered:
         return decisions
     part = decisions.only({*qrels.query_ids, *qrels.no_answer})
     if len(part):

@@ -11,16 +11,27 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from rankscope.collection.corpus import read_corpus
+from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Raters, read_qrels
-from rankscope.collection.queries import read_queries
+from rankscope.collection.queries import Queries, read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.table import read_run, with_metadata_of
-from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
+from rankscope.tables.columns import (
+    ALIASES,
+    NO_COLUMNS,
+    QUERY_IDS,
+    QUESTIONS,
+    RUN,
+    Columns,
+    Duplicates,
+    Kind,
+    find_name,
+    folded,
+    role_of,
+)
 from rankscope.tables.detection import Sniffed, format_for, read_head, sniff
 from rankscope.tables.parquet import ParquetFile
-from rankscope.tables.table_options import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,12 +99,15 @@ def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
 
 def _kind_by_names(names: Sequence[str]) -> Kind | None:
     """Tell the kind from the names of columns or the keys of a record."""
-    run, qrels = find_columns(names, RUN), find_columns(names, QRELS)
-    if "query_id" in run and "doc_id" in run:
-        if "rank" in run or "tag" in run:
+    roles = {role_of(name) for name in names}
+    if find_name(names, (*QUERY_IDS, *QUESTIONS, "id")) is not None and roles - {None, "text"}:
+        if roles & {"relevant", "retrieved"}:
+            both = {"relevant", "retrieved"} <= roles
+            return None if both else "qrels" if "relevant" in roles else "run"
+        if any(find_name(names, ALIASES[role]) for role in ("rank", "tag")):
             return "run"
-        grade = folded(qrels.get("grade", "score"))
-        if grade not in ("score", "value", "relevancescore") or "corpus-id" in names:
+        grade = folded(find_name(names, ALIASES["grade"]) or "score")
+        if grade not in ("score", "scores", "value", "relevancescore") or "corpus-id" in names:
             return "qrels"
         return None
     return "corpus" if "text" in names and "title" in names else None
@@ -119,12 +133,15 @@ def convert(
     name: str | None = None,
     metadata: PathLike | None = None,
     chunking: Chunking | None = None,
+    columns: Columns = NO_COLUMNS,
+    duplicates: Duplicates | None = None,
+    lossy: bool = False,
 ) -> Conversion:
     """Read a file and write it in another format; kind and formats are found if not given.
 
     ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``metadata`` a file
     of ir_metadata to be written at the top of a TREC run; ``chunking`` says which documents its
-    chunks become.
+    chunks become. What the format cannot hold is an error, or dropped if ``lossy``.
     """
     kind = kind or guess_kind(source, written_to=target)
     if kind not in get_args(Kind):
@@ -134,20 +151,39 @@ def convert(
     if metadata is not None and kind != "run":
         raise InputError(f"metadata is for TREC runs, and {shown(source)} holds {kind}")
     if kind == "qrels":
-        qrels = read_qrels(source, format=source_format, labels=labels, raters=raters)
-        check_keys()
-        qrels.write(target, format=target_format)
+        qrels = read_qrels(
+            source,
+            format=source_format,
+            labels=labels,
+            raters=raters,
+            query=columns.query,
+            relevant=columns.relevant,
+            doc=columns.doc,
+            grade=columns.grade,
+        )
+        qrels.write(target, format=target_format, lossy=lossy)
         return Conversion(kind, len(qrels))
     if kind == "run":
-        run = read_run(source, format=source_format, name=name)
-        check_keys()
+        run = read_run(
+            source,
+            format=source_format,
+            name=name,
+            duplicates=duplicates,
+            query=columns.query,
+            retrieved=columns.retrieved,
+            doc=columns.doc,
+            score=columns.score,
+        )
         if chunking is not None:
             run = run.collapsed(chunking)
         if metadata is not None:
             run = with_metadata_of(run, metadata, format_for(target, target_format, RUN))
-        run.write(target, format=target_format)
+        run.write(target, format=target_format, lossy=lossy)
         return Conversion(kind, len(run))
-    table = (read_queries if kind == "queries" else read_corpus)(source, format=source_format)
-    check_keys()
+    table: Queries | Corpus
+    if kind == "queries":
+        table = read_queries(source, format=source_format, query=columns.query)
+    else:
+        table = read_corpus(source, format=source_format, doc=columns.doc)
     table.write(target, format=target_format)
     return Conversion(kind, len(table))

@@ -64,7 +64,8 @@ class Workspace:
                 f"{shown(name)} has {size:,} bytes, and up to {self.max_bytes:,} are read; "
                 "start the server with a larger --max-size"
             )
-        return os.path.relpath(place, self.root)
+        name = os.path.relpath(place, self.root)
+        return os.path.join(os.curdir, name) if name == "-" else name  # and no standard input
 
     def files(self) -> list[tuple[str, int]]:
         """List the files of the folder with their sizes, by name; no hidden ones, no links."""

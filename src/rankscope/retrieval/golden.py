@@ -21,10 +21,10 @@ from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.inputs import as_judgments, named_columns
+from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.scores import Scores
-from rankscope.tables.case_records import holds_cases
+from rankscope.tables.cases import holds_cases
 from rankscope.tables.columns import Columns, find_name
 from rankscope.tables.ids import id_text
 from rankscope.tables.jsontext import read_json, read_json_lines
@@ -169,8 +169,7 @@ class _Golden:
     def __init__(self, golden: Any, queries: Any, options: Any) -> None:
         scoring = Scoring.of("evaluate_retriever", options, without=("queries", "executor"))
         golden = _loaded(golden)
-        with named_columns(scoring):
-            self.judgments = as_judgments(golden, scoring)
+        self.judgments = as_judgments(golden, scoring)
         self.scoring = replace(scoring, columns=Columns())
         refuse_mixed(self.judgments)
         if not self.judgments.query_ids:

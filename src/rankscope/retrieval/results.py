@@ -14,9 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from rankscope.errors import InputError, counted, shown
-from rankscope.tables.chroma import is_answer, one_answer
-from rankscope.tables.columns import RUN, PairLayout
-from rankscope.tables.documents import is_document, listed_document
+from rankscope.tables.documents import documents_of, is_answer, is_document, one_document
 
 Pairs = list[tuple[str, float]]
 
@@ -71,7 +69,7 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
     ([('d2', -1.0), ('d1', -2.0)], [('7', 0.5)])
     """
     if is_answer(answer):
-        answer = one_answer(answer, RUN.keyed(doc_id=id_field), source="the answer")
+        answer = documents_of(answer, "run", id_field, "the answer")
         id_field = None
     if isinstance(answer, Mapping):
         answer = list(answer.items())
@@ -87,8 +85,7 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
         first = first[0]  # with its score, or distance
     if not isinstance(first, Mapping) and is_document(first):
         return pieces_of(items, id_field, "function")
-    layout = RUN.keyed(doc_id=id_field)
-    documents = [_document(item, layout) for item in items]
+    documents = [_document(item, id_field) for item in items]
     scored = sum(score is not None for _, score in documents)
     if 0 < scored < len(documents):
         raise InputError(
@@ -119,10 +116,10 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
     return single
 
 
-def _document(item: Any, layout: PairLayout) -> tuple[str, float | None]:
+def _document(item: Any, id_field: str | None) -> tuple[str, float | None]:
     if isinstance(item, list | tuple) and len(item) != 2:
         raise InputError(f"expected (id, score) pairs, got {type(item).__name__} {shown(item)}")
-    doc_id, score = listed_document(item, layout, "the answer")
+    doc_id, score = one_document(item, id_field, "the answer")
     return doc_id_of(doc_id), None if score is None else score_of(score)
 
 
@@ -135,8 +132,7 @@ def pieces_of(answer: Any, id_field: str | None, noun: str) -> Pairs:
     """
     if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
         raise InputError(f"expected a list of documents from the {noun}, got {shown(answer)}")
-    layout = RUN.keyed(doc_id=id_field)
-    listed = [listed_document(item, layout, f"the answer of the {noun}") for item in answer]
+    listed = [one_document(item, id_field, f"the answer of the {noun}") for item in answer]
     scores = [score_of(score) for _, score in listed if score is not None]
     if len(scores) < len(listed) or any(above < below for above, below in pairwise(scores)):
         scores = [-float(rank) for rank in range(1, len(listed) + 1)]

@@ -24,7 +24,20 @@ from rankscope.retrieval.protocol import (
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.runs.positions import REMEDY
 from rankscope.runs.table import Run, read_run
-from rankscope.tables.table_options import Duplicates
+from rankscope.tables.columns import Duplicates
+
+
+class RunColumns(Options):
+    """The columns of a run's file that go by no known name."""
+
+    query: Text | None = None
+    """The column of the query."""
+    retrieved: Text | None = None
+    """The column of what was retrieved: a list, or one document in each row."""
+    doc: Text | None = None
+    """The column of the document, in a table with a row for each."""
+    score: Text | None = None
+    """The column of the score."""
 
 
 class RunOptions(Options):
@@ -32,12 +45,8 @@ class RunOptions(Options):
 
     path: Any
     """The run's file, in any format, or a run."""
-    query_key: Text | None = None
-    """The column of the query, where it goes by no known name."""
-    doc_key: Text | None = None
-    """The column of the document."""
-    score_key: Text | None = None
-    """The column of the score."""
+    columns: RunColumns = RunColumns()
+    """Columns that go by no known name: query, retrieved, doc, score."""
     duplicates: Duplicates | None = None
     """Which row of a document counts that a query has twice: first or best; an error if neither."""
 
@@ -53,7 +62,7 @@ class RunSystem(System):
     def __init__(self, options: RunOptions, context: Context) -> None:
         self.options: RunOptions = options
         path = options.path
-        tables: Any = options.model_dump(exclude={"path"})
+        tables: Any = {**options.columns.model_dump(), "duplicates": options.duplicates}
         if isinstance(path, str | os.PathLike):
             self._run: Run = read_run(context.path(os.fspath(path)), **tables)
         elif path is None or isinstance(path, bool | int | float):

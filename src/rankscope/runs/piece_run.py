@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.runs.naming import stem_of
-from rankscope.tables.columns import RUN
+from rankscope.tables.choosing import Table
+from rankscope.tables.columns import NO_COLUMNS, RUN, Columns
 from rankscope.tables.pieces import read_piece, read_pieces
 
 if TYPE_CHECKING:
@@ -59,7 +60,12 @@ def _best_first(query_id: str, items: list[Piece]) -> list[Piece]:
 
 
 def as_piece_run(
-    data: Any, *, name: str = "run", order: Order = "score", corpus: Any = None
+    data: Any,
+    *,
+    name: str = "run",
+    order: Order = "score",
+    corpus: Any = None,
+    columns: Columns = NO_COLUMNS,
 ) -> PieceRun:
     """Take retrieved pieces in any form: a path, records, a dict by query, a frame.
 
@@ -68,33 +74,33 @@ def as_piece_run(
     if isinstance(data, PieceRun):
         return data
     if corpus is not None:
-        return _looked_up(data, name, order, corpus)
+        return _looked_up(data, name, order, corpus, columns)
     if is_path(data):
         from rankscope.tables.reading import TableFile  # noqa: PLC0415
 
-        file = TableFile.open(data, RUN)
-        pieces = read_pieces(file.records(), RUN, file.source).by_query
+        file = TableFile.open(data, RUN, columns=columns)
+        pieces = read_pieces(file.records(), RUN, columns, file.source).by_query
         return PieceRun(pieces, name=stem_of(data), order=order)
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
     if hasattr(data, "__arrow_c_stream__"):
         from rankscope.tables.frames import frame_of  # noqa: PLC0415
 
-        data = frame_of(data, source=name).to_dicts()
-    if not isinstance(data, Mapping | Iterable) or isinstance(data, str):
+        data = Table(frame_of(data, source=name), name)
+    if not isinstance(data, Mapping | Iterable | Table) or isinstance(data, str):
         raise InputError(
             f"cannot take spans or texts from {shown(type(data).__name__)}; give records with the "
             "query and its contexts, or {query: [piece, …]}"
         )
-    return PieceRun(read_pieces(data, RUN, name).by_query, name=name, order=order)
+    return PieceRun(read_pieces(data, RUN, columns, name).by_query, name=name, order=order)
 
 
-def _looked_up(data: Any, name: str, listed: Order, corpus: Any) -> PieceRun:
+def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Columns) -> PieceRun:
     """Find the chunks that a run names in the corpus that holds them."""
     from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
-    run = as_run(data, name=name)
+    run = as_run(data, name=name, columns=columns)
     if listed == "given":
         run = run.in_given_order()
     table = read_corpus(corpus) if is_path(corpus) else corpus

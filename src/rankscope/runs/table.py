@@ -19,7 +19,7 @@ from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.naming import name_in_file
-from rankscope.tables.columns import RUN
+from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.metadata import (
     dump_metadata,
@@ -29,11 +29,10 @@ from rankscope.tables.metadata import (
     read_metadata,
 )
 from rankscope.tables.native_rows import read_rows
-from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
-from rankscope.tables.table_options import Duplicates, kept_duplicates
+from rankscope.tables.shapes import pair_rows
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
@@ -49,14 +48,13 @@ __all__ = ["Run", "read_run"]
 class Run(PairTable):
     """Documents a system returned for each query, with scores; higher is better.
 
-    Made of ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}`` in rank order, rows
-    ``(query_id, doc_id, score)`` or ``(query_id, doc_id)``, records with a list, any frame with
-    such columns, or a list for each query, which is then numbered from 1 on; where there is a rank
-    and no score, the score is minus the rank, and where there is neither, minus the place. A list
-    may hold ids, (id, score) pairs, records, or documents of LangChain, LlamaIndex and Haystack;
-    the answer of a Chroma collection is a run too. A document twice in a list is an error unless
-    ``duplicates`` keeps the ``first`` or the ``best``. ``query_key``, ``doc_key`` and ``score_key``
-    name columns that go by no known name.
+    Made of anything in `rankscope.tables.shapes`: ``{query: {doc: score}}``, ``{query: [doc, …]}``
+    in rank order, rows ``(query, doc, score)``, records, frames, an engine's answers, or, by
+    position, a list for each query. Where there is a rank and no score, the score is minus the
+    rank, and where there is neither, minus the place. A list may hold ids, (id, score) pairs,
+    records, or documents of LangChain, LlamaIndex and Haystack. A document twice in a list is an
+    error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query``, ``retrieved``,
+    ``doc`` and ``score`` name columns that go by no known name.
 
     >>> Run({"q1": {"d1": 0.9, "d2": 0.4}}, name="bm25")["q1"]
     {'d1': 0.9, 'd2': 0.4}
@@ -66,7 +64,6 @@ class Run(PairTable):
         "_chunks",
         "_fingerprint",
         "_is_list",
-        "_is_numbered",
         "_is_sorted",
         "_metadata",
         "_name",
@@ -76,7 +73,6 @@ class Run(PairTable):
     layout = RUN
     _name: str
     _is_list: bool
-    _is_numbered: bool
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
@@ -89,12 +85,13 @@ class Run(PairTable):
         *,
         name: str = "run",
         duplicates: Duplicates | None = None,
-        query_key: str | None = None,
-        doc_key: str | None = None,
-        score_key: str | None = None,
+        query: str | None = None,
+        retrieved: str | None = None,
+        doc: str | None = None,
+        score: str | None = None,
     ) -> None:
-        layout = RUN.keyed(query_id=query_key, doc_id=doc_key, score=score_key)
-        rows = rows_from_object(data, layout, source=name)
+        columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
+        rows = pair_rows(data, RUN, columns, source=name)
         self._take(without_duplicates(rows, duplicates), name)
 
     def _take(self, rows: Rows, name: str) -> None:
@@ -110,8 +107,8 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
-        self._set(_metadata=rows.metadata, _chunks=None, _is_numbered=rows.is_numbered)
+        self._set(_name=name, _is_list=rows.is_list, _is_sorted=False, _order=None)
+        self._set(_metadata=rows.metadata, _chunks=None, _fingerprint="")
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -150,7 +147,6 @@ class Run(PairTable):
             pl.DataFrame(columns),
             _name=name,
             _is_list=True,
-            _is_numbered=False,
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
@@ -219,7 +215,7 @@ class Run(PairTable):
             self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
             is_best_first=True,
         )  # fmt: skip
-        run._set(_questions=self._questions, _is_numbered=self._is_numbered)
+        run._set(_questions=self._questions, _is_numbered=self._is_numbered, _reading=self._reading)
         return run if self._chunks is None else run.collapsed_from(self._chunks)
 
     @property
@@ -262,22 +258,21 @@ class Run(PairTable):
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
             _is_numbered=self._is_numbered,
             _questions=self._questions,
+            _reading=self._reading,
             _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
         )
         return run
 
-    @property
-    def is_numbered(self) -> bool:
-        """Whether its queries have no ids: answers of Chroma, numbered from 1 on."""
-        return self._is_numbered
-
     def answering(self, query_ids: Sequence[str]) -> Run:
         """Return a numbered run as answers to these queries, one to each, in their order."""
         by_number = {str(number): name for number, name in enumerate(query_ids, start=1)}
-        ids = [by_number[number] for number in self.query_ids]
-        queries = pl.Series("query_id", ids, dtype=pl.String)
-        run: Run = object.__new__(Run)
+        return self.renamed([by_number[number] for number in self.query_ids])
+
+    def renamed(self, query_ids: Sequence[str]) -> Run:
+        """Return the same run with these ids of its queries, in their order."""
+        queries = pl.Series("query_id", query_ids, dtype=pl.String)
         changed = {"_query_ids": queries, "_index": None, "_fingerprint": "", "_is_numbered": False}
+        run: Run = object.__new__(Run)
         run._set(**{**self.__getstate__(), **changed})
         return run
 
@@ -391,8 +386,6 @@ class Run(PairTable):
 def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     """Keep each document of a query once: the first, or the one with the highest score."""
     if duplicates is None:
-        duplicates = kept_duplicates()
-    if duplicates is None:
         return rows
     if duplicates not in get_args(Duplicates):
         raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
@@ -438,22 +431,23 @@ def read_run(
     format: str | None = None,
     name: str | None = None,
     duplicates: Duplicates | None = None,
-    query_key: str | None = None,
-    doc_key: str | None = None,
-    score_key: str | None = None,
+    query: str | None = None,
+    retrieved: str | None = None,
+    doc: str | None = None,
+    score: str | None = None,
 ) -> Run:
-    """Read a run from a file: TREC, MS MARCO, csv, tsv, JSON, JSON lines or Parquet.
+    """Read a run from a file: TREC, MS MARCO, csv, tsv, JSON, JSON lines, Parquet, xlsx, traces.
 
     The run's name is ``name``, or the tag in the file, or the file's name. A document twice in a
-    list is an error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query_key``,
-    ``doc_key`` and ``score_key`` name columns that go by no known name.
+    list is an error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query``,
+    ``retrieved``, ``doc`` and ``score`` name columns that go by no known name.
 
     Raises:
         FormatError: the file is not of its format.
         InvalidDataError: a document occurs twice for a query, a score is not a number, …
     """
-    layout = RUN.keyed(query_id=query_key, doc_id=doc_key, score=score_key)
-    file = TableFile.open(path, layout, format=format)
+    columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
+    file = TableFile.open(path, RUN, format=format, columns=columns)
     return run_from(file, name=name, duplicates=duplicates)
 
 
@@ -462,7 +456,7 @@ def run_from(
 ) -> Run:
     """Make a run of a file that was opened."""
     name = name or name_in_file(file.path, file.first_tag)
-    if duplicates is None and kept_duplicates() is None and file.may_be_native:
+    if duplicates is None and file.may_be_native:
         read = _read_natively(file, name)
         if read is not None:
             return read
@@ -494,7 +488,7 @@ def _read_natively(file: TableFile, name: str) -> Run | None:
         pl.DataFrame([rows.doc_id, pl.Series("score", rows.score)]),
         _name=name,
         _is_list=is_list,
-        _is_numbered=False,
+        _reading=Reading("TREC lines"),
         _is_sorted=False,
         _order=None,
         _fingerprint="",
@@ -530,14 +524,25 @@ def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
     return run.with_metadata(read_metadata(path))
 
 
-def as_run(data: Any, *, name: str = "run", chunking: Chunking | None = None) -> Run:
+def as_run(
+    data: Any,
+    *,
+    name: str = "run",
+    chunking: Chunking | None = None,
+    columns: Columns = NO_COLUMNS,
+    duplicates: Duplicates | None = None,
+) -> Run:
     """Take a run in any form: a run as it is, a path, or data that makes one.
 
     With ``chunking`` it is collapsed, unless it was before.
     """
     if is_path(data):
-        data = read_run(data)
+        data = run_from(TableFile.open(data, RUN, columns=columns), duplicates=duplicates)
     if isinstance(data, LazyRun):
         data = data.loaded
-    run = data if isinstance(data, Run) else Run(data, name=name)
+    if isinstance(data, Run):
+        run = data
+    else:
+        run = object.__new__(Run)
+        run._take(without_duplicates(pair_rows(data, RUN, columns, source=name), duplicates), name)
     return run if chunking is None or run.chunks is not None else run.collapsed(chunking)

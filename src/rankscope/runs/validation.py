@@ -22,15 +22,15 @@ from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, without_duplicates
 from rankscope.runs.under_test import RunUnderTest
-from rankscope.tables.columns import QRELS, RUN
+from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
 from rankscope.tables.metadata import parse_metadata
-from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
+from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunking
-    from rankscope.tables.columns import PairLayout
+    from rankscope.tables.columns import Columns, Duplicates, PairLayout
 
 __all__ = ["Validation", "validate_run"]
 
@@ -82,6 +82,8 @@ class Reference:
     """The questions of a golden list, in its order."""
     chunking: Chunking | None = None
     """How chunks become documents, before runs are checked."""
+    columns: Columns = NO_COLUMNS
+    duplicates: Duplicates | None = None
 
     @classmethod
     def read(
@@ -91,6 +93,8 @@ class Reference:
         queries: Any = None,
         corpus: Any = None,
         chunking: Chunking | None = None,
+        columns: Columns = NO_COLUMNS,
+        duplicates: Duplicates | None = None,
         labels: Mapping[str, float] | None = None,
     ) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
@@ -98,7 +102,9 @@ class Reference:
         judged: Qrels | None = None
         listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(_rows(qrels, QRELS, as_text=bool(labels))[0], labels=labels)
+            judgments = prepared(
+                _rows(qrels, QRELS, columns, as_text=bool(labels))[0], labels=labels
+            )
             listed = judgments.listed
             if isinstance(qrels, Qrels) and qrels.is_listed:
                 listed = tuple(qrels.query_ids)
@@ -108,14 +114,15 @@ class Reference:
                 judged = judged.without(judged.no_answer)
         query_ids = None if queries is None else _ids_of(queries, Queries)
         ids = None if corpus is None else passes_over_ids(corpus, chunking)
-        return cls(tuple(findings), judged, query_ids, ids, listed, chunking)
+        return cls(tuple(findings), judged, query_ids, ids, listed, chunking, columns, duplicates)
 
     def validate(
         self, run: Any, *, max_depth: int = 100, strict: bool = False, format: str | None = None
     ) -> Validation:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
-        rows, format = _rows(run, RUN, format=format)
-        rows = _in_documents(without_duplicates(self._in_places(rows), None), self.chunking)
+        rows, format = _rows(run, RUN, self.columns, format=format)
+        rows = without_duplicates(self._in_places(rows), self.duplicates)
+        rows = _in_documents(rows, self.chunking)
         under_test = RunUnderTest(
             rows, max_depth=max_depth, strict=strict, format=format, reference=self
         )
@@ -185,7 +192,12 @@ def validate_run(
 
 
 def _rows(
-    data: Any, layout: PairLayout, *, format: str | None = None, as_text: bool = False
+    data: Any,
+    layout: PairLayout,
+    columns: Columns = NO_COLUMNS,
+    *,
+    format: str | None = None,
+    as_text: bool = False,
 ) -> tuple[Rows, str | None]:
     """Return rows with all columns, and the format of a file.
 
@@ -204,8 +216,8 @@ def _rows(
         return rows, None
     if not is_path(data):
         table = data.to_polars() if isinstance(data, Qrels) else data
-        return rows_from_object(table, layout.keyed(), source=layout.kind), None
-    file = TableFile.open(data, layout, format=format)
+        return pair_rows(table, layout, columns, source=layout.kind), None
+    file = TableFile.open(data, layout, format=format, columns=columns)
     rows = file.rows(layout.roles, as_text=as_text)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         rows = file.rows(layout.roles, as_text=True)

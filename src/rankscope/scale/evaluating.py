@@ -25,9 +25,7 @@ from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.parted import is_several
 from rankscope.scoring.scores import RunScores
-from rankscope.tables.chroma import answer_in
 from rankscope.tables.columns import Columns
-from rankscope.tables.table_options import named_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +57,7 @@ class Question:
     def can_be_asked_elsewhere(self) -> bool:
         """Whether a worker needs no more than this and the file."""
         of_ids = self.judgments.gold is None and self.judgments.ontology is None
-        has_known_columns = not named_keys() and self.scoring.columns == Columns()
+        has_known_columns = self.scoring.columns == Columns()
         return of_ids and has_known_columns and self.scoring.corpus is None
 
     @property
@@ -138,7 +136,7 @@ def spread(runs: Any, question: Question) -> Any:
     if isinstance(runs, list | tuple) and runs and all(map(_is_file, runs)):
         return score_files(names_of(runs), question)
     by_name = isinstance(runs, Mapping) and runs and all(map(_is_file, runs.values()))
-    if by_name and answer_in(runs) is None:
+    if by_name:
         return score_files({str(name): path for name, path in runs.items()}, question)
     return runs
 

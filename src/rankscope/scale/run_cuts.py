@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rankscope.errors import FormatError
+from rankscope.errors import FormatError, InputError
 from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
 from rankscope.runs.table import Run
-from rankscope.tables.columns import RUN, find_columns
+from rankscope.tables.choosing import Table, choose
+from rankscope.tables.columns import NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
-from rankscope.tables.objects import rows_from_frame
 from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.reading import TableFile
+from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,10 +59,10 @@ class Part:
         """Read the rows of this part, these columns of them."""
         if self.format == "parquet":
             file = ParquetFile(self.path, source=self.path)
-            names = find_columns(file.schema.names(), self.layout)
+            names = _flat_columns(file)
             columns = [names[role] for role in roles if role in names]
             frame = file.frame(columns, low=self.low, high=self.high)
-            return rows_from_frame(frame, self.layout, source=self.path)
+            return pair_rows(frame, self.layout, source=self.path)
         return self._file().rows(roles)
 
     def block(self) -> bytes:
@@ -99,7 +100,7 @@ class PartedFile:
     @classmethod
     def open(cls, path: PathLike) -> PartedFile | None:
         """Look at a file; None if it cannot be cut: of another format, or with other columns."""
-        layout = RUN.keyed()
+        layout = RUN
         with open_bytes(path) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         format = detect_format(sniffed, layout)
@@ -114,7 +115,7 @@ class PartedFile:
     def _has_plain_columns(self) -> bool:
         """Tell whether each row is a pair with a score, whatever the other rows say."""
         schema = ParquetFile(self._place, source=self.source).schema
-        columns = find_columns(list(schema), self.layout)
+        columns = _flat_columns(ParquetFile(self._place, source=self.source))
         if not set(ROLES) <= columns.keys():
             return False
         ids = (schema[columns[role]] for role in ROLES[:2])
@@ -140,7 +141,7 @@ class PartedFile:
         sniffed = replace(self.sniffed, metadata="")  # which workers have no use for
         part = Part(self._place, self.format, 0, 0, sniffed, self.layout)
         if self.format == "parquet":
-            edges = _edges_of_rows(self._place, self.layout)
+            edges = _edges_of_rows(self._place)
         elif self.is_plain:
             edges = _edges_of_bytes(self._place)
         else:
@@ -215,10 +216,22 @@ def _last_change(block: bytes) -> int:
     return len(block)
 
 
-def _edges_of_rows(path: str, layout: PairLayout) -> Iterator[int]:
+def _flat_columns(file: ParquetFile) -> dict[str, str]:
+    """Return the columns of a run with a row for each document, by role; {} if it is none."""
+    table = Table(file.frame(low=0, high=1000), "run")
+    try:
+        chosen = choose(table, RUN, NO_COLUMNS)
+    except InputError:  # the reader says what
+        return {}
+    if chosen is None or chosen.listed or chosen.value is None:
+        return {}
+    return {"query_id": chosen.query, "doc_id": chosen.documents, "score": chosen.value}
+
+
+def _edges_of_rows(path: str) -> Iterator[int]:
     """Yield where the parts of a Parquet file end."""
     file = ParquetFile(path, source=path)
-    query = find_columns(file.schema.names(), layout)["query_id"]
+    query = _flat_columns(file)["query_id"]
     size, low = file.rows, 0
     while low + PART_ROWS < size:
         place = low + PART_ROWS

@@ -22,7 +22,7 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
-from rankscope.scoring.inputs import as_judgments, as_one_run, named_columns, without_identical
+from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.judging_ways import fill_holes
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
@@ -94,9 +94,8 @@ def bounds(
     TieBounds(lowest=0.5, highest=1.0)
     """
     scoring = Scoring.of("bounds", options, without=("lengths", "corpus", "executor", "overlap"))
-    with named_columns(scoring):
-        judgments = as_judgments(qrels, scoring)
-        return bounds_of(judgments, run, measures, scoring, holes=holes, hole_grade=hole_grade)
+    judgments = as_judgments(qrels, scoring)
+    return bounds_of(judgments, run, measures, scoring, holes=holes, hole_grade=hole_grade)
 
 
 def bounds_of(
@@ -111,6 +110,11 @@ def bounds_of(
     """Return the bounds of one run by the rules of a call; see `bounds`."""
     if not 0 <= hole_grade < math.inf:
         raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
+    if judgments.gold is not None:
+        raise InputError(
+            "bounds are of judged documents, and the golden set holds spans or texts; evaluate, "
+            "compare and gate take these"
+        )
     refuse_mixed(judgments)
     _, given = as_one_run(run, judgments, scoring)
     profile = scoring.profile

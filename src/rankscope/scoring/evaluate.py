@@ -21,7 +21,6 @@ from rankscope.scoring.inputs import (
     as_runs,
     corpus_ids,
     how_read,
-    named_columns,
     read_inputs,
     without_identical,
 )
@@ -154,10 +153,9 @@ def inputs_of(
         else:
             scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
             wanted = tuple(parsed.asked for parsed in plan.asked)
-            with named_columns(scoring):
-                judgments = as_judgments(gold, scoring)
-                spread = scale.spread(runs, scale.Question(judgments, wanted, scoring))
-                named, single = as_runs(spread, judgments, scoring)
+            judgments = as_judgments(gold, scoring)
+            spread = scale.spread(runs, scale.Question(judgments, wanted, scoring))
+            named, single = as_runs(spread, judgments, scoring)
     except RankscopeError as error:
         refuse_swapped(gold, runs, error)
         raise

@@ -18,7 +18,7 @@ from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of, named_columns
+from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import Wanted, relevance_level_of
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
@@ -120,11 +120,10 @@ def explain(
     meant = scoring.profile.meaning(parsed.measure)
     rules = replace(scoring.profile.rules_for(meant), **dict(scoring.changes))
     query_id = str(query_id)
-    with named_columns(scoring):
-        judgments = as_judgments(qrels, scoring)
-        if query_id not in judgments.query_ids:
-            raise UnknownNameError("judged query", query_id, judgments.query_ids)
-        name, given = as_one_run(run, judgments, scoring)
+    judgments = as_judgments(qrels, scoring)
+    if query_id not in judgments.query_ids:
+        raise UnknownNameError("judged query", query_id, judgments.query_ids)
+    name, given = as_one_run(run, judgments, scoring)
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)

@@ -1,10 +1,13 @@
-"""Qrels and runs as users give them: tables, plain dicts, frames, paths; one or several."""
+"""Gold and runs as users give them: tables, plain dicts, frames, paths; one or several.
+
+Whatever the form, gold and run must belong together: by the ids of their queries, or both by
+position; and what is scored is never the gold itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,58 +20,40 @@ from rankscope.runs.spooled_run import spooled
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.parted import in_parts, is_several
-from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+from rankscope.scoring.plain import holds, holds_numbers, is_plain, numbers_of, text_ids
 from rankscope.scoring.qrels_file import QrelsFile
 from rankscope.scoring.scanned_run import ScannedRun
-from rankscope.tables.chroma import answer_in, are_by_query, hold_answers, is_answer
-from rankscope.tables.pieces import PiecesError
-from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.columns import NO_COLUMNS, RUN, Reading, folded, role_of
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunking, Chunks
     from rankscope.scoring.options import Scoring
 
-
-def _is_frame(data: object) -> bool:
-    """Tell frames, lazy ones of Polars too; nothing is loaded for it."""
-    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
+_BY_QUERY = Reading("documents by query")
 
 
 def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict[str, Any], bool]:
     """Take judgments and runs as a call was given them; see `as_judgments` and `as_runs`."""
-    with named_columns(scoring):
-        judgments = as_judgments(gold, scoring)
-        named, single = as_runs(runs, judgments, scoring)
+    judgments = as_judgments(gold, scoring)
+    named, single = as_runs(runs, judgments, scoring)
     return judgments, named, single
 
 
 def how_read(judgments: Judgments, runs: Mapping[str, Any]) -> str:
     """Say in one line how gold and runs were read."""
-    ways = {
-        "documents by query" if isinstance(run, Mapping) else "TREC lines"
-        for run in runs.values()
-        if isinstance(run, Mapping | LazyRun)
-    }
-    gold = f"gold: {counted(len(judgments.query_ids), 'question')}"
-    return f"{gold}; run: {', '.join(sorted(ways))}" if ways else gold
+    words = [f"gold: {counted(len(judgments.query_ids), 'question')}"]
+    words[0] += f", {judgments.reading.sentence('relevant')}" if judgments.reading.shape else ""
+    ways = dict.fromkeys(_reading(run).sentence("retrieved") for run in runs.values())
+    return f"{words[0]}; run: {', '.join(filter(None, ways))}".removesuffix("; run: ")
 
 
-@contextmanager
-def named_columns(scoring: Scoring) -> Iterator[None]:
-    """Let tables that are read meanwhile have the columns that a call names."""
-    columns = scoring.columns
-    names = {
-        "query_key": columns.query,
-        "doc_key": columns.doc or columns.relevant or columns.retrieved,
-        "score_key": columns.score,
-        "grade_key": columns.grade,
-    }
-    if scoring.duplicates is None and not any(names.values()):
-        yield
-        return
-    with reading(**names, duplicates=scoring.duplicates):
-        yield
-        check_keys()
+def _reading(run: Any) -> Reading:
+    if isinstance(run, LazyRun):
+        return Reading("TREC lines")
+    return getattr(run, "reading", _BY_QUERY)
+
+
+# --- gold
 
 
 def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
@@ -86,30 +71,96 @@ def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
 
 
 def _judgments(gold: Any, scoring: Scoring) -> Judgments:
-    try:
-        if isinstance(gold, Mapping):
-            return Judgments(gold, no_answer=scoring.no_answer)
-        if is_path(gold) and scoring.no_answer is None and scoring.labels is None:
-            file = QrelsFile.read(gold)
-            if file is not None:
-                return Judgments(file)
-        from rankscope.collection.qrels import as_qrels, read_qrels  # noqa: PLC0415
+    judgments = None
+    if isinstance(gold, Mapping) and scoring.labels is None and holds_numbers(gold):
+        judgments = Judgments(gold, no_answer=scoring.no_answer)
+        judgments.reading = _BY_QUERY
+    elif is_path(gold) and scoring.no_answer is None and scoring.labels is None:
+        file = QrelsFile.read(gold) if scoring.columns == NO_COLUMNS else None
+        if file is not None:
+            judgments = Judgments(file)
+            judgments.reading = Reading("TREC lines")
+    if judgments is None:
+        judgments = _table_judgments(gold, scoring)
+    judgments.given = gold
+    return judgments
 
-        if is_path(gold) and scoring.labels is not None:
-            gold = read_qrels(gold, labels=scoring.labels)
-        judgments = Judgments(as_qrels(gold), no_answer=scoring.no_answer)
+
+def _table_judgments(gold: Any, scoring: Scoring) -> Judgments:
+    from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
+    from rankscope.tables.pieces import PiecesError  # noqa: PLC0415
+
+    try:
+        qrels = as_qrels(gold, scoring.columns, scoring.labels)
     except PiecesError as error:
         from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
 
         return gold_judgments(error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap)
-    judgments.of_one_query = isinstance(gold, list | tuple | Set) and all(
-        isinstance(item, str) for item in gold
-    )
+    judgments = Judgments(qrels, no_answer=scoring.no_answer)
+    judgments.reading, judgments.is_numbered = qrels.reading, qrels.is_numbered
     return judgments
 
 
-def _as_run(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -> Any:
+# --- runs
+
+
+def as_runs(
+    runs: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
+) -> tuple[dict[str, Any], bool]:
+    """Take one run or several, in any form; also tell whether it was a single one.
+
+    None is the table that the judgments were read from, which then must hold both in different
+    columns. If the judgments are of spans or texts, runs hold such pieces, or ids of chunks in a
+    corpus.
+    """
+    if runs is None:
+        runs = None if judgments is None else judgments.given
+        if runs is None:
+            raise InputError("there is no run; give one, or a table with gold and run in it")
+        if judgments is not None and judgments.reading.shape == "TREC lines":
+            raise InputError(
+                f"{runs} holds judgments alone; give a run too, or a table with both in different "
+                "columns (relevant=, retrieved=)"
+            )
+
+    def taken(run: Any, name: str) -> Any:
+        return _belonging(_taken(run, name, judgments, scoring), run, judgments, scoring)
+
+    if isinstance(runs, Mapping) and _holds_runs(runs):
+        return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
+    if isinstance(runs, list | tuple) and _lists_runs(runs, judgments):
+        from rankscope.runs.naming import run_names  # noqa: PLC0415
+
+        several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+        return dict(zip(run_names(several, runs), several, strict=True)), False
+    run = taken(runs, "run")
+    return {getattr(run, "name", "run"): run}, True
+
+
+def as_one_run(
+    run: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
+) -> tuple[str, Any]:
+    """Take exactly one run, in any form; return its name and itself."""
+    named, _ = as_runs(run, judgments, scoring)
+    if len(named) != 1:
+        raise InputError(f"expected one run, got {len(named)}; call this once for each")
+    ((name, taken),) = named.items()
+    return name, taken
+
+
+def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
+    if judgments is not None and judgments.gold is not None:
+        from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
+
+        if scoring.chunking is not None:
+            raise InputError(
+                "doc_id_from is for judgments that name documents, and the golden set holds spans "
+                "or texts; leave it out"
+            )
+        return as_piece_run(
+            run, name=name, order=scoring.order, corpus=scoring.corpus, columns=scoring.columns
+        )
     if is_path(run):
         run = _from_file(run, judgments, scoring)
     if isinstance(run, LazyRun):
@@ -122,16 +173,16 @@ def _as_run(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) 
         )
     if isinstance(run, CollapsedDicts):
         return run
-    if is_plain(run) and not any(is_answer(run[query_id]) for query_id in islice(run, 1)):
+    if isinstance(run, Mapping) and holds_numbers(run) and is_plain(run):
         if scoring.order == "given":
             run = {query_id: _listed(run[query_id]) for query_id in run}
         return run if scoring.chunking is None else collapsed_dicts(run, scoring.chunking)
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
-    if scoring.order == "given":  # that of the chunks as they are listed
-        table = as_run(run, name=name)
-        run = table if table.chunks is not None else table.in_given_order()
-    return as_run(run, name=name, chunking=scoring.chunking)
+    table = as_run(run, name=name, columns=scoring.columns, duplicates=scoring.duplicates)
+    if scoring.order == "given" and table.chunks is None:  # that of the chunks as they are listed
+        table = table.in_given_order()
+    return as_run(table, name=name, chunking=scoring.chunking)
 
 
 def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
@@ -141,6 +192,8 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     several, is read in parts.
     """
     if is_several(path):
+        if scoring.duplicates is not None:
+            raise InputError("duplicates= is for runs in one file; join these first")
         return in_parts(path, scoring.executor)
     if not scoring.is_plain:
         return path
@@ -148,6 +201,8 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     scanned = None
     if judgments is not None and scoring.executor is None:
         scanned = ScannedRun.of(path, judgments)
+    if scanned is None and scoring.columns != NO_COLUMNS:
+        return path
     return in_parts(path, scoring.executor) if scanned is None else scanned
 
 
@@ -202,110 +257,184 @@ def _best_first(answers: Sequence[Mapping[str, float]], score: Any, offsets: Any
     return by_id[np.lexsort((-score[by_id], query[by_id]))]
 
 
-def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
-    """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
-    if is_answer(runs):
+def _holds_runs(runs: Mapping[Any, Any]) -> bool:
+    """Tell ``{name: run}`` from a run ``{query: documents}``, and from a table by column."""
+    if any(isinstance(value, Mapping) for value in runs.values()) and holds_numbers(runs):
         return False
-    for name in runs:
-        value = runs[name]
-        if is_answer(value):  # to one query, or to all that there are
-            return answer_in(runs) is None and not are_by_query(runs)
-        if isinstance(value, Mapping):
-            for key in value:
-                return isinstance(value[key], Mapping | list | tuple)
-            continue  # an empty query says nothing
-        if isinstance(value, list | tuple):
-            from rankscope.tables.objects import lists_queries  # noqa: PLC0415
+    from rankscope.tables.documents import is_answer  # noqa: PLC0415
 
-            return all(
-                isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
-                for run in runs.values()
-            )
-        if isinstance(value, LazyRun):
-            return True
-        if is_path(value):
-            return answer_in(runs) is None  # else it is a query with its answer
-        return hasattr(value, "query_ids") or _is_frame(value)
+    if is_answer(runs) or _are_columns(runs):
+        return False
+    given = [value for value in runs.values() if value is not None and not _is_empty(value)]
+    return bool(given) and all(map(_is_run, given))
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple) and not value
+
+
+def _are_columns(names: Iterable[object]) -> bool:
+    """Tell names of columns from those of runs or queries."""
+    texts = [str(name) for name in names]
+    return len(texts) > 1 and (
+        RUN.is_header(texts) or {"inputs", "outputs"} <= {folded(text) for text in texts}
+    )
+
+
+def _is_run(value: Any) -> bool:
+    """Tell a whole run from the documents of one query."""
+    if isinstance(value, LazyRun) or is_path(value) or hasattr(value, "query_ids"):
+        return True
+    if _is_frame(value):
+        return True
+    if isinstance(value, Mapping | list | tuple):
+        from rankscope.tables.choosing import query_names  # noqa: PLC0415
+        from rankscope.tables.documents import chroma_queries, is_answer, is_chroma  # noqa: PLC0415
+
+        if isinstance(value, Mapping):
+            if is_answer(value):
+                return is_chroma(value) and len(chroma_queries(value, "run")) > 1
+            inner = next(iter(value.items()))
+            return isinstance(inner[1], Mapping | list | tuple) and role_of(str(inner[0])) is None
+        first = value[0]
+        if isinstance(first, Mapping):
+            names = [str(name) for name in first]  # {"id", "score"} is a document, and no row
+            lists = any(role_of(str(n)) and isinstance(v, list | tuple) for n, v in first.items())
+            return is_answer(first) or lists or bool(query_names(names))
+        is_pair = (
+            isinstance(first, list | tuple) and len(first) == 2 and not isinstance(first[1], str)
+        )
+        return isinstance(first, list | tuple) and not is_pair
     return False
 
 
-def as_runs(
-    runs: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
-) -> tuple[dict[str, Any], bool]:
-    """Take one run or several, in any form; also tell whether it was a single one.
-
-    What the judgments are of decides how runs are read: if of one query, a list of texts is its
-    answer and holds no paths; if of spans or texts, runs hold such pieces, or ids of chunks in a
-    corpus.
-    """
-    of_one_query = judgments is not None and judgments.of_one_query
-
-    def taken(run: Any, name: str) -> Any:
-        if judgments is None or judgments.gold is None:
-            return in_places(_as_run(run, name, judgments, scoring), judgments)
-        from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
-
-        if scoring.chunking is not None:
-            raise InputError(
-                "doc_id_from is for judgments that name documents, and the golden set holds spans "
-                "or texts; leave it out"
-            )
-        return as_piece_run(run, name=name, order=scoring.order, corpus=scoring.corpus)
-
-    if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
-        return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
-    if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
-        from rankscope.runs.naming import run_names  # noqa: PLC0415
-
-        several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
-        return dict(zip(run_names(several, runs), several, strict=True)), False
-    run = taken(runs, "run")
-    return {getattr(run, "name", "run"): run}, True
+def _is_frame(data: object) -> bool:
+    """Tell frames, lazy ones of Polars too; nothing is loaded for it."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
 
 
-def as_one_run(
-    run: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
-) -> tuple[str, Any]:
-    """Take exactly one run, in any form; return its name and itself.
-
-    Of the judgments only the order of their queries counts, for a run without query ids.
-    """
-    named, _ = as_runs(run, None, scoring)
-    if len(named) != 1:
-        raise InputError(f"expected one run, got {len(named)}; call this once for each")
-    ((name, taken),) = named.items()
-    return name, in_places(taken, judgments)
-
-
-def in_places(run: Any, judgments: Judgments | None) -> Any:
-    """Return a run without query ids as answers to the questions of a golden list, in their order.
-
-    Only answers of a vector store are such a run, and only where each question has its list the
-    order is known; others are joined by id.
-    """
-    if judgments is None or not judgments.listed or not getattr(run, "is_numbered", False):
-        return run
-    from rankscope.runs.positions import answered_questions  # noqa: PLC0415
-
-    names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
-    return run if names is None else run.answering(names)
-
-
-def _lists_runs(runs: Sequence[Any]) -> bool:
-    """Tell a list of runs from a list of rows."""
+def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
+    """Tell a list of runs from a list of rows, or of the documents of queries."""
     if not runs:
         raise InputError("there is no run in an empty list; give a run, or several by name")
     first = runs[0]
     if isinstance(first, Mapping):
-        if hold_answers(runs):
+        from rankscope.tables.documents import is_answer  # noqa: PLC0415
+
+        if is_answer(first) or _are_columns(first):
             return False
         return all(isinstance(documents, Mapping | list) for documents in first.values())
+    if isinstance(first, str) and judgments is not None and judgments.is_numbered:
+        return False  # documents, and no files
     return (
         is_path(first)
         or isinstance(first, LazyRun)
         or hasattr(first, "query_ids")
         or _is_frame(first)
     )
+
+
+# --- do they belong together?
+
+
+def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
+    """Return a run as answers to the questions of the gold, or say why it is not."""
+    if judgments is None:
+        return run
+    gold, read = judgments.reading, _reading(run)
+    is_same = given is judgments.given and given is not None
+    is_same |= is_path(given) and is_path(judgments.given) and str(given) == str(judgments.given)
+    if is_same and gold.documents == read.documents:
+        where = f" ({shown(gold.documents)})" if gold.documents else ""
+        raise InputError(
+            f"gold and run are the same{where}; give a run, or a table with both in different "
+            "columns (relevant=, retrieved=)"
+        )
+    if scoring.columns != NO_COLUMNS:
+        _check_columns(gold, read, scoring)
+    if judgments.gold is not None:
+        return run
+    is_numbered = bool(getattr(run, "is_numbered", False))
+    if is_numbered != judgments.is_numbered:
+        return _by_position(run, judgments, is_numbered=is_numbered)
+    if is_numbered and len(run.query_ids) != len(judgments.query_ids) + len(judgments.no_answer):
+        raise InputError(
+            f"gold has {counted(len(judgments.query_ids), 'question')} by position, and the run "
+            f"{counted(len(run.query_ids), 'list')}; give one to each, or both by id"
+        )
+    if not is_numbered and not isinstance(run, LazyRun):
+        _refuse_shifted(judgments, run)
+        run = _by_words(run, judgments)
+    return run
+
+
+def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
+    """Refuse a column that no table has, and one that may be meant for one of two tables."""
+    names = dict.fromkeys([*gold.names, *run.names])
+    for parameter in ("query", "doc"):
+        column = getattr(scoring.columns, parameter)
+        is_field = parameter == "doc" and not (gold.names and run.names)  # of records in lists
+        if column is not None and names and column not in names and not is_field:
+            from rankscope.tables.choosing import refuse_unknown  # noqa: PLC0415
+
+            raise refuse_unknown(parameter, column, list(names), "gold and run")
+    doc = scoring.columns.doc
+    rivals = [*gold.rivals, *run.rivals]
+    if doc in gold.names and doc in run.names and rivals:
+        raise InputError(
+            f"gold and run both have the column {shown(doc)} (doc=), and one of them also "
+            f"{shown(rivals[0])}; say which is meant where (relevant=, retrieved=)"
+        )
+
+
+def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
+    """Return lists without ids as answers to a table's questions, in its order; refuse all else."""
+    if is_numbered and judgments.listed and judgments.reading.documents:
+        from rankscope.runs.positions import answered_questions  # noqa: PLC0415
+
+        names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
+        return run if names is None else run.answering(names)
+    by_place, by_id = ("run", "gold") if is_numbered else ("gold", "run")
+    raise InputError(
+        f"the {by_place} is a list by position, and the {by_id} has ids of queries; numbers are no "
+        f"ids: give the {by_place} as {{query: [doc, …]}}, or both as lists"
+    )
+
+
+def _refuse_shifted(judgments: Judgments, run: Any) -> None:
+    """Refuse gold that is numbered from 0 and a run from 1, or the other way round."""
+    gold, ids = judgments.query_ids, run if isinstance(run, Mapping) else run.query_ids
+    if ("0" in gold) == ("0" in ids) or not len(gold) or not len(ids):
+        return
+    bases = [
+        next((b for b in (0, 1) if set(each) == {str(n) for n in range(b, b + len(each))}), None)
+        for each in (gold, ids)
+    ]
+    if None not in bases:
+        raise InputError(
+            f"gold numbers its questions from {bases[0]} and the run from {bases[1]}; number both "
+            "alike, or give the ids of the questions"
+        )
+
+
+def _by_words(run: Any, judgments: Judgments) -> Any:
+    """Return a run by the ids of gold, where one side has ids and words and one only words."""
+    if isinstance(run, Mapping):
+        return run
+    texts, known, asked = judgments.questions.texts, set(judgments.query_ids), run.questions.texts
+    if not (texts or asked) or any(query_id in known for query_id in run.query_ids):
+        return run
+    names: Mapping[str, str] = {text: query_id for query_id, text in texts.items()}
+    if asked and known.issuperset(asked.values()):
+        names = asked
+    elif len(names) < len(texts):
+        return run
+    renamed = [names.get(query_id) for query_id in run.query_ids]
+    is_clear = None not in renamed and len(set(renamed)) == len(renamed)
+    return run.renamed(renamed) if is_clear else run
+
+
+# --- plain dicts
 
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:

@@ -14,7 +14,7 @@ from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
 from rankscope.scoring.qrels_file import QrelsFile
 from rankscope.scoring.scans import PackedPairs
-from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS
+from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import refuse_answer
 
@@ -58,6 +58,13 @@ class Judgments:
     aside.
     """
 
+    given: Any = None
+    """What they were read from."""
+    reading = Reading()
+    """How they were read."""
+    is_numbered = False
+    """Whether the queries have no ids, and are known by their place."""
+
     def __init__(
         self,
         qrels: Qrels | QrelsFile | Mapping[str, Mapping[str, float]],
@@ -71,8 +78,6 @@ class Judgments:
         """What the documents are terms of, if they are."""
         self.may_mix_languages = False
         """Whether somebody asked for means over cases in several languages."""
-        self.of_one_query = False
-        """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
         self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
         if isinstance(qrels, QrelsFile) and no_answer is not None:

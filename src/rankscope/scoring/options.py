@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankscope.ontology.terms import Ontology
     from rankscope.runs.collapsing import Chunking, Collapse
     from rankscope.scoring.judgments import NoAnswer
-    from rankscope.tables.table_options import Duplicates
+    from rankscope.tables.columns import Duplicates
 
 Languages = Literal["apart", "together"]
 """What becomes of cases in several languages."""

@@ -60,6 +60,16 @@ def is_plain(data: object) -> bool:
     return True
 
 
+def holds_numbers(data: Mapping[Any, Any]) -> bool:
+    """Tell ``{query: {doc: number}}`` from other mappings, by the first document."""
+    for documents in data.values():
+        if not isinstance(documents, Mapping):
+            return False
+        for number in documents.values():
+            return hasattr(number, "__float__") and not isinstance(number, bool)
+    return True
+
+
 def numeric_ids(qrels: ByQuery) -> dict[str, frozenset[int]]:
     """Return by query the judged ids that are a whole number's digits, as numbers.
 

@@ -32,7 +32,6 @@ from rankscope.scoring.inputs import (
     as_judgments,
     as_one_run,
     has_identical,
-    named_columns,
     without_identical,
 )
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -152,8 +151,7 @@ def why(
     of `evaluate` that say how files are read.
     """
     scoring = Scoring.of("why", options, without=_OF_NO_USE)
-    with named_columns(scoring):
-        bench = _Bench(qrels, run, scoring)
+    bench = _Bench(qrels, run, scoring)
     asked = Measure.parse(measure)
     findings = evaluate(bench.judgments, {bench.name: bench.run}, asked).findings
     return Why(

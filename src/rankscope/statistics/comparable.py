@@ -136,8 +136,7 @@ def _sides(
         if side is None:
             run = given[role]
             is_file = is_path(run)
-            of_one = judgments is not None and judgments.of_one_query
-            runs = [run] if is_file and not of_one else run
+            runs = [run] if is_file else run
             measures = [parsed.measure for parsed in asked]
             source = os.fspath(run) if is_path(run) else role
             try:

@@ -32,7 +32,7 @@ from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.by_language import refuse_mixed
-from rankscope.scoring.inputs import as_judgments, named_columns
+from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
@@ -316,25 +316,22 @@ def gate(
     asked = strict_and_soft(parse_measures(measures), of_terms=scoring.ontology is not None)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    with named_columns(scoring):
-        judgments = None if qrels is None else as_judgments(qrels, scoring)
-        if judgments is not None:
-            refuse_mixed(judgments)
-        everything = [*(parsed.asked for parsed in asked), *floors]
-        rules = scoring.profile if options.get("profile") else None
-        sides: Any = {"qrels": judgments, "profile": rules, "scoring": scoring}
-        both = paired_runs(
-            baseline, candidate, everything, runs=(baseline_run, candidate_run), **sides
-        )
-        _check_lost(both, missing)
-        names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
-        sample = sample_of(both.matrix.query_ids, clusters, weights)
-        matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
-        _check_margin(max_drop, max_query_drop, matrix)
-        noises = _noise(matrix, noise, both, everything[: len(asked)], sides)
-        judge = _Judge(settings, max_drop, max_query_drop, power)
-        checks, pairs = judge.checks(matrix, noises)
-        floor_checks = _check_floors(floors, both)
+    judgments = None if qrels is None else as_judgments(qrels, scoring)
+    if judgments is not None:
+        refuse_mixed(judgments)
+    everything = [*(parsed.asked for parsed in asked), *floors]
+    rules = scoring.profile if options.get("profile") else None
+    sides: Any = {"qrels": judgments, "profile": rules, "scoring": scoring}
+    both = paired_runs(baseline, candidate, everything, runs=(baseline_run, candidate_run), **sides)
+    _check_lost(both, missing)
+    names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
+    sample = sample_of(both.matrix.query_ids, clusters, weights)
+    matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
+    _check_margin(max_drop, max_query_drop, matrix)
+    noises = _noise(matrix, noise, both, everything[: len(asked)], sides)
+    judge = _Judge(settings, max_drop, max_query_drop, power)
+    checks, pairs = judge.checks(matrix, noises)
+    floor_checks = _check_floors(floors, both)
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answer = overall(answers)

@@ -14,7 +14,6 @@ import numpy as np
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import Part, Record, Unbounded
-from rankscope.scoring.inputs import named_columns
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import as_rows, constant_rows, row_deviations, row_means
 from rankscope.statistics.comparable import paired_runs
@@ -229,15 +228,14 @@ def power(
     22
     """
     scoring = Scoring.of("power", options, without=("queries", "executor"))
-    with named_columns(scoring):
-        paired = paired_runs(
-            baseline,
-            candidate,
-            measures,
-            qrels=qrels,
-            profile=scoring.profile if options.get("profile") else None,
-            scoring=scoring,
-        )
+    paired = paired_runs(
+        baseline,
+        candidate,
+        measures,
+        qrels=qrels,
+        profile=scoring.profile if options.get("profile") else None,
+        scoring=scoring,
+    )
     matrix = paired.matrix
     chosen: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
     rows = matrix.differences([(0, 1)])

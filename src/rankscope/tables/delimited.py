@@ -1,14 +1,12 @@
 """Tables separated by commas, tabs or semicolons, with quoting as in RFC 4180.
 
-Pairs are parsed at once by Polars (`read_columns`), records line by line (`read_lines`), so that a
-corpus can be streamed; both are written by `delimited_bytes`.
+Pairs are parsed at once by Polars (`read_delimited`), records line by line (`read_lines`), so that
+a corpus can be streamed; both are written by `delimited_bytes`.
 
 Records carry text: any value but text is written as its JSON text and comes back as text. An empty
-cell is no field; a quoted empty one (``""``) is empty text. In csv, quotes always quote. In tsv
-they quote if the header is quoted (as `delimited_bytes` writes it when a cell needs quotes); below
-a plain header they quote only in a row that is well formed, and there only a cell that a writer had
-to quote, because it holds a tab, a line end or a quote; without a header, as in MS MARCO, they are
-ordinary characters.
+cell is no field. In csv, quotes always quote. In tsv they quote if the header is quoted, as
+`records_as_tsv` writes it when a cell needs quotes; else only a cell with doubled quotes inside is
+taken for quoted, and all other quotes are ordinary characters, as in MS MARCO.
 """
 
 from __future__ import annotations
@@ -16,51 +14,28 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter, deque
-from dataclasses import replace
-from functools import reduce
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
-from operator import and_
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
-from rankscope.tables.cells import written_list
-from rankscope.tables.columns import (
-    are_case_names,
-    check_columns,
-    find_list,
-    find_name,
-    rater_columns,
-    refuse_answers,
-    refuse_unnamed_value,
-    require_columns,
-)
+from rankscope.tables.columns import check_columns, find_name
 from rankscope.tables.detection import BOM, cells_of, shielded
-from rankscope.tables.objects import (
-    holds_listed,
-    questions_in,
-    rows_from_cells,
-    rows_from_frame,
-)
-from rankscope.tables.pieces import gold_columns, refuse_gold_pieces
 from rankscope.tables.record_rows import headerless_columns
-from rankscope.tables.rows import Rows, ranks_or_scores, with_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from rankscope.tables.columns import PairLayout, RecordLayout
+    from rankscope.tables.columns import Columns, PairLayout, RecordLayout
     from rankscope.tables.record_rows import Origin, Row
 
-    Line = tuple[int, str]
-
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
-_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _TSV_NEEDS_QUOTES = r'[\t\r\n]|\A"|\A\z'
+_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
 def _csv_reader(lines: Iterable[str], separator: str) -> Any:
@@ -71,13 +46,21 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
 # --- pairs
 
 
-def read_columns(
-    data: bytes, layout: PairLayout, *, source: str, separator: str, language: str | None = None
-) -> Rows:
+@dataclass(frozen=True, slots=True, eq=False)
+class Delimited:
+    """A table of text cells; ``roles`` are those of its columns if it has no header."""
+
+    frame: pl.DataFrame
+    line_of: Callable[[int], int]
+    roles: dict[str, str] | None = None
+
+
+def read_delimited(
+    data: bytes, layout: PairLayout, columns: Columns, *, source: str, separator: str
+) -> Delimited:
     """Read a table with a header, or without one if the first line names no known column.
 
-    Blank lines and comments (``# …``) may precede it. ``language`` is that of cases that do not say
-    theirs.
+    Blank lines and comments (``# …``) may precede it.
     """
     data = data.removeprefix(BOM)
     begin = _first_row(data)
@@ -86,90 +69,39 @@ def read_columns(
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
     cells = cells_of(first, separator)
     check_columns(len(cells), source=source, line=above + 1)
-    is_gold = layout.kind == "qrels" and gold_columns(cells, layout) is not None
-    are_cases = are_case_names(cells)
-    has_header = layout.is_header(cells) or is_gold
-    frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
-    if are_cases:
-        empty = pl.all().replace("", None)  # an empty cell is no field
-        return rows_from_frame(frame.with_columns(empty), layout, source=source, language=language)
-    names = frame.columns
-    if has_header:
-        refuse_gold_pieces(lambda: _as_dicts(frame), names, layout, source)
-    if has_header:
-        nested = find_list(names, layout, lambda name: _holds_list(frame[name], layout))
-        if nested is not None and _holds_list(frame[nested[1]], layout):
-            return rows_from_cells(
-                frame.filter(pl.nth(names.index(nested[0])) != ""), nested, layout, source=source
-            )
-        if nested is not None:
-            refuse_answers(frame[nested[1]], nested[1], layout, source=source)
-        roles = require_columns(names, layout, source=source, line=above + 1, nested=nested)
-        if layout.value not in roles and nested is None and not rater_columns(names):
-            numeric = [name for name in names if _holds_numbers(frame[name])]
-            refuse_unnamed_value(numeric, roles, layout, source=source)
-    elif (columns := layout.headerless.get(len(names))) is not None:
-        roles = {role: name for role, name in zip(columns, names, strict=True) if role}
-    else:
-        expected = " or ".join(str(count) for count in sorted(layout.headerless))
-        raise FormatError(
-            f"no header and {len(names)} columns, expected {expected} for a {layout.kind} table; "
-            f"add a header such as query_id{separator}doc_id{separator}{layout.value}",
-            source=source,
-            line=above + 1,
+    fits = len(cells) in layout.headerless and any(map(_is_number, cells))
+    has_header = layout.is_header(cells, columns) or not fits
+    try:
+        frame = pl.read_csv(
+            shielded(data),
+            separator=separator,
+            has_header=has_header,
+            infer_schema=False,
+            empty_string_is_null=False,
+            glob=False,
         )
-    raters = [name for name in rater_columns(names) if name not in roles.values()]
-    # by the columns themselves: as a name in an expression, ``*`` would stand for all of them
-    blank = reduce(and_, (column == "" for column in frame.iter_columns()))
-    numbers = (~blank).arg_true()
-    frame = frame.filter(~blank)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _located(data, above, separator, source) or FormatError(
+            f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
+        ) from None
     line_of = _line_finder(data, has_header=has_header)
-    rows = Rows(
-        frame=frame.select(
-            *(pl.col(column).alias(role) for role, column in roles.items()), *raters
-        ),
-        source=source,
-        layout=layout,
-        line_of=lambda row: above + line_of(numbers[row]),
-    )
+    roles = None
     if not has_header:
-        return ranks_or_scores(rows)
-    if nested is not None:
-        rows = replace(rows, questions=questions_in(frame, nested[0], layout))
-    return with_values(rows)
+        names = layout.headerless[len(cells)]
+        roles = {role: name for role, name in zip(names, frame.columns, strict=True) if role}
+        blank = pl.all_horizontal(pl.all() == "")
+        numbers = frame.select(~blank).to_series().arg_true()
+        frame = frame.filter(~blank)
+        return Delimited(frame, lambda row: above + line_of(int(numbers[row])), roles)
+    return Delimited(frame, lambda row: above + line_of(row), roles)
 
 
-def read_dicts(data: bytes, *, source: str, separator: str) -> list[dict[str, Any]]:
-    """Read the rows of a table with a header, by name; lists are read, an empty cell is None."""
-    data = data.removeprefix(BOM)
-    begin = _first_row(data)
-    above = data.count(b"\n", 0, begin)
-    return _as_dicts(
-        _parsed(data[begin:], above, separator=separator, has_header=True, source=source)
-    )
-
-
-def _as_dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    lists = [name for name in frame.columns if _holds_lists(frame[name])]
-    rows = []
-    for row in frame.iter_rows(named=True):
-        fields: dict[str, Any] = {name: cell or None for name, cell in row.items()}
-        rows.append({**fields, **{name: written_list(row[name]) for name in lists}})
-    return rows
-
-
-def _holds_numbers(cells: pl.Series) -> bool:
-    return cells.str.strip_chars().cast(pl.Float64, strict=False).null_count() == 0
-
-
-def _holds_list(cells: pl.Series, layout: PairLayout) -> bool:
-    return _holds_lists(cells) or holds_listed(cells, layout)
-
-
-def _holds_lists(cells: pl.Series) -> bool:
-    """Tell whether every cell is a list as JSON or Python writes it, or empty."""
-    is_list = cells.str.contains(r"^\s*\[.*\]\s*$") | (cells == "")
-    return bool(is_list.all()) and bool((cells != "").any())
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _first_row(data: bytes) -> int:
@@ -184,25 +116,6 @@ def _first_row(data: bytes) -> int:
             break
         begin = end + 1
     return 0
-
-
-def _parsed(
-    data: bytes, above: int, *, separator: str, has_header: bool, source: str
-) -> pl.DataFrame:
-    """Parse a table that begins below so many lines of its file."""
-    try:
-        return pl.read_csv(
-            shielded(data),
-            separator=separator,
-            has_header=has_header,
-            infer_schema=False,
-            empty_string_is_null=False,
-            glob=False,
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _located(data, above, separator, source) or FormatError(
-            f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
-        ) from None
 
 
 def _located(data: bytes, above: int, separator: str, source: str) -> FormatError | None:
@@ -254,14 +167,14 @@ def read_lines(
     numbered = enumerate(lines, start=1)
     texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
     first = next(((number, line) for number, line in texts if _holds_cells(line)), (1, ""))
-    cells = _Cells(chain([first], texts), first[1], origin, layout, tabs=tabs)
+    separator = "\t" if tabs else max(",;", key=first[1].count)
+    header = layout.is_header(cells_of(first[1].rstrip("\r\n"), separator))
+    separator = separator if header or tabs else ","
     names: list[str] = []
-    for number, row in cells:
+    for number, row in _rows(chain([first], texts), separator, first[1] if header else "", origin):
         if not names:
             check_columns(len(row), source=source, line=number)
-            header = layout.is_header([cell or "" for cell in row])
             names = _column_names(row, number, origin, layout, header=header)
-            cells.width = len(names)
             id_name = find_name(names, layout.id_names)
             text_name = find_name(names, layout.text_names) if layout.needs_text else None
             if header:
@@ -272,11 +185,65 @@ def read_lines(
             )
         fields: Row = {}
         for name, cell in zip(names, row, strict=True):
-            if cell is not None or name == id_name:
-                fields[name] = cell
+            if cell or name == id_name:
+                fields[name] = cell or None
             elif name == text_name:
                 fields[name] = ""
         yield number, fields
+
+
+def _rows(
+    lines: Iterator[tuple[int, str]], separator: str, first: str, origin: Origin
+) -> Iterator[tuple[int, list[str]]]:
+    """Split lines into cells; the module says what quotes mean."""
+    if separator == "\t" and not first.startswith('"'):
+        yield from _plain_rows(lines, len(first.rstrip("\r\n").split("\t")) if first else 0)
+        return
+    number = 1
+
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for number, line in lines:  # noqa: B007
+            yield line
+
+    reader = _csv_reader(texts(), separator)
+    begin = 1
+    try:
+        for row in reader:
+            if row and (len(row) > 1 or row[0].strip()):
+                yield begin if number > begin and reader.line_num > begin else number, row
+            begin = number + 1
+    except csv.Error as error:
+        raise origin.error(
+            f"a broken quoted cell ({error}); close it, and double the quotes inside", begin
+        ) from None
+
+
+def _plain_rows(lines: Iterator[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """Split lines below a plain header; only a cell that needs quotes is in quotes.
+
+    Without a header (``width`` 0) none is.
+    """
+    following = next(lines, None)
+    while following is not None:
+        number, text = following
+        following = next(lines, None)
+        cells = text.rstrip("\r\n").split("\t")
+        if width and '"' in text and (len(cells) != width or text.count('"') % 2):
+            while text.count('"') % 2 and following is not None:  # a cell goes on in the next line
+                if len(following[1].rstrip("\r\n").split("\t")) == width:
+                    break
+                text += following[1]
+                following = next(lines, None)
+            whole = io.StringIO(text.rstrip("\r\n"), newline="")
+            quoted = next(csv.reader(whole, delimiter="\t"), [])
+            cells = quoted if len(quoted) == width else cells
+        if text.strip(" \r\n"):
+            yield number, [_unquoted(c) if width and _QUOTED.fullmatch(c) else c for c in cells]
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1].replace('""', '"')
 
 
 def _holds_cells(line: str) -> bool:
@@ -289,20 +256,19 @@ def _holds_cells(line: str) -> bool:
 
 
 def _column_names(
-    row: list[str | None], number: int, origin: Origin, layout: RecordLayout, *, header: bool
+    row: list[str], number: int, origin: Origin, layout: RecordLayout, *, header: bool
 ) -> list[str]:
     if header:
-        names = [cell or "" for cell in row]
-        if len(set(names)) != len(names):
-            twice = Counter(names).most_common(1)[0][0]
+        if len(set(row)) != len(row):
+            twice = Counter(row).most_common(1)[0][0]
             raise origin.error(f"the header names {shown(twice)} twice; rename one", number)
-        return names
+        return row
     if len(row) in layout.headerless:
         return list(layout.headerless[len(row)])
     if not layout.headerless:
         raise origin.error(
-            f"no id among the columns {shown(', '.join(cell or '' for cell in row))}; name one of "
-            f"them {', '.join(layout.id_names[:3])}",
+            f"no id among the columns {shown(', '.join(row))}; name one of them "
+            f"{', '.join(layout.id_names[:3])}",
             number,
         )
     raise origin.error(
@@ -311,91 +277,6 @@ def _column_names(
         f"{', '.join(layout.id_names[:3])}",
         number,
     )
-
-
-class _Cells:
-    """Splits lines into cells; None is an empty cell. The module says what quotes mean."""
-
-    def __init__(
-        self,
-        lines: Iterator[Line],
-        first: str,
-        origin: Origin,
-        layout: RecordLayout,
-        *,
-        tabs: bool,
-    ) -> None:
-        self._lines = lines
-        self._returned: deque[Line] = deque()
-        self._origin = origin
-        self._separator = "\t" if tabs else max(",;", key=first.count)
-        self._quotes: Literal["always", "if needed", "never"] = "always"
-        header = layout.is_header(cells_of(_body(first), self._separator))
-        if not header and not tabs:
-            self._separator = ","
-        if tabs and not (header and first.startswith('"')):
-            self._quotes = "if needed" if header else "never"
-        self.width = 0
-
-    def _next(self) -> Line | None:
-        return self._returned.popleft() if self._returned else next(self._lines, None)
-
-    def __iter__(self) -> Iterator[tuple[int, list[str | None]]]:
-        while (taken := self._next()) is not None:
-            number, line = taken
-            if not line.strip(" \r\n"):
-                continue
-            if self._quotes == "never" or '"' not in line:
-                yield number, self._split(line)
-            else:
-                yield number, self._quoted(number, line)
-
-    def _split(self, line: str) -> list[str | None]:
-        return [cell or None for cell in _body(line).split(self._separator)]
-
-    def _quoted(self, number: int, line: str) -> list[str | None]:
-        """Split a row with quotes, of which ``line`` is the first line."""
-        taken: list[Line] = []
-        try:
-            cells = next(_csv_reader(self._row(line, taken), self._separator))
-        except csv.Error as error:
-            if self._quotes == "always":
-                raise self._origin.error(
-                    f"a broken quoted cell ({error}); close it, and double the quotes inside",
-                    number,
-                ) from None
-            self._returned.extendleft(reversed(taken))
-            return self._split(line)
-        return list(self._as_written(cells, "".join([line, *(text for _, text in taken)])))
-
-    def _row(self, line: str, taken: list[Line]) -> Iterator[str]:
-        """Yield a line and those after it; below a plain header none that is a row of its own."""
-        yield line
-        while (following := self._next()) is not None:
-            columns = following[1].count(self._separator) + 1
-            if self._quotes == "if needed" and columns == self.width:
-                self._returned.appendleft(following)
-                return
-            taken.append(following)
-            yield following[1]
-
-    def _as_written(self, cells: list[str], row: str) -> Iterator[str | None]:
-        """Tell an empty cell from a quoted one, and give back quotes that nobody had to write."""
-        start = 0
-        for cell in cells:
-            end = start + len(cell)
-            if not row.startswith('"', start):
-                yield cell or None
-            else:
-                end += 2 + cell.count('"')
-                needed = self._quotes == "always" or not cell or _NEEDS_QUOTES.search(cell)
-                yield cell if needed else row[start:end]
-            start = end + 1
-
-
-def _body(line: str) -> str:
-    """Return a line without its end."""
-    return line.removesuffix("\n").removesuffix("\r")
 
 
 # --- writing

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
-from rankscope.tables.columns import PairLayout, are_case_names
+from rankscope.tables.columns import NO_COLUMNS, Columns, PairLayout
 from rankscope.tables.metadata import metadata_in
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ BOM = b"\xef\xbb\xbf"
 MARK = b"# rankscope: ids in percent-encoding (RFC 3986); those that are encoded are listed below\n"
 """The first line of a file with encoded ids."""
 PARQUET_MAGIC = b"PAR1"
+_XLSX_MAGIC = b"PK\x03\x04"
 
 _SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
 _BY_SUFFIX = {
@@ -65,7 +66,9 @@ class Sniffed:
     of columns the first lines have if split by white space, the most frequent first.
     """
 
-    content: Literal["empty", "parquet", "json list", "json object", "json lines", "markup", "text"]
+    content: Literal[
+        "empty", "parquet", "xlsx", "json list", "json object", "json lines", "markup", "text"
+    ]
     by_suffix: str | None
     line: str = ""
     separator: str = ","
@@ -82,7 +85,7 @@ def read_head(stream: BinaryIO) -> bytes:
     Comments, blank lines or a first line may be longer than `HEAD`; then more is read.
     """
     head = more = stream.read(HEAD)
-    is_text = not head.startswith(PARQUET_MAGIC)
+    is_text = not head.startswith((PARQUET_MAGIC, _XLSX_MAGIC))
     while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
         more = stream.read(len(head))
         head += more
@@ -95,6 +98,8 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     text = head.removeprefix(BOM).lstrip()
     if head.startswith(PARQUET_MAGIC):
         return Sniffed("parquet", by_suffix)
+    if head.startswith(_XLSX_MAGIC) and suffix == ".xlsx":
+        return Sniffed("xlsx", by_suffix)
     if not text:
         return Sniffed("empty", by_suffix)
     lines = data_lines(head) or [text.split(b"\n", 1)[0].decode("utf-8", "replace")]
@@ -121,10 +126,10 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     )
 
 
-def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
+def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMNS) -> str | None:
     """Return the format of a table of this kind; None if it is none that is known."""
-    if sniffed.content == "parquet":
-        return "parquet"
+    if sniffed.content in ("parquet", "xlsx"):
+        return sniffed.content
     if sniffed.is_trace and "traces" in layout.read_only:
         return "traces"
     if sniffed.content == "json lines":
@@ -132,11 +137,11 @@ def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
     if sniffed.content == "json list":
         return "json"
     if isinstance(layout, PairLayout):
-        return _format_of_pairs(sniffed, layout)
+        return _format_of_pairs(sniffed, layout, columns)
     return _format_of_records(sniffed, layout)
 
 
-def _format_of_pairs(sniffed: Sniffed, layout: PairLayout) -> str:
+def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> str:
     if sniffed.content == "json object":  # a single pair is one line of plain values
         line = sniffed.line.rstrip()
         is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
@@ -144,7 +149,7 @@ def _format_of_pairs(sniffed: Sniffed, layout: PairLayout) -> str:
     if sniffed.by_suffix in ("parquet", "csv"):
         return sniffed.by_suffix
     delimited = "tsv" if sniffed.separator == "\t" else "csv"
-    if layout.is_header(sniffed.names):
+    if layout.is_header(sniffed.names, columns):
         return delimited
     width = usual_width(sniffed, layout)
     if width not in layout.headerless and len(sniffed.names) in layout.headerless:
@@ -160,8 +165,7 @@ def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
 
 def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
     if sniffed.content == "json object":  # a single record, or all of them by id or in columns
-        is_record = layout.is_header(sniffed.names) and not are_case_names(sniffed.names)
-        return "jsonl" if is_record else "json"
+        return "json"
     if sniffed.by_suffix in ("parquet", "tsv", "csv"):
         return sniffed.by_suffix
     for name, format in layout.markup.items():

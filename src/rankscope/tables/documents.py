@@ -1,97 +1,151 @@
-"""One document of a list, as people have it: an id, a pair, a record, a framework's object.
+"""The documents of one query, as people have them.
 
-Nothing is imported: LangChain's `Document`, LlamaIndex's nodes and Haystack's `Document` are known
-by their attributes.
+Ids, ``{id: number}``, (id, number) pairs, records, documents of LangChain, LlamaIndex and Haystack
+(known by their attributes; nothing is imported), and what an engine answers to one query: Chroma,
+Elasticsearch and OpenSearch, Qdrant, Pinecone, OpenAI. Each becomes a list of (id, number or None).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import islice
+from typing import Any, Literal
 
-from rankscope.errors import InputError, shown
-from rankscope.tables.columns import find_columns
-from rankscope.tables.table_options import saw_columns
+from rankscope.errors import InputError, counted, shown
+from rankscope.tables.columns import ALIASES, find_name, folded
 
-if TYPE_CHECKING:
-    from rankscope.tables.columns import PairLayout
+Kind = Literal["qrels", "run"]
+Listed = list[tuple[Any, Any]]
 
-_TEXTS = ("page_content", "content", "text", "node")
-"""What tells a framework's document from other objects, beside its metadata."""
-_METADATA = ("metadata", "meta")
-_IDS = ("ref_doc_id", "id", "_id", "node_id", "id_", "doc_id", "docid", "docno", "chunk_id")
+_TEXTS = ("page_content", "content", "text", "node", "payload")
+_METADATA = ("metadata", "meta", "payload", "_source", "attributes")
+_IDS = ("ref_doc_id", "id", "_id", "node_id", "id_", "doc_id", "docno", "docid", "chunk_id")
+_MORE_IDS = ("document_id", "corpus_id", "passage_id", "file_id", "pid", "uuid", "key")
+_SCORES = ("score", "_score", "similarity", "relevance_score", "@search.score")
+_TERMS = ("hpo_id", "term_id", "mondo_id", "concept_id")
+_TERM = re.compile(r"[A-Za-z][\w.-]*:\d+|[A-Z]{2,}_\d{4,}")
+_PARTS = ("ids", "metadatas", "distances")
+
+
+def documents_of(value: Any, kind: Kind, field: str | None, where: str) -> Listed:
+    """Return the documents of one query with their numbers, None where they have none.
+
+    ``field`` is where records and documents have their id, if the caller named it. A set is refused
+    in a run, as it has no order.
+    """
+    hits = hits_in(value)
+    if hits is not None:
+        value = hits
+    elif is_chroma(value):
+        return chroma_documents(value, field, where)
+    if isinstance(value, Mapping):
+        lacking = next((doc_id for doc_id, number in value.items() if number is None), None)
+        if lacking is not None:
+            raise InputError(f"{where}: the number of {shown(lacking)} is missing; give it one")
+        return list(value.items())
+    if isinstance(value, str | int) or _is_scalar_array(value):
+        return [(value, None)]
+    if not isinstance(value, Iterable) or isinstance(value, bytes):
+        raise InputError(
+            f"{where} has {shown(type(value).__name__)}; expected {{doc_id: number}} or a list of "
+            "ids"
+        )
+    if isinstance(value, Set) and kind == "run":
+        raise InputError(
+            f"{where} has a set, which has no order; give a list, best document first, or "
+            "{doc_id: score}"
+        )
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    items = [
+        (item, None) if type(item) is str else one_document(item, field, where, kind)
+        for item in value
+    ]
+    if kind == "run":
+        unscored = sum(number is None for _, number in items)
+        if 0 < unscored < len(items):
+            raise InputError(
+                f"{where} has {unscored} documents without a score among {len(items)}; give a "
+                "score to all or none"
+            )
+    return items
+
+
+def _is_scalar_array(value: object) -> bool:
+    return hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0
 
 
 def is_document(item: object) -> bool:
     """Tell whether this is a document with its metadata, as an object or as a record."""
-    if isinstance(item, str | list | tuple | int):
+    if isinstance(item, str | list | tuple | int | Set):
         return False
     if isinstance(item, Mapping):
         names = item.keys()
-        return any(name in names for name in ("id", "_id", "doc_id", "node", *_METADATA))
-    return any(hasattr(item, name) for name in _TEXTS) and any(
-        hasattr(item, name) for name in (*_METADATA, "node")
-    )
+        return any(name in names for name in ("id", "_id", "doc_id", "node", "file_id", *_METADATA))
+    has_text = any(hasattr(item, name) for name in _TEXTS)
+    return has_text and any(hasattr(item, name) for name in (*_METADATA, "node"))
 
 
-def listed_document(item: Any, layout: PairLayout, source: str) -> tuple[Any, Any]:
-    """Return the id and the value of one of a list; the value is None if it has none."""
+def one_document(item: Any, field: str | None, where: str, kind: Kind = "run") -> tuple[Any, Any]:
+    """Return the id and the number of one of a list; the number is None if it has none."""
     if isinstance(item, list | tuple) and len(item) == 2:
         doc_id, value = item
-        return (_id_of(doc_id, layout, source) if is_document(doc_id) else doc_id), value
+        return (_id_of(doc_id, field, where) if is_document(doc_id) else doc_id), value
     if isinstance(item, Mapping):
-        roles = find_columns([str(name) for name in item], layout)
-        value = item.get(roles.get(layout.value, ""))
-        rank = item.get(roles.get("rank", ""))
-        if value is None and isinstance(rank, int | float):
-            value = -rank
-        column = roles.get("doc_id", "")
-        is_named = layout.keys.get("doc_id") in (None, column)
-        is_plain = is_named and isinstance(item.get(column), str | int)
-        return (item[column] if is_plain else _id_of(item, layout, source)), value
+        names = [str(name) for name in item]
+        grades = find_name(names, ALIASES["grade"]) if kind == "qrels" else None
+        scored = grades or find_name(names, _SCORES if kind == "run" else ())
+        value = None if scored is None else item[scored]
+        rank = find_name(names, ALIASES["rank"])
+        if value is None and kind == "run" and rank is not None and _is_number(item[rank]):
+            value = -item[rank]
+        return _id_of(item, field, where), value
     if is_document(item):
-        value = _get(item, "score") if layout.value == "score" else None
-        return _id_of(item, layout, source), value
-    if "doc_id" in layout.required:
-        key = shown(layout.keys["doc_id"])
-        raise InputError(
-            f"{source}: expected documents with a field {key} (doc_key), got the id {shown(item)}"
-        )
+        return _id_of(item, field, where), getattr(item, "score", None) if kind == "run" else None
     return item, None
 
 
-def _id_of(document: Any, layout: PairLayout, source: str) -> Any:
-    """Return the id in the metadata (``doc_id``), or the document's own, or what the user named.
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _id_of(document: Any, field: str | None, where: str) -> Any:
+    """Return the id that the caller named, the one in the metadata (``doc_id``), or its own.
 
     A LlamaIndex node that was cut from a document has that document's id.
     """
-    key = layout.keys.get("doc_id")
     node = _get(document, "node")
     inner = document if node is None else node
     fields: dict[Any, Any] = {}
     for name in _METADATA:
         metadata = _get(inner, name)
         fields.update(metadata if isinstance(metadata, Mapping) else {})
-    named = None if key is None else fields.get(key, _get(inner, key))
-    if key is not None:
-        names = [*fields, *(inner if isinstance(inner, Mapping) else ())]
-        saw_columns([str(name) for name in names], {} if named is None else {"doc_id": key})
-    if named is not None:
-        return named
-    if "doc_id" not in layout.required:
+    if field is not None:
+        named = fields.get(field, _get(inner, field))
+        if named is not None:
+            return named
+    else:
         if fields.get("doc_id") is not None:
             return fields["doc_id"]
-        framework_id = _first(inner, _IDS)
-        framework_id = fields.get("id") if framework_id is None else framework_id
-        if framework_id is not None:
-            return framework_id
-    wanted = "id" if key is None else shown(key)
+        mine = (
+            _first(inner, (*_IDS, *_MORE_IDS))
+            if isinstance(inner, Mapping)
+            else _first(inner, _IDS)
+        )
+        mine = fields.get("id") if mine is None else mine
+        if mine is None and isinstance(inner, Mapping):
+            known = find_name([str(name) for name in inner], ALIASES["doc_id"])
+            mine = None if known is None else inner[known]
+        if mine is not None and not isinstance(mine, list | dict):
+            return mine
+    wanted = "id" if field is None else shown(field)
     is_record = isinstance(inner, Mapping) and not fields
-    known = ", ".join(shown(name, 30) for name in list(inner if is_record else fields)[:8])
-    where = "" if is_record else ", neither of its own nor in its metadata, which"
+    known_names = ", ".join(shown(name, 30) for name in list(inner if is_record else fields)[:8])
+    place = "; it" if is_record else ", neither of its own nor in its metadata, which"
     raise InputError(
-        f"{source}: a document has no {wanted}{where or '; it'} holds {known or 'nothing'}; name "
-        "the field that is its id (doc_key; id_field of a system)"
+        f"{where}: a document has no {wanted}{place} holds {known_names or 'nothing'}; name the "
+        "field that is its id (doc=)"
     )
 
 
@@ -101,3 +155,184 @@ def _first(item: Any, names: tuple[str, ...]) -> Any:
 
 def _get(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+# --- what engines answer
+
+
+def hits_in(answer: Any) -> Sequence[Any] | None:
+    """Return the entries of an engine's answer to one query, best first; None if it is none.
+
+    Elasticsearch and OpenSearch (``hits.hits``), Qdrant (``points``), Pinecone (``matches``),
+    OpenAI (``data`` of files), as JSON or as the objects of their clients.
+    """
+    if isinstance(answer, list | tuple | str | int | Set):
+        return None
+    hits = _get(answer, "hits")
+    if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
+        return list(hits["hits"])
+    if isinstance(answer, Mapping) and isinstance(answer.get("result"), Mapping):
+        answer = answer["result"]
+    for name, beside in _ENTRIES:
+        held = _get(answer, name)
+        if isinstance(held, list | tuple) and all(map(_is_entry, held)):
+            names = set(answer) if isinstance(answer, Mapping) else set(dir(answer))
+            if not names - {name} or names & beside or not isinstance(answer, Mapping):
+                return held
+    return None
+
+
+_ENTRIES = (
+    ("points", frozenset({"status", "time", "next_page_offset"})),
+    ("matches", frozenset({"namespace", "usage"})),
+    ("data", frozenset({"object", "search_query", "has_more"})),
+)
+
+
+def _is_entry(item: object) -> bool:
+    return is_document(item) or (hasattr(item, "id") and hasattr(item, "score"))
+
+
+def is_answer(data: object) -> bool:
+    """Tell whether this is what an engine answers."""
+    return is_chroma(data) or (
+        (not isinstance(data, Iterable) or isinstance(data, Mapping))
+        and (hits_in(data) is not None)
+    )
+
+
+def is_chroma(data: object) -> bool:
+    """Tell whether this is what a Chroma collection answers, to one query or to several."""
+    if not isinstance(data, Mapping):
+        return False
+    if "metadatas" in data:
+        return True
+    return "ids" in data and any(name in data for name in ("distances", "documents", "included"))
+
+
+def chroma_queries(answer: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
+    """Return a Chroma answer as one for each query."""
+    given = {part: answer[part] for part in _PARTS if answer.get(part) is not None}
+    for part, lists in given.items():
+        if not isinstance(lists, list):
+            raise InputError(f"{where}: {part} is {shown(lists)}; expected a list for each query")
+    if not any(isinstance(item, list) for lists in given.values() for item in lists):
+        given = {part: [lists] for part, lists in given.items()}
+    sizes = {part: len(lists) for part, lists in given.items()}
+    if len(set(sizes.values())) > 1:
+        raise InputError(
+            f"{where}: has lists for {_sizes(sizes)}; give one for each query in all of them"
+        )
+    if not sizes:
+        raise InputError(f"{where}: an answer of Chroma without ids and metadatas; ask for ids")
+    return [
+        {part: lists[at] for part, lists in given.items() if lists[at] is not None}
+        for at in range(next(iter(sizes.values())))
+    ]
+
+
+def chroma_documents(answer: Mapping[str, Any], field: str | None, where: str) -> Listed:
+    """Return what Chroma found for one query: the closest first.
+
+    Entries of an index are often several for one term, such as its synonyms: where the metadata
+    name the term, it is what was retrieved, and counts once, at its best rank.
+    """
+    queries = chroma_queries(answer, where)
+    if len(queries) != 1:
+        raise InputError(
+            f"{where}: has {counted(len(queries), 'list')} for one query; give every query its own"
+        )
+    (entries,) = queries
+    for part, items in entries.items():
+        if not isinstance(items, list):
+            raise InputError(f"{where}: {part} is {shown(items)}; expected a list of entries")
+    sizes = {part: len(items) for part, items in entries.items()}
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"{where}: has {_sizes(sizes)}; give one of each for every entry")
+    metadata = entries.get("metadatas", [])
+    for item in metadata:
+        if item is not None and not isinstance(item, Mapping):
+            raise InputError(
+                f"{where}: metadatas hold {shown(item)}; expected an object for each entry"
+            )
+    ids, distances = entries.get("ids"), entries.get("distances")
+    name = _metadata_id(metadata, field, where, has_ids=ids is not None)
+    names = [item[name] for item in metadata] if name is not None else ids or []
+    numbers = [None] * len(names) if distances is None else [_near(d, where) for d in distances]
+    matching: dict[Any, Any] = {}
+    for doc_id, number in zip(names, numbers, strict=True):
+        if not isinstance(doc_id, str | int):
+            raise InputError(f"{where}: an id is {shown(doc_id)}; expected text or a whole number")
+        if name is None and doc_id in matching:
+            return list(zip(names, numbers, strict=True))  # twice: whoever takes it says so
+        known = matching.setdefault(doc_id, number)
+        matching[doc_id] = number if known is not None and number > known else known
+    return list(matching.items())
+
+
+def chroma_field(answers: Iterable[Mapping[str, Any]], field: str | None, where: str) -> str | None:
+    """Return the field of the metadata that names what was retrieved, the same for all answers."""
+    entries = [query for answer in answers for query in chroma_queries(answer, where)]
+    lists = [query.get("metadatas", []) for query in entries]
+    metadata = [item for items in lists if isinstance(items, list) for item in items]
+    if not all(item is None or isinstance(item, Mapping) for item in metadata):
+        return field  # whoever reads the answer says so
+    return _metadata_id(metadata, field, where, has_ids=all("ids" in query for query in entries))
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return " and ".join(f"{count:,} {part}" for part, count in sizes.items())
+
+
+def _near(distance: Any, where: str) -> float:
+    number = float(distance) if isinstance(distance, int | float) else float("nan")
+    if number - number != 0 or isinstance(distance, bool):
+        raise InputError(f"{where}: a distance is {shown(distance)}; expected a finite number")
+    return -number
+
+
+def _metadata_id(
+    metadata: Sequence[Any], field: str | None, where: str, *, has_ids: bool
+) -> str | None:
+    """Return the field of the metadata that names what was retrieved; None if the ids do."""
+    records = [item or {} for item in metadata]
+    if not records:
+        return None
+    names = dict.fromkeys(str(name) for item in islice(records, 100) for name in item)
+    shared = [n for n in names if all(item.get(n) is not None for item in records)]
+    if field is not None and (field in names or not has_ids):
+        if field in shared:
+            return field
+        raise _without(records, field, where)
+    terms = [name for name in shared if _names_id(name) and _are_terms(records, name)]
+    known = find_name(shared, _TERMS)
+    if known is not None or terms:
+        return known or terms[0]
+    if (some := find_name(names, _TERMS)) is not None:  # an index entry would be taken for a term
+        raise _without(records, some, where)
+    if has_ids or not records:
+        return None
+    ids = [name for name in shared if _names_id(name)]
+    chosen = find_name(ids, ALIASES["doc_id"]) or (ids[0] if len(ids) == 1 else None)
+    if chosen is None:
+        raise _without(records, None, where)
+    return chosen
+
+
+def _names_id(name: str) -> bool:
+    return folded(name).endswith("id") or folded(name) in ("docno", "asin")
+
+
+def _are_terms(records: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return all(isinstance(item[name], str) and _TERM.fullmatch(item[name]) for item in records)
+
+
+def _without(records: Sequence[Mapping[str, Any]], field: str | None, where: str) -> InputError:
+    """Return the error for entries that do not say what was retrieved."""
+    lacking = next((r for r in records if field is None or r.get(field) is None), {})
+    holds = ", ".join(map(shown, list(lacking)[:8])) or "nothing"
+    wanted = "no id that all entries have" if field is None else f"no {shown(field)}"
+    return InputError(
+        f"{where}: an entry has {wanted} in its metadata, which hold {holds}; name the field that "
+        "is the id of a document (doc=), or give ids"
+    )

@@ -15,9 +15,11 @@ from urllib.parse import unquote
 import polars as pl
 
 _ROLES = ("query_id", "doc_id", "subtopic", "tag")
-_UNFIT = dict.fromkeys(_ROLES, r"[ \t\n\v\f\r]|^$")
+_INVISIBLE = "\\x00-\\x1f\\x7f-\\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that terminals obey and nobody sees: control characters, and those that turn text."""
+_UNFIT = dict.fromkeys(_ROLES, rf"[ {_INVISIBLE}]|^$")
 _UNFIT["query_id"] += "|^[#\ufeff]"
-_ENCODED = re.compile("[ \t\n\v\f\r%]|^[#\ufeff]")
+_ENCODED = re.compile(rf"[ %{_INVISIBLE}]|^[#\ufeff]")
 
 
 def unfit_id(columns: pl.DataFrame) -> tuple[str, str] | None:
@@ -29,6 +31,20 @@ def unfit_id(columns: pl.DataFrame) -> tuple[str, str] | None:
             if len(unfit):
                 return role, unfit.unique().sort()[0]
     return None
+
+
+def visible_ids(columns: pl.DataFrame) -> pl.DataFrame:
+    """Return columns with invisible characters of ids written as escapes (U+202E as u202e)."""
+    pattern = re.compile(f"[{_INVISIBLE}]")
+    for role in _ROLES:
+        if role in columns.columns and columns[role].str.contains(pattern.pattern).any():
+            spelt = {
+                value: pattern.sub(lambda sign: f"\\u{ord(sign[0]):04x}", value)
+                for value in columns[role].unique()
+            }
+            text = pl.col(role).replace_strict(spelt, return_dtype=pl.String)
+            columns = columns.with_columns(text)
+    return columns
 
 
 def encoded(columns: pl.DataFrame) -> tuple[pl.DataFrame, bytes]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from rankscope.errors import UnknownNameError
-from rankscope.tables.columns import NO_QUESTIONS, Questions
+from rankscope.errors import UnknownNameError, counted
+from rankscope.tables.columns import NO_QUESTIONS, Questions, Reading
 from rankscope.tables.frames import to_pandas
 from rankscope.tables.writing import write_pairs
 
@@ -44,7 +44,10 @@ class Pieces(NamedTuple):
 class PairTable(ABC):
     """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
 
-    __slots__ = ("_columns", "_index", "_offsets", "_query_ids", "_questions")
+    __slots__ = (
+        *("_columns", "_index", "_is_numbered", "_offsets", "_query_ids"),
+        *("_questions", "_reading"),
+    )
 
     layout: PairLayout
     _query_ids: pl.Series
@@ -52,6 +55,8 @@ class PairTable(ABC):
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
     _index: dict[str, int] | None
     _questions: Questions
+    _is_numbered: bool
+    _reading: Reading
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed; make a new one")
@@ -78,7 +83,8 @@ class PairTable(ABC):
         table = object.__new__(cls)
         offsets.flags.writeable = False
         table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        table._set(**{"_questions": NO_QUESTIONS, **slots})
+        unread = {"_questions": NO_QUESTIONS, "_is_numbered": False, "_reading": Reading()}
+        table._set(**{**unread, **slots})
         return table
 
     @property
@@ -103,7 +109,7 @@ class PairTable(ABC):
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
         offsets.flags.writeable = False
         self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        self._set(_questions=rows.questions)
+        self._set(_questions=rows.questions, _is_numbered=rows.is_numbered, _reading=rows.reading)
 
     def _set(self, **slots: object) -> None:
         for slot, value in slots.items():
@@ -118,6 +124,16 @@ class PairTable(ABC):
     def questions(self) -> Questions:
         """What the queries ask, where the table was read with ids and words."""
         return self._questions
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its queries have no ids, and are known by their place, from 1 on."""
+        return self._is_numbered
+
+    @property
+    def reading(self) -> Reading:
+        """How the table was read: its shape, and the columns of the roles."""
+        return self._reading
 
     @property
     def offsets(self) -> NDArray[np.int64]:
@@ -212,12 +228,20 @@ class PairTable(ABC):
             for query_id, low, high in zip(self.query_ids, edges, edges[1:], strict=False)
         }
 
-    def write(self, path: PathLike, *, format: str | None = None) -> None:
+    def write(self, path: PathLike, *, format: str | None = None, lossy: bool = False) -> None:
         """Write a file, all at once or not at all; the format is found from the name.
 
-        Queries without documents survive in JSON only.
+        What the format cannot hold (queries without documents, outside JSON) is an error, or
+        dropped if ``lossy``.
         """
-        write_pairs(self, path, format=format)
+        write_pairs(self, path, format=format, lossy=lossy)
+
+    def unwritable(self, format: str) -> str:
+        """Say what of this table a format cannot hold; '' if it holds all."""
+        empty = int((np.diff(self._offsets) == 0).sum())
+        if format != "json" and empty:
+            return f"{counted(empty, 'query')} without documents"
+        return ""
 
     @property
     def header(self) -> bytes:

@@ -1,9 +1,8 @@
 """Pieces of documents: source spans and passages' texts, as golden sets and retrievers have them.
 
 A golden set may say what answers a question by document, start and end, or by the text of the
-passage, and not by the ids of chunks; then cutting the documents otherwise changes no gold. What a
-retriever returned has spans or texts of its own. Both are read here, from records with a list for
-each question, from rows, from dicts by question, and from frames.
+passage, and not by the ids of chunks; then cutting the documents otherwise changes no gold. Spans
+are known by what they hold. Texts count only if the caller names their column (``relevant=``).
 """
 
 from __future__ import annotations
@@ -12,33 +11,14 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.columns import (
-    ALIASES,
-    QRELS,
-    RUN,
-    PairLayout,
-    find_columns,
-    find_list,
-    find_name,
-    folded,
-)
+from rankscope.tables.cases import unwrapped
+from rankscope.tables.choosing import Table, is_list, query_column
+from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import is_unanswered, refuse_answer
-from rankscope.tables.wrapping import unwrapped
-
-_SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
-_TEXTS = (
-    *("passages", "gold_passages", "expected_passages", "reference_contexts", "reference_context"),
-    *("gold_contexts", "expected_contexts", "ground_truth_contexts", "gold_texts"),
-    *("expected_texts", "evidence", "evidences", "highlights", "references", "quotes"),
-)
-_RETRIEVED = ("retrieved_contexts", "contexts", "retrieved_passages", "retrieved_texts")
-
-_ANSWERS = frozenset({"groundtruth", "groundtruths"})
-"""What holds ids in some golden sets, and the text of the answer beside texts of passages."""
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "document": (
@@ -58,6 +38,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
         *("context", "body", "highlight"),
     ),
 }
+_SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,213 +81,151 @@ class PiecesError(InputError):
         self.pieces = pieces
 
 
-# --- noticing ------------------------------------------------------------------------------------
+# --- noticing
 
 
-def refuse_gold_pieces(data: Any, names: Iterable[str], layout: PairLayout, source: str) -> None:
-    """Raise `PiecesError` if golden records with these names hold spans or texts, and no ids.
-
-    ``data`` are the records, or returns them.
-    """
+def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
+    """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
     if layout.kind != "qrels":
         return
-    names = list(names)
-    if gold_columns(names, layout) is not None:
-        _refuse(data() if callable(data) else data, layout, source)
-    ids = texts_beside_ids(names, layout)
-    if ids is not None:
-        _refuse_texts_alone(data() if callable(data) else data, ids, layout, source)
+    column = _gold_column(table, columns)
+    if column is not None:
+        raise PiecesError(_from_table(table, column or None, layout, columns), table.source)
 
 
-def texts_beside_ids(names: list[str], layout: PairLayout) -> str | None:
-    """Return the column of the ids that golden records with these names have beside texts."""
-    columns = find_list(names, layout, _any)
-    if layout.kind != "qrels" or columns is None or "doc_id" in layout.keys:
-        return None
-    others = [name for name in names if name != columns[1]]
-    return None if gold_columns(others, layout) is None else columns[1]
-
-
-def _refuse_texts_alone(records: Iterable[Any], ids: str, layout: PairLayout, source: str) -> None:
-    """Raise if records have texts and no ids: `PiecesError` if all have, for they are the gold.
-
-    Where some have ids and some only texts, there is no one way to score them.
-    """
-    alone = has_ids = 0
-    for number, record in enumerate(records, start=1):
-        if not isinstance(record, Mapping):
-            return
-        if _holds(record.get(ids)):
-            has_ids = number
-            continue
-        others = {str(name): value for name, value in record.items() if name != ids}
-        columns = gold_columns(list(others), layout)
-        if columns is not None and (columns[1] is None or _holds(others[columns[1]])):
-            alone = number
-    if alone and has_ids:
-        raise InputError(
-            f"{source}: record {has_ids} names its relevant documents by id ({shown(ids)}), and "
-            f"record {alone} only by text; give ids to all records, or texts to all and leave the "
-            "ids out"
-        )
-    if alone:
-        remaining = [
-            {name: value for name, value in record.items() if name != ids} for record in records
-        ]
-        _refuse(remaining, layout, source)
-
-
-def _holds(value: Any) -> bool:
-    return value is not None and (not hasattr(value, "__len__") or len(value) > 0)
+def _gold_column(table: Table, columns: Columns) -> str | None:
+    """Return the column of gold pieces, '' if a row is a span; None if there are none."""
+    if columns.relevant is not None and columns.relevant in table.names:
+        items = table.items(columns.relevant)
+        if role_of(columns.relevant) == "text" or table.holds_texts(columns.relevant):
+            return columns.relevant
+        return columns.relevant if any(map(_is_piece, items)) else None
+    spans = find_name(table.names, _SPANS)
+    if spans is not None:
+        return spans
+    places = [find_name(table.names, _FIELDS[role]) for role in ("start", "end")]
+    if None not in places and find_name(table.names, _FIELDS["document"]) is not None:
+        return ""
+    listed = [
+        n for n in table.names if role_of(n) == "relevant" and any(map(_is_span, table.items(n)))
+    ]
+    return listed[0] if listed else None
 
 
 def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
     """Raise `PiecesError` for ``{query: [span, …]}``."""
     if layout.kind != "qrels":
         return
-    columns = gold_columns([str(name) for name in islice(data, 100)], layout)
-    if columns is not None and isinstance(data.get(columns[0]), str | int):
-        _refuse([data], layout, source)
     lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
     first = next(filter(None, lists), None)
-    if first is None:
-        return
-    if isinstance(first[0], Mapping) and _is_piece(first[0]):
-        _refuse(data, layout, source)
+    if first is not None and _is_piece(first[0]):
+        raise PiecesError(_from_dict(data, layout, source), source)
 
 
-def _refuse(data: Any, layout: PairLayout, source: str) -> NoReturn:
-    raise PiecesError(read_pieces(data, layout, source), source)
+def _is_span(item: object) -> bool:
+    return isinstance(item, Mapping) and all(
+        find_name([str(name) for name in item], _FIELDS[role]) is not None
+        for role in ("start", "end")
+    )
 
 
-def _is_piece(fields: Mapping[str, Any]) -> bool:
+def _is_piece(item: object) -> bool:
     """Tell a span, or a text and nothing else, from a document with its id."""
-    if all(find_name(fields, _FIELDS[role]) is not None for role in ("start", "end")):
-        return True
-    return all(find_name([str(name)], _FIELDS["text"]) is not None for name in fields)
+    if not isinstance(item, Mapping) or _is_span(item):
+        return isinstance(item, Mapping)
+    return bool(item) and all(find_name([str(n)], _FIELDS["text"]) is not None for n in item)
 
 
-def _any(_: str) -> bool:
-    return True
+# --- reading
 
 
-def gold_columns(names: list[str], layout: PairLayout) -> tuple[str, str | None] | None:
-    """Return the columns of the query and of its pieces (None: a row is one), if there are such."""
-    columns = find_list(names, replace(layout, lists=_SPANS), _any)
-    if columns is not None and find_name([columns[1]], _SPANS):
-        return columns
-    roles = find_columns(names, layout)
-    places = [find_name(names, _FIELDS[role]) for role in ("start", "end")]
-    if "query_id" in roles and None not in places and roles.get("grade") not in places:
-        return roles["query_id"], None
-    listed = find_list(names, layout, _any)
-    if "doc_id" in roles or (listed is not None and folded(listed[1]) not in _ANSWERS):
-        return None
-    columns = find_list(names, replace(layout, lists=_TEXTS), _any)
-    return columns if columns is not None and find_name([columns[1]], _TEXTS) else None
-
-
-def _retrieved_columns(record: Mapping[Any, Any]) -> tuple[str, str | None] | None:
-    """Return the columns of the query and of what was retrieved (None: a row is one piece).
-
-    Of several lists, one of records says more than one of texts.
-    """
-    names = [str(name) for name in record]
-    lists = (*_RETRIEVED, *RUN.lists)
-    columns = find_list(names, replace(RUN, lists=lists), _any)
-    if columns is not None:
-        known = [
-            find_name([name for name in names if name != columns[0]], (each,)) for each in lists
-        ]
-        held = [
-            name
-            for name in known
-            if name is not None and isinstance(record.get(name), list | tuple)
-        ]
-        richer = (name for name in held if record[name] and not isinstance(record[name][0], str))
-        listed = next(richer, next(iter(held), None))
-        if listed is not None:
-            return columns[0], listed
-    roles = find_columns(names, RUN)
-    return (roles["query_id"], None) if "query_id" in roles else None
-
-
-# --- reading -------------------------------------------------------------------------------------
-
-
-def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
-    """Read gold or retrieved pieces from records, or from a dict by query."""
-    pieces = Pieces()
-    if isinstance(data, Mapping) and layout.kind == "run":
-        columns = _retrieved_columns(data)  # one query's record, perhaps
-        if columns is not None and isinstance(data.get(columns[0]), str | int):
-            data = [data]
-    data = unwrapped(data, layout)
+def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) -> Pieces:
+    """Read retrieved pieces from a table, or from a dict by query."""
+    data = unwrapped(data, layout.kind, source)
     if isinstance(data, Mapping):
-        for query_id, items in data.items():
-            _add(pieces, query_id, items, layout, source)
-        return pieces
-    for number, record in enumerate(data, start=1):
+        if not any(role_of(str(name)) for name in data):
+            return _from_dict(data, layout, source)
+        data = [data]
+    table = data if isinstance(data, Table) else Table(_records(data, source), source)
+    named = columns.retrieved
+    if named is None:
+        lists = [n for n in table.names if role_of(n) in ("retrieved", "neutral", "text")]
+        lists = [name for name in lists if table.holds_lists(name)]
+        richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
+        texts = [name for name in lists if table.holds_texts(name)]
+        matching = richer or texts or lists
+        if len(matching) > 1:
+            raise InputError(
+                f"{source}: {shown(matching[0], 30)} and {shown(matching[1], 30)} could both hold "
+                f"the retrieved passages; say which (retrieved={matching[0]!r})"
+            )
+        named = matching[0] if matching else None
+    return _from_table(table, named, layout, columns)
+
+
+def _records(data: Iterable[Any], source: str) -> list[Mapping[str, Any]]:
+    records = list(data)
+    for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise InputError(f"{source}, row {number}: expected named fields, got {shown(record)}")
-        names = [str(name) for name in record]
-        columns = gold_columns(names, QRELS) if layout.kind == "qrels" else None
-        if layout.kind == "run":
-            columns = _retrieved_columns(record)
-        unanswered = layout.kind == "qrels" and is_unanswered(record, source)
-        if columns is None and (layout.kind == "run" or unanswered):
-            columns = _without_list(names, layout)
-        if columns is None:
-            known = (
-                _SPANS[:1] + _TEXTS[:4] if layout.kind == "qrels" else _RETRIEVED + RUN.lists[:2]
-            )
-            raise InputError(
-                f"{source}, row {number}: no query with its pieces among the fields "
-                f"{shown(', '.join(names))}; name them query and {', '.join(known)}"
-            )
-        query_id, listed = columns
-        items = [record] if listed is None else record.get(listed)
-        if unanswered and listed is None:
-            items = []
-        _add(pieces, record[query_id], items, layout, source, listed is None)
+    return records
+
+
+def _from_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> Pieces:
+    pieces = Pieces()
+    for query_id, items in data.items():
+        _add(pieces, query_id, items, layout, source, is_row=False)
+    return pieces
+
+
+def _from_table(table: Table, column: str | None, layout: PairLayout, columns: Columns) -> Pieces:
+    """Read the pieces in a column, or those that the rows are."""
+    query = query_column(table, columns, column or "", by_row=True, has_value=False)
+    if query is None:
+        raise InputError(
+            f"{table.source}: no column for the query among {', '.join(map(shown, table.names))}; "
+            "say which it is (query=)"
+        )
+    pieces = Pieces()
+    rows = table.frame.to_dicts() if table.frame is not None else table.records
+    queries = table.values(query)
+    lists: Iterable[Any] = rows if column is None else table.values(column)
+    for record, query_id, items in zip(rows, queries, lists, strict=True):
+        unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
+        given = [] if unanswered and column is None else items
+        if column is not None and isinstance(given, str) and table.are_cells:
+            given = table.cell("documents", given) if given.lstrip().startswith("[") else given
+        _add(pieces, query_id, given, layout, table.source, is_row=column is None)
         if unanswered:
-            name = id_text(record[query_id])
+            name = id_text(query_id)
             if pieces.by_query[name]:
-                raise refuse_answer(name, source)
+                raise refuse_answer(name, table.source)
             pieces.no_answer.append(name)
     return pieces
 
 
-def _without_list(names: list[str], layout: PairLayout) -> tuple[str, str] | None:
-    """Return the column of the query of a record that has no list: it has no pieces."""
-    roles = find_columns(names, layout)
-    query = find_name(names, ("id",)) or roles.get("query_id")
-    return None if query is None else (query, "")
-
-
-def _add(  # noqa: PLR0917
-    pieces: Pieces, raw_query: Any, items: Any, layout: PairLayout, source: str, row: bool = False
+def _add(
+    pieces: Pieces, raw_query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
 ) -> None:
     try:
         query_id = id_text(raw_query)
     except ValueError as error:
         raise InputError(f"{source}: the query_id is {error}") from None
-    if query_id in pieces.by_query and not row:
+    if query_id in pieces.by_query and not is_row:
         raise InputError(
             f"{source}: query {shown(query_id)} appears twice; give each query one list"
         )
     mine = pieces.by_query.setdefault(query_id, [])
-    if items is None:
+    if items is None or (isinstance(items, str) and not items):
         return
     if isinstance(items, str | Mapping):
         items = [items]
-    if not isinstance(items, Iterable) or isinstance(items, bytes | Set):
+    if not is_list(items) or isinstance(items, Set):
         raise InputError(
             f"{source}: query {shown(query_id)} has {shown(items)}; expected a list of spans or "
             "texts"
         )
-    for item in items:
-        mine.append(read_piece(item, layout, f"{source}: query {shown(query_id)}"))
+    mine += [read_piece(item, layout, f"{source}: query {shown(query_id)}") for item in items]
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:

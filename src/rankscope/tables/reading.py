@@ -1,7 +1,8 @@
 """From a file to rows: the one door for all kinds of tables.
 
-`TableFile` reads pairs (qrels, runs): it takes the fast way where the bytes prove that it is safe,
-and the exact way otherwise. `read_records` reads records (queries, corpora), one at a time.
+`TableFile` reads pairs (qrels, runs): TREC lines by the fast way where the bytes prove that it is
+safe, and by the exact way otherwise; all other formats become data, which passes through the list
+of shapes. `read_records` reads records (queries, corpora), one at a time.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import io
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from rankscope.errors import FormatError, shown
+from rankscope.errors import FormatError, MissingExtraError, shown
 from rankscope.files import (
     can_be_read_again,
     enough_memory,
@@ -24,10 +26,11 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
-from rankscope.tables.case_files import cases_in_folder
-from rankscope.tables.case_records import placed_cases, rows_from_cases
+from rankscope.tables.cases import are_case_names, cases_in_folder
+from rankscope.tables.choosing import Table
 from rankscope.tables.collection_folder import parts_of, table_in
-from rankscope.tables.delimited import read_columns, read_dicts, read_lines
+from rankscope.tables.columns import NO_COLUMNS, Columns, Questions, Reading
+from rankscope.tables.delimited import Delimited, read_delimited, read_lines
 from rankscope.tables.detection import (
     BOM,
     Sniffed,
@@ -39,19 +42,17 @@ from rankscope.tables.detection import (
     sniff,
     usual_width,
 )
+from rankscope.tables.documents import documents_of
 from rankscope.tables.escaping import decoded_ids
+from rankscope.tables.filling import Filling
+from rankscope.tables.frames import engine_errors
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
-from rankscope.tables.language_codes import folder_language
-from rankscope.tables.objects import (
-    rows_from_frame,
-    rows_from_lines,
-    rows_from_object,
-    rows_from_traces,
-)
+from rankscope.tables.language_codes import folder_language, language_code
 from rankscope.tables.parquet import parquet_bytes, parquet_frame, records_from_parquet
-from rankscope.tables.record_rows import Origin, rows_of, rows_or_cases
+from rankscope.tables.record_rows import Origin, rows_of
 from rankscope.tables.rows import Rows, ranks_or_scores
+from rankscope.tables.shapes import pair_rows
 from rankscope.tables.traces import retrievals
 from rankscope.tables.whitespace import read_clean, read_exact
 
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
-    from rankscope.tables.case_records import Case
     from rankscope.tables.columns import PairLayout, RecordLayout
     from rankscope.tables.record_rows import Placed
 
@@ -91,37 +91,51 @@ class TableFile:
     named: bool
     sniffed: Sniffed
     data: bytes | None
-    cases: Sequence[Case] | None = None
+    columns: Columns = NO_COLUMNS
+    cases: Sequence[Any] | None = None
 
     @classmethod
-    def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
+    def open(
+        cls,
+        path: PathLike,
+        layout: PairLayout,
+        *,
+        format: str | None = None,
+        columns: Columns = NO_COLUMNS,
+    ) -> TableFile:
         """Open a file and find its format, unless it is named."""
         chosen = named_format(format, layout)
-        layout = layout.keyed()
+        shards: Sequence[PathLike] = [path]
         if layout.kind == "qrels":
             path = table_in(path, layout.kind)
-        shards = parts_of(path, layout.kind) if layout.kind == "qrels" else [path]
+            shards = parts_of(path, layout.kind)
         if len(shards) > 1:
-            return cls._of_shards(path, shards, layout, format=format)
+            return cls._of_shards(path, shards, layout, format, columns)
         path = shards[0]
         with enough_memory(source_name(path)):
             is_plain = is_plain_file(path)
             if not is_plain and layout.kind == "qrels" and os.path.isdir(path):
-                cases = cases_in_folder(path, layout)
+                cases = cases_in_folder(path)
                 if cases is not None:
-                    return cls(path, layout, "json", False, Sniffed("json list", None), b"", cases)
+                    sniffed = Sniffed("json list", None)
+                    return cls(path, layout, "json", False, sniffed, b"", columns, cases)
             data = None if is_plain else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
-        detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
-        return cls(path, layout, detected, chosen is not None, sniffed, data)
+        detected = chosen or detect_format(sniffed, layout, columns) or layout.formats[0]
+        return cls(path, layout, detected, chosen is not None, sniffed, data, columns)
 
     @classmethod
     def _of_shards(
-        cls, path: PathLike, shards: Sequence[PathLike], layout: PairLayout, *, format: str | None
+        cls,
+        path: PathLike,
+        shards: Sequence[PathLike],
+        layout: PairLayout,
+        format: str | None,
+        columns: Columns,
     ) -> TableFile:
         """Put a table together that is in several files of one format."""
-        files = [cls.open(shard, layout, format=format) for shard in shards]
+        files = [cls.open(shard, layout, format=format, columns=columns) for shard in shards]
         formats = {file.format for file in files}
         if len(formats) > 1 or not formats <= {"jsonl", "trec", "parquet"}:
             raise FormatError(
@@ -170,52 +184,60 @@ class TableFile:
         With ``as_text`` every value is read as the file has it, to be shown in a message.
         """
         with enough_memory(self.source):
-            return self._rows(roles, as_text=as_text)
+            if self.format in ("trec", "msmarco"):
+                rows = self._by_white_space(roles, as_text=as_text)
+                return replace(rows, reading=Reading("TREC lines"))
+            if self.format == "traces":
+                return self._of_traces()
+            data, lines = self._data()
+            if isinstance(data, Delimited):
+                if data.roles is not None:
+                    return self._headerless(data)
+                lines, frame = data.line_of, data.frame
+                return pair_rows(
+                    frame, self.layout, self.columns, source=self.source, line_of=lines,
+                    are_cells=True, language=folder_language(self.path),
+                )  # fmt: skip
+            return pair_rows(
+                data, self.layout, self.columns, source=self.source, line_of=lines,
+                language=folder_language(self.path),
+            )  # fmt: skip
 
-    def _rows(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
-        if self.format in ("trec", "msmarco"):
-            return self._by_white_space(roles, as_text=as_text)
-        layout, source = self.layout, self.source
+    def _data(self) -> tuple[Any, Any]:
+        """Return what a file that is not of TREC holds, and from row to line if it has lines."""
+        source = self.source
         if self.cases is not None:
-            return rows_from_cases(self.cases, layout, source=source)
-        language = folder_language(self.path)
+            return self.cases, None
         if self.format == "parquet":
-            frame = parquet_frame(self._place, source=source)
-            return rows_from_frame(frame, layout, source=source, language=language)
+            return parquet_frame(self._place, source=source), None
+        if self.format == "xlsx":
+            return _spreadsheet(self.content, source), None
         if self.format == "json":
-            data = read_json(self.content, source=source)
-            return rows_from_object(data, layout, source=source, language=language)
-        if self.format == "traces":
-            values = _json_values(io.BytesIO(self.content), source, suffix_of(self.path))
-            return rows_from_traces(values, layout, source=source)
+            return read_json(self.content, source=source), None
         if self.format == "jsonl":
-            lines = self.content.removeprefix(BOM).split(b"\n")
-            numbered = read_json_lines(lines, source=source)
-            return rows_from_lines(numbered, layout, source=source, language=language)
+            numbered = list(
+                read_json_lines(self.content.removeprefix(BOM).split(b"\n"), source=source)
+            )
+            lines = [line for line, _ in numbered]
+            return [record for _, record in numbered], lines.__getitem__
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
-        return read_columns(
-            self.content, layout, source=source, separator=separator, language=language
-        )
+        return read_delimited(
+            self.content, self.layout, self.columns, source=source, separator=separator
+        ), None
 
     def records(self) -> Any:
-        """Return what the file holds as plain data: records by name, or what its JSON says."""
-        source = self.source
-        with enough_memory(source):
-            if self.format == "json":
-                return read_json(self.content, source=source)
-            if self.format == "jsonl":
-                lines = self.content.removeprefix(BOM).split(b"\n")
-                return [record for _, record in read_json_lines(lines, source=source)]
-            if self.format == "parquet":
-                return parquet_frame(self._place, source=source).to_dicts()
-            if self.format in ("csv", "tsv"):
-                separator = "\t" if self.format == "tsv" else self.sniffed.separator
-                return read_dicts(self.content, source=source, separator=separator)
-        raise FormatError(
-            f"a {self.format} file holds ids, and the golden set spans or texts; give records with "
-            "the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
-            source=source,
-        )
+        """Return what the file holds as plain data, or as a `Table`, for spans and texts."""
+        if self.format in ("trec", "msmarco", "traces"):
+            raise FormatError(
+                f"a {self.format} file holds ids, and the golden set spans or texts; give records "
+                "with the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
+                source=self.source,
+            )
+        with enough_memory(self.source):
+            data, _ = self._data()
+        if isinstance(data, Delimited):
+            return Table(data.frame, self.source, are_cells=True)
+        return Table(data, self.source) if isinstance(data, pl.DataFrame) else data
 
     @property
     def _place(self) -> str | bytes:
@@ -229,6 +251,27 @@ class TableFile:
         else:
             with open_bytes(self.path) as stream:
                 yield stream
+
+    def _of_traces(self) -> Rows:
+        """Take the retrievals of traces; see `rankscope.tables.traces`."""
+        filling, texts = Filling(self.layout, self.source), {}
+        values = _json_values(io.BytesIO(self.content), self.source, suffix_of(self.path))
+        for retrieval in retrievals(values, source=self.source, query=self.columns.query):
+            filling.row, filling.has_lines = retrieval.line or -1, True
+            where = filling.where(retrieval.query_id)
+            documents = documents_of(retrieval.documents, "run", self.columns.doc, where)
+            filling.add(retrieval.query_id, documents)
+            if retrieval.text is not None:
+                texts[retrieval.query_id] = retrieval.text
+        return replace(
+            filling.rows(), questions=Questions("input", texts), reading=Reading("traces")
+        )
+
+    def _headerless(self, data: Delimited) -> Rows:
+        roles = data.roles or {}
+        frame = data.frame.select(pl.col(name).alias(role) for role, name in roles.items())
+        rows = Rows(frame, self.source, self.layout, line_of=data.line_of)
+        return replace(ranks_or_scores(rows), reading=Reading("a table without a header"))
 
     def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
         layout = self.layout
@@ -266,6 +309,16 @@ class TableFile:
         )
 
 
+def _spreadsheet(content: bytes, source: str) -> pl.DataFrame:
+    """Read the first sheet of an xlsx file."""
+    try:
+        import_module("fastexcel")
+    except ImportError:
+        raise MissingExtraError("fastexcel", needed_for="xlsx", extra="frames") from None
+    with engine_errors(lambda reason: FormatError(f"not a sheet ({reason})", source=source)):
+        return pl.read_excel(io.BytesIO(content), engine="calamine")
+
+
 # --- records
 
 
@@ -293,9 +346,9 @@ def read_records(
     """
     parts = parts_of(table_in(path, layout.kind), layout.kind)
     if layout.kind == "queries" and os.path.isdir(parts[0]):
-        cases = cases_in_folder(parts[0], layout.keyed())
+        cases = cases_in_folder(parts[0])
         if cases:
-            yield from placed_cases(cases)
+            yield from rows_of(cases, layout, source_name(parts[0]))
             return
     if len(parts) > 1:
         for part in parts:
@@ -303,7 +356,6 @@ def read_records(
         return
     path = parts[0]
     chosen = named_format(format, layout)
-    layout = layout.keyed()
     source = source_name(path)
     placed = None
     with enough_memory(source), open_bytes(path) as opened:
@@ -318,13 +370,13 @@ def read_records(
                     f"format, one of {', '.join(layout.formats)}",
                     source=source,
                 )
-            records = _records(detected, path, stream, layout, ids_only=ids_only)
-            if layout.kind == "queries" and detected != "json":
-                cells = detected != "jsonl"
-                language = folder_language(path)
-                records = rows_or_cases(records, layout, language=language, cells=cells)
-            for placed in records:
-                yield placed
+            language = folder_language(path) if layout.kind == "queries" else None
+            for placed in _records(detected, path, stream, layout, ids_only=ids_only):
+                origin, position, row = placed
+                if language is not None and are_case_names(list(row)):
+                    code = language_code(str(row.get("language") or ""))
+                    row = {**row, "language": code or language}
+                yield origin, position, row
     if placed is None:
         raise FormatError(f"is empty; expected {layout.nouns}", source=source)
 
@@ -337,12 +389,14 @@ def _records(
     if format == "json":
         data = read_json(stream.read(), source=source)
         return rows_of(data, layout, source, language=folder_language(path))
+    if format == "xlsx":
+        return rows_of(_spreadsheet(stream.read(), source), layout, source)
     if format == "traces":
         values = _json_values(stream, source, suffix_of(path))
         origin = Origin(source, "line")
         return (
             (origin, retrieval.line or 1, {"_id": retrieval.query_id, "text": retrieval.text})
-            for retrieval in retrievals(values, source=source, query_key=layout.key)
+            for retrieval in retrievals(values, source=source, query=layout.key)
         )
     origin = Origin(source, "row" if format == "parquet" else "line")
     if format == "parquet":

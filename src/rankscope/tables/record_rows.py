@@ -1,8 +1,8 @@
 """Rows of records: the fields of a query or a document, and where they were found.
 
-The counterpart of `rows` for queries and corpora. Readers of all formats, and the functions here
-for Python objects, make `Placed` rows one at a time, so that a corpus can be streamed; `identify`
-then finds the id. Nothing is repaired: what cannot be understood is an error that names its place.
+The counterpart of `rows` for queries and corpora. Readers of all formats, and `rows_of` for
+Python objects, make `Placed` rows one at a time, so that a corpus can be streamed; `identify` then
+finds the id. Nothing is repaired: what cannot be understood is an error that names its place.
 """
 
 from __future__ import annotations
@@ -10,22 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.tables.case_records import (
-    LOOKED_AT,
-    cases_in,
-    hold_cases,
-    placed_cases,
-    read_cases,
-)
-from rankscope.tables.columns import ALIASES, RecordLayout, find_name
+from rankscope.tables.cases import are_case_names, unwrapped
+from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
-from rankscope.tables.table_options import saw_columns
-from rankscope.tables.wrapping import unwrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,15 +45,19 @@ Placed = tuple[Origin, int, Row]
 
 
 def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
-    """Return the id of a row and its other fields; a query's text is then called ``text``."""
+    """Return the id of a row and its other fields; a query's text is then called ``text``.
+
+    A question without an id is its own, as it is in qrels.
+    """
     origin, position, row = placed
-    key = find_name(row, layout.id_names)
-    if layout.key is not None:
-        saw_columns(list(row), {layout.id_column: str(key)})
-    asked = find_name(row, ALIASES["query_id"]) if key is None and layout.needs_text else None
-    if asked is not None and isinstance(row[asked], str):  # as in qrels: the question is its id
-        row = {layout.id_names[0]: row[asked], **row}
-        key = layout.id_names[0]
+    key = layout.key if layout.key in row else find_name(row, layout.id_names)
+    if key is None and layout.needs_text:
+        is_case = are_case_names(list(row)) or find_name(row, ALIASES["no_answer"]) is not None
+        known = (*ALIASES["query_id"], *QUESTIONS, *(("text",) if is_case else ()))
+        asked = find_name(row, known)
+        if asked is not None and isinstance(row[asked], str):
+            key = layout.id_names[0]
+            row = {key: row[asked], **row}
     if key is None:
         raise origin.error(
             f"no id among the fields {shown(', '.join(map(str, row)))}; "
@@ -103,8 +98,8 @@ def rows_of(
 ) -> Iterator[Placed]:
     """Return the rows of whatever was given: a mapping, a frame, or an iterable of rows.
 
-    ``source`` is the JSON file that the data was parsed from, and ``language`` that of its cases,
-    if they do not say it themselves.
+    ``source`` is the file that the data was parsed from, and ``language`` that of its cases, if
+    they do not say it themselves.
     """
     if isinstance(data, str | bytes | os.PathLike):
         raise InputError(
@@ -112,35 +107,44 @@ def rows_of(
             f"read_{layout.kind}(path)"
         )
     if hasattr(data, "__arrow_c_stream__"):
-        origin = Origin(None, "row")
-        rows = frame_rows(frame_of(data, source=layout.nouns), origin, layout)
-        return rows_or_cases(rows, layout) if layout.kind == "queries" else rows
-    if layout.kind == "queries":
-        origin = Origin(source, "row" if source is None else "item")
-        cases = cases_in(data, origin, layout, language=language)
-        if cases is not None:
-            return placed_cases(cases)
-    data = unwrapped(data, layout)
+        return frame_rows(
+            frame_of(data, source=source or layout.nouns), Origin(source, "row"), layout
+        )
+    if layout.kind in ("queries", "corpus"):
+        data = unwrapped(data, layout.kind, source or layout.nouns, language)
+    origin = Origin(source, "row" if source is None else "item")
+    if isinstance(data, Mapping) and layout.kind not in ("queries", "corpus"):
+        lists = [value for value in data.values() if isinstance(value, list)]
+        if len(lists) == 1 and lists[0] and all(isinstance(r, Mapping) for r in lists[0]):
+            data = lists[0]
     if isinstance(data, Mapping):
+        columns = _columns_in(data, layout)
+        if columns is not None:
+            return columns
         return _keyed_rows(data, Origin(source, "item"), layout)
     if isinstance(data, Iterable):
-        return _listed_rows(data, Origin(source, "row" if source is None else "item"), layout)
+        return _listed_rows(data, origin, layout)
     raise InputError(
         f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
         f"({type(data).__name__})"
     )
 
 
-def rows_or_cases(
-    rows: Iterator[Placed], layout: RecordLayout, *, language: str | None = None, cells: bool = True
-) -> Iterator[Placed]:
-    """Return rows as they are, or, if the first of them are cases, those of the cases."""
-    first = list(islice(rows, LOOKED_AT))
-    if not hold_cases(row for _, _, row in first):
-        return chain(first, rows)
-    origin = first[0][0]
-    numbered = ((position, row) for _, position, row in chain(first, rows))
-    return placed_cases(read_cases(numbered, origin, layout, language=language, cells=cells))
+def _columns_in(data: Mapping[Any, Any], layout: RecordLayout) -> Iterator[Placed] | None:
+    """Return the rows of a mapping that is one record, or a table by column; None if it is none."""
+    names = [str(name) for name in data]
+    if len(names) < 2 or not layout.is_header(names):
+        return None
+    values = list(data.values())
+    if all(isinstance(value, list | tuple) for value in values) and len(set(map(len, values))) == 1:
+        rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+        return _listed_rows(rows, Origin(None, "row"), layout)
+    id_name = find_name(names, (*layout.id_names, *QUESTIONS, "text"))
+    if id_name is None or not isinstance(data[id_name], str | int):
+        return None
+    if all(isinstance(value, str) for value in values) and id_name not in ("_id", "query_id", "id"):
+        return None  # texts by id, of which one is called like a column
+    return _listed_rows([data], Origin(None, "row"), layout)
 
 
 def _keyed_rows(
@@ -190,7 +194,7 @@ def frame_rows(
 
     Except as an id or a text that is needed: there a null is an error with its place.
     """
-    needed = {find_name(frame.columns, layout.id_names)}
+    needed = {layout.key, find_name(frame.columns, layout.id_names)}
     if layout.needs_text:
         needed.add(find_name(frame.columns, layout.text_names))
     for position, row in enumerate(frame.iter_rows(named=True), start=before + 1):

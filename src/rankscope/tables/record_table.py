@@ -41,14 +41,13 @@ class RecordTable:
         if isinstance(data, type(self)):
             self._frame: pl.DataFrame = data._frame
         else:
-            layout = self.layout.keyed()
-            self._frame = _collected(rows_of(data, layout), layout)
+            self._frame = _collected(rows_of(data, self.layout), self.layout)
 
     @classmethod
-    def _read(cls, path: PathLike, format: str | None) -> Self:
+    def _read(cls, path: PathLike, format: str | None, key: str | None) -> Self:
         table = cls.__new__(cls)
         table._positions = None
-        layout = cls.layout.keyed()
+        layout = cls.layout.keyed(key)
         table._frame = _collected(read_records(path, layout, format=format), layout)
         return table
 

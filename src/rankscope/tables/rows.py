@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
-from rankscope.tables.columns import NO_QUESTIONS, Questions, rater_columns
+from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, rater_columns
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -49,6 +49,8 @@ class Rows:
     languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query
     listed: tuple[str, ...] = ()  # all queries in order, if each was given with its list
     is_numbered: bool = False  # queries have no ids, and are known by their place
+    is_list: bool = True  # the order of rows is meant, and not only that of their scores
+    reading: Reading = UNREAD  # by which shape, and in which columns
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""

@@ -21,7 +21,6 @@ from typing import Any
 
 from rankscope.errors import FormatError, RankscopeError, shown
 from rankscope.tables.jsontext import parse_json
-from rankscope.tables.table_options import saw_columns
 
 _RESOURCES = ("resourceSpans", "resource_spans")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
@@ -45,12 +44,11 @@ class Retrieval:
 
 
 def retrievals(
-    values: Iterable[tuple[int | None, Any]], *, source: str, query_key: str | None
+    values: Iterable[tuple[int | None, Any]], *, source: str, query: str | None
 ) -> Iterator[Retrieval]:
     """Yield the retrievals among the spans of JSON values, each with its line."""
     numbers: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    attributes: dict[str, None] = {}
     count = 0
     for line, value in values:
         for span in _spans(value):
@@ -62,10 +60,8 @@ def retrievals(
                 kinds[kind.upper()] += 1
                 continue
             count += 1
-            if query_key is not None:
-                if len(attributes) < 50:
-                    attributes.update(dict.fromkeys(n for n in fields if not _DOCUMENT.match(n)))
-                query_id = _named(fields, query_key, source, line)
+            if query is not None:
+                query_id = _named(fields, query, source, line)
             else:
                 query_id = _numbered(fields, count, numbers)
             yield Retrieval(line, query_id, _text(fields), documents)
@@ -81,12 +77,11 @@ def retrievals(
 def _named(fields: Mapping[str, Any], key: str, source: str, line: int | None) -> str:
     value = fields.get(key)
     names = [name for name in fields if not _DOCUMENT.match(name)]
-    saw_columns(names, {"query_id": key} if value is not None else {})
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
     there = ", ".join(shown(name, 40) for name in names[:12])
     raise FormatError(
-        f"a retrieval has no attribute {shown(key)} (--query-key); it has {there}",
+        f"a retrieval has no attribute {shown(key)} (query=); it has {there}",
         source=source,
         line=line,
     )

@@ -19,7 +19,6 @@ from rankscope.tables.detection import (
     usual_width,
 )
 from rankscope.tables.native import library
-from rankscope.tables.table_options import named_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ class TrecFile:
     @classmethod
     def recognised(cls, path: PathLike, layout: PairLayout) -> TrecFile | None:
         """Return the file if the native scan may read it; None if not, and if it is damaged."""
-        if library() is None or named_keys() or not os.path.isfile(path):
+        if library() is None or not os.path.isfile(path):
             return None
         try:
             with open_bytes(path) as stream:

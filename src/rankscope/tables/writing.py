@@ -12,7 +12,7 @@ from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
 from rankscope.tables.delimited import delimited_bytes, records_as_tsv
 from rankscope.tables.detection import MARK, format_for
-from rankscope.tables.escaping import encoded, unfit_id
+from rankscope.tables.escaping import encoded, unfit_id, visible_ids
 from rankscope.tables.jsontext import dump_json, json_pieces
 from rankscope.tables.parquet import parquet_bytes
 
@@ -27,9 +27,17 @@ if TYPE_CHECKING:
 _ROWS = 250_000  # of a table that become text at a time
 
 
-def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None:
-    """Write qrels or a run."""
+def write_pairs(
+    table: PairTable, path: PathLike, *, format: str | None, lossy: bool = False
+) -> None:
+    """Write qrels or a run; what the format cannot hold is refused, or dropped if ``lossy``."""
     chosen = format_for(path, format, table.layout)
+    lost = "" if lossy else table.unwritable(chosen)
+    if lost:
+        raise InputError(
+            f"{source_name(path)}: {chosen} cannot hold {lost}; write json, or drop them (lossy, "
+            "--lossy)"
+        )
     with replacing(path) as sink:
         for piece in _pair_pieces(table, chosen):
             sink.write(piece)
@@ -43,7 +51,7 @@ def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
         columns = table.trec_columns().select("query_id", "doc_id", "rank")
         yield from _by_white_space(columns, format, "\t")
     elif format in ("csv", "tsv"):
-        yield delimited_bytes(table.to_polars(), "," if format == "csv" else "\t")
+        yield delimited_bytes(visible_ids(table.to_polars()), "," if format == "csv" else "\t")
     elif format == "parquet":
         yield parquet_bytes(table.to_polars())
     elif format == "json":  # {query_id: {doc_id: number}}, or a number for each subtopic

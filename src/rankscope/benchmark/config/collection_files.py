@@ -18,9 +18,9 @@ from rankscope.files import nearest_file
 from rankscope.retrieval.options import Text, TextList
 from rankscope.retrieval.stages.training import FOLDS
 from rankscope.runs.collapsing import Chunking, Collapse, names_table
-from rankscope.tables.case_files import has_case_files
+from rankscope.tables.cases import has_case_files
 from rankscope.tables.collection_folder import CollectionFolder, parts_of
-from rankscope.tables.table_options import TableOptions
+from rankscope.tables.columns import Columns
 
 NAME_MARK = "#"
 """Between the id of a term and the number of one of its names, where names are searched."""
@@ -76,6 +76,24 @@ class TrainingConfig(Section):
         return self
 
 
+class ColumnsConfig(Section):
+    """The columns of a collection's files that go by no known name."""
+
+    query: Text | None = None
+    """The column of the query, in each file that has it."""
+    relevant: Text | None = None
+    """The column of the relevant documents: a list, or one in each row."""
+    doc: Text | None = None
+    """The column of the document, in a table with a row for each, and in the corpus."""
+    grade: Text | None = None
+    """The column of the grade."""
+
+    @property
+    def columns(self) -> Columns:
+        """The same for what reads tables."""
+        return Columns(**self.model_dump())
+
+
 class CollectionConfig(Section):
     """What is searched and judged: a folder in BEIR's layout, single files, or cases."""
 
@@ -95,6 +113,8 @@ class CollectionConfig(Section):
     """The queries, where there is no folder."""
     qrels: Text | None = None
     """The judgments, where there is no folder."""
+    golden: Text | None = None
+    """One file of questions with the documents they expect, instead of queries and qrels."""
     cases: Text | None = None
     """Questions with the terms they expect: a file, or a folder of files by language (german/…);
     with an ontology its terms are searched, unless corpus names something else."""
@@ -115,12 +135,8 @@ class CollectionConfig(Section):
     averages over all of them (together)."""
     name: Text | None = None
     """What reports call the collection; if not given, the folder's name."""
-    query_key: Text | None = None
-    """The column of the query in these files, where it goes by no known name."""
-    doc_key: Text | None = None
-    """The column of the document."""
-    grade_key: Text | None = None
-    """The column of the grade."""
+    columns: ColumnsConfig = ColumnsConfig()
+    """Columns of these files that go by no known name: query, relevant, doc, grade."""
     labels: dict[str, float] | None = Field(default=None, min_length=1)
     """What grades mean that are written as words or letters, such as {E: 3, S: 2, C: 1, I: 0}."""
     doc_id_from: Text | None = None
@@ -140,6 +156,11 @@ class CollectionConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _from_path(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("golden"), str):
+            for key in ("queries", "qrels"):
+                if data.get(key) not in (None, data["golden"]):
+                    refuse("cannot be combined with golden; keep one of them", key)
+            return {**data, "queries": data["golden"], "qrels": data["golden"]}
         return {"path": data} if isinstance(data, str) else data
 
     @classmethod
@@ -191,15 +212,6 @@ class CollectionConfig(Section):
             refuse("names are collapsed to terms already; leave it out", "doc_id_from")
         if self.language is not None and self.languages is not None:
             refuse("has no effect, as only one language is asked; leave it out", "languages")
-
-    @property
-    def keys(self) -> TableOptions:
-        """The columns that are named, for all files of the collection."""
-        return {
-            "query_key": self.query_key,
-            "doc_key": self.doc_key,
-            "grade_key": self.grade_key,
-        }
 
     def files(self, folder: Path, training: TrainingConfig | None = None) -> CollectionFiles:
         """Find the files; relative paths start in ``folder``.
