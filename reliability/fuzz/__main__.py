@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -188,6 +189,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), metavar="FOLDER")
     parser.add_argument("--repeat", type=Path, metavar="FILE", help="execute what was kept again")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # folders in memory go then, too
     if given.repeat is not None:
         return repeat(given.repeat)
     print(f"seed {given.seed}, {given.executions:,} executions, {given.workers} processes")

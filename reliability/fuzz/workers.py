@@ -93,7 +93,8 @@ def serve(connection: Connection, state: Any, files: str, limits: tuple[int, flo
     warnings.simplefilter("error")
     for category in (DeprecationWarning, ResourceWarning, ImportWarning):
         warnings.simplefilter("ignore", category)
-    with tempfile.TemporaryDirectory(prefix="rankscope-fuzz-", dir=IN_MEMORY) as home:
+    # beside the files, so that the folder of a worker that was killed goes with them
+    with tempfile.TemporaryDirectory(prefix="worker-", dir=Path(files).parent) as home:
         scratch = Path(home) / "scratch"
         scratch.mkdir()
         os.chdir(scratch)
