@@ -144,19 +144,6 @@ def test_nothing_is_left_on_disk(
     assert not any(seen), "it has no name even while it is used"
 
 
-def test_the_same_documents_in_all_answers(qrels: Path, tmp_path: Path) -> None:
-    lines = [f"q{q} Q0 d{d} 1 {-d} t\n" for d in range(8) for q in range(5)]
-    path = tmp_path / "run"
-    path.write_text("".join(lines))
-    run = ScannedRun.of(path, as_judgments(qrels))
-    assert run is not None
-    assert run.same_documents() == 8
-    path.write_text("".join([*lines[:-1], "q4 Q0 other 1 0 t\n"]))
-    run = ScannedRun.of(path, as_judgments(qrels))
-    assert run is not None
-    assert run.same_documents() is None
-
-
 def test_lines_stay_as_they_are() -> None:
     data = b"b 1\r\n# c\na 2\n\n b\t3\nba 4\nb 5"
     assert gathered(data, len(data)).tobytes() == b"b 1\r\n b\t3\nb 5\na 2\nba 4\n"

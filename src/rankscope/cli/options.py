@@ -497,12 +497,3 @@ def query_fields(path: str | None, *, texts: bool = False, **fields: str | None)
             for query_id, value in values.items()
         }
     return answers
-
-
-def labels_of(text: str | None) -> dict[str, float] | None:
-    """Return the grades that ``--labels`` gives; without it no library of tables is loaded."""
-    if not text:
-        return None
-    from rankscope.collection.qrels import parse_labels
-
-    return parse_labels(text)

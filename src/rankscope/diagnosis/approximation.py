@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Block, Cell, Column, Curve, Plot, Section, Table
+from rankscope.document.blocks import Block, Cell, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part, left_out, left_out_if_empty
@@ -249,7 +249,6 @@ def _section(result: Approximation) -> Section:
     details: list[Block] = []
     if any(row.by_filter for row in result.systems):
         details.append(_filter_table(result))
-    details += [_plot(result)] if _is_drawn(result) else []
     return Section(APPROXIMATION.title, (_table(result),), tuple(details))
 
 
@@ -338,35 +337,6 @@ def _filter_table(result: Approximation) -> Table:
         ),
         tuple(rows),
         title=f"recall@{result.k} by filter",
-    )
-
-
-def _is_drawn(result: Approximation) -> bool:
-    return sum(row.p50 is not None for row in result.systems) > 1
-
-
-def _plot(result: Approximation) -> Plot:
-    timed = sorted(
-        (row for row in result.systems if row.p50 is not None), key=lambda row: row.p50 or 0.0
-    )
-    curves = []
-    for title, is_front in (("front", True), ("others", False)):
-        rows = [row for row in timed if row.on_front is is_front]
-        if rows:
-            curves.append(
-                Curve(
-                    title,
-                    tuple((row.p50 or 0.0, row.recall) for row in rows),
-                    tuple(row.system for row in rows),
-                    joined=is_front,
-                    tone="good" if is_front else "quiet",
-                )
-            )
-    return Plot(
-        title=f"recall@{result.k} against p50, ms",
-        x="p50, ms",
-        y=f"recall@{result.k}",
-        curves=tuple(curves),
     )
 
 

@@ -10,9 +10,7 @@ from rankscope.document.blocks import (
     Block,
     Cell,
     Column,
-    Curve,
     Notes,
-    Plot,
     Section,
     Table,
     ends,
@@ -149,7 +147,7 @@ def _confusion_table(result: Routing) -> Block:
 
 
 def calibration_blocks(result: Calibration, who: str) -> list[Block]:
-    """Show the reliability table and its plot."""
+    """Show the reliability table."""
     used = [part for part in result.bins if part.right.total]
     rows = tuple(
         (
@@ -177,20 +175,4 @@ def calibration_blocks(result: Calibration, who: str) -> list[Block]:
             ),
         ),
     )
-    points = [
-        (part.confidence, part.right.share)
-        for part in used
-        if part.confidence is not None and part.right.share is not None
-    ]
-    plot = Plot(
-        f"Calibration of the {who}",
-        "mean confidence",
-        "share right",
-        (
-            Curve("exact", ((0.0, 0.0), (1.0, 1.0)), tone="quiet"),
-            Curve(who, tuple(points)),
-        ),
-        x_range=(0.0, 1.0),
-        y_range=(0.0, 1.0),
-    )
-    return [table, plot]
+    return [table]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Block, Cell, Column, Curve, Plot, Section, Table
+from rankscope.document.blocks import Cell, Column, Section, Table
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, left_out
 from rankscope.statistics.intervals import Interval
@@ -148,13 +148,7 @@ def _with_front(rows: Sequence[SweptSystem], *, higher: bool) -> list[SweptSyste
 
 
 def _section(result: Sweeps) -> Section:
-    tables: list[Block] = []
-    details: list[Block] = []
-    for sweep in result.sweeps:
-        tables.append(_table(sweep, result))
-        if sum(row.p50 is not None for row in sweep.systems) > 1:
-            details.append(_plot(sweep, result.measure))
-    return Section(SWEEPS.title, tuple(tables), tuple(details))
+    return Section(SWEEPS.title, tuple(_table(sweep, result) for sweep in result.sweeps))
 
 
 def _table(sweep: Sweep, result: Sweeps) -> Table:
@@ -196,22 +190,6 @@ def _table(sweep: Sweep, result: Sweeps) -> Table:
             ),
         ),
     )
-
-
-def _plot(sweep: Sweep, measure: str) -> Plot:
-    timed = [row for row in sweep.systems if row.p50 is not None]
-    points = tuple((row.p50 or 0.0, row.quality) for row in timed)
-    labels = tuple(_label(row.options) for row in timed)
-    return Plot(
-        title=f"{sweep.name}: {measure} against p50, ms",
-        x="p50, ms",
-        y=measure,
-        curves=(Curve(sweep.name, points, labels),),
-    )
-
-
-def _label(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in options.items())
 
 
 SWEEPS = register(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OF_RUNS = frozenset(
     {
         *("answering", "answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
-        *("fingerprint", "header", "in_given_order", "is_list", "is_sorted", "layout", "metadata"),
+        *("fingerprint", "header", "in_given_order", "is_list", "layout", "metadata"),
         *(
             "named",
             "offsets",
@@ -29,7 +29,6 @@ _OF_RUNS = frozenset(
             "query_ids",
             "reading",
             "renamed",
-            "same_documents",
             "unwritable",
             "scores",
             "sizes",

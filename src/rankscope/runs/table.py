@@ -309,11 +309,6 @@ class Run(PairTable):
             fingerprint=self.fingerprint() if is_whole else "",
         )
 
-    @property
-    def is_sorted(self) -> bool:
-        """Whether `best_first` is known already."""
-        return self._is_sorted
-
     def best_first(self) -> Ints | None:
         """Return the rows of each query best first, ties by id descending; found once.
 
@@ -333,19 +328,6 @@ class Run(PairTable):
                 in_order = np.arange(len(score)) if in_order is None else in_order
                 in_order[rows] = best
         return in_order
-
-    def same_documents(self) -> int | None:
-        """Return how many documents there are, if the answers to all queries hold the same ones.
-
-        Two queries are looked at first: in most runs they differ.
-        """
-        low, high = self._offsets[:-1], self._offsets[1:]
-        full = np.flatnonzero(high > low)
-        documents = self.doc_ids
-        first, *others = (set(documents[int(low[at]) : int(high[at])]) for at in full[:2])
-        if [first] != others:
-            return None
-        return len(first) if documents.n_unique() == len(first) else None
 
     def fingerprint(self) -> str:
         """Return a hash of the content: queries, documents and scores, best first; made once."""

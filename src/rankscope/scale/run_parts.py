@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from rankscope.files import PathLike
-    from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
     from rankscope.scale.partials import Partial
     from rankscope.scale.run_cuts import Part
@@ -180,22 +179,6 @@ class RunParts(LazyRun):
         """Yield the documents of all rows, some of them more than once."""
         for part in self.parts():
             yield from part.run().doc_ids
-
-    def same_documents(self, sizes: IntArray | None = None) -> int | None:
-        """Return how many documents there are, if the answers to all queries hold the same ones.
-
-        ``sizes`` are those of the answers, where they are known.
-        """
-        if sizes is None:
-            sizes = self._any_scan().sizes
-        if len(sizes) < 2 or sizes[0] != sizes[1]:
-            return None
-        seen: set[str] = set()
-        for part in self.parts():
-            seen.update(part.run().doc_ids.unique())
-            if len(seen) > sizes[0]:  # then the first query has not all of them
-                return None
-        return len(seen)
 
     def __len__(self) -> int:
         return int(self._any_scan().sizes.sum())

@@ -92,15 +92,3 @@ class ScannedRun(LazyFile):
                 fields = line.split(None, 3)
                 if fields and not fields[0].startswith(b"#"):
                     yield fields[2].decode()
-
-    def same_documents(self) -> int | None:
-        """Return how many documents there are, if the answers to all queries hold the same ones."""
-        sizes = self._scan.sizes
-        if len(sizes) < 2 or sizes[0] != sizes[1]:
-            return None
-        seen: set[str] = set()
-        for doc_id in self.documents():
-            seen.add(doc_id)
-            if len(seen) > sizes[0]:  # then the first query has not all of them
-                return None
-        return len(seen)

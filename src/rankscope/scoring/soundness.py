@@ -112,10 +112,6 @@ class Lists(NamedTuple):
     level: int = 0
     """Whose scores are all the same."""
 
-    def plus(self, other: Lists) -> Lists:
-        """Add up two parts of a run."""
-        return Lists(*(mine + more for mine, more in zip(self, other, strict=True)))
-
 
 # --- what is refused -----------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankscope.tables.detection import data_lines, fields_of
 from rankscope.tables.native import QueryComesBackError, address_of, library, taken
 from rankscope.tables.native_blocks import map_blocks
 
@@ -41,7 +40,6 @@ class NativeRows:
     """Queries in which a score is higher than the one before."""
     ranks_go_by_score: bool
     """Whether the ranks, if they were asked for, are in the order of the scores."""
-    has_one_tag: bool
     skipped: int
     """Lines that are blank or comments."""
 
@@ -54,8 +52,6 @@ class _Block(NamedTuple):
     rank: NDArray[np.float64]
     """Of each row, if asked for; else none."""
     flags: NDArray[np.uint8]
-    tags: frozenset[str]
-    """The tag of the first row, and another word if there are others."""
     skipped: int
 
 
@@ -66,7 +62,7 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
     def work(data: Any, size: int) -> _Block | None:
         made = library().rs_rows(address_of(data), size, seed, ranks)
         for result in taken(made):
-            return _block(result, _tags(data, size, alike=bool(result.alike)), ranks=ranks)
+            return _block(result, ranks=ranks)
         return None
 
     try:
@@ -75,7 +71,7 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
         return None
     if not blocks:
         return None
-    names, sizes, documents, scores, given, flags, tags, skipped = zip(*blocks, strict=True)
+    names, sizes, documents, scores, given, flags, skipped = zip(*blocks, strict=True)
     query_ids = list(chain.from_iterable(names))
     if not query_ids or len(set(query_ids)) < len(query_ids):
         return None
@@ -88,22 +84,11 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
         rank=np.concatenate(given) if ranks else None,
         rises=int(np.count_nonzero(flag & _RISES)),
         ranks_go_by_score=ranks and bool((flag & _RANKS_GO_BY_SCORE).all()),
-        has_one_tag=len(frozenset().union(*tags)) == 1,
         skipped=sum(skipped),
     )
 
 
-def _tags(data: Any, size: int, *, alike: bool) -> frozenset[str]:
-    """Return the tag of the first row of a block; with a second word, no tag, if it has others."""
-    reach = 1 << 10
-    while len(lines := data_lines(bytes(memoryview(data)[: min(reach, size)]))) < 2:
-        if reach >= size:
-            break
-        reach *= 8
-    return frozenset([fields_of(line)[-1] for line in lines[:1]] + [" "] * (not alike))
-
-
-def _block(result: Result, tags: frozenset[str], *, ranks: bool) -> _Block:
+def _block(result: Result, *, ranks: bool) -> _Block:
     rows = result.rows
     # Ids hold no line feed, and the last one is not followed by one here.
     text = result.bytes_at("doc_text", max(result.doc_size - 1, 0)).decode()
@@ -115,6 +100,5 @@ def _block(result: Result, tags: frozenset[str], *, ranks: bool) -> _Block:
         score=result.array("numbers", np.float64, rows),
         rank=result.array("ranks", np.float64, rows if ranks else 0),
         flags=result.array("flags", np.uint8, result.stretches),
-        tags=tags,
         skipped=result.skipped,
     )

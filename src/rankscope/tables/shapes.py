@@ -7,7 +7,6 @@ is the only one that does not (`rankscope.tables.whitespace`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import islice
@@ -839,8 +838,3 @@ SHAPES: tuple[Shape, ...] = (
     Shape("unknown records", "refused: no known column", _unknown_records, _record_rows),
 )
 """All shapes but TREC lines, in the order in which they are tried."""
-
-
-def is_path_like(data: object) -> bool:
-    """Tell a name of a file, which readers open first."""
-    return isinstance(data, str | bytes | os.PathLike)
