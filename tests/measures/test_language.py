@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ir_measures
 import pytest
 import pytrec_eval
 from hypothesis import example, given, settings
@@ -204,22 +203,6 @@ def test_several() -> None:
 def test_lists_of_texts_and_measures() -> None:
     found = parse_measures(["nDCG@10", Measure.of("RR", cutoff=10), "map"])
     assert [str(item) for item in found] == ["nDCG@10", "RR@10", "AP, asked for as map"]
-
-
-def test_measures_of_ir_measures() -> None:
-    """Its objects are written like their text, which is read."""
-    theirs = [
-        ir_measures.nDCG @ 10,
-        ir_measures.AP(rel=2),
-        ir_measures.nDCG(dcg="exp-log2") @ 5,
-        ir_measures.IPrec @ 0.1,
-        ir_measures.alpha_nDCG @ 20,
-    ]
-    found = [str(parsed.measure) for parsed in parse_measures(theirs)]
-    assert found == [
-        *("nDCG@10", "AP(rel=2)", "nDCG(gain=exp)@5", "IPrec(recall=0.1)", "alpha_nDCG@20")
-    ]
-    assert Measure.parse(ir_measures.RR @ 10) == Measure.parse("RR@10")
 
 
 def test_a_relevance_level_for_all_but_those_that_name_one() -> None:

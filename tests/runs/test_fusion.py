@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rankscope.errors import InputError, UnknownNameError
@@ -234,3 +235,14 @@ def test_mistakes() -> None:
     for given, word in runs:
         with pytest.raises(InputError, match=word):
             fuse(given)
+
+
+def test_two_columns_of_documents_are_never_chosen_between_in_silence() -> None:
+    rows = [{"qid": "q", "docid": 7, "docno": "a", "score": 2.0},
+            {"qid": "q", "docid": 9, "docno": "b", "score": 1.0}]  # fmt: skip
+    frame = pl.DataFrame(rows)
+    assert list(fuse([frame, frame])["q"]) == ["a", "b"], "PyTerrier's docno"
+    other = frame.rename({"docid": "product_id", "docno": "doc_id"})
+    with pytest.raises(InputError, match="retrieved="):
+        fuse([other, other])
+    assert list(fuse([other, other], retrieved="product_id")["q"]) == ["7", "9"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from measures.test_oracles import integers
 from measures.worlds import NOT_NEGATIVE, World, worlds
-from rankscope.measures.language import Measure
+from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import compute
 
 
@@ -112,3 +112,20 @@ def test_ndeval(world: World, alpha: float) -> None:
         for query, value in zip(world.judged_run.query_ids, ours, strict=True):
             if query in numbered and not math.isnan(theirs[query[1:]][label]):
                 assert value == pytest.approx(theirs[query[1:]][label], abs=1e-9), text
+
+
+def test_measures_of_ir_measures() -> None:
+    """Its objects are written like their text, which is read."""
+    ir_measures = pytest.importorskip("ir_measures")
+    theirs = [
+        ir_measures.nDCG @ 10,
+        ir_measures.AP(rel=2),
+        ir_measures.nDCG(dcg="exp-log2") @ 5,
+        ir_measures.IPrec @ 0.1,
+        ir_measures.alpha_nDCG @ 20,
+    ]
+    found = [str(parsed.measure) for parsed in parse_measures(theirs)]
+    assert found == [
+        *("nDCG@10", "AP(rel=2)", "nDCG(gain=exp)@5", "IPrec(recall=0.1)", "alpha_nDCG@20")
+    ]
+    assert Measure.parse(ir_measures.RR @ 10) == Measure.parse("RR@10")

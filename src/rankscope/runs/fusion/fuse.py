@@ -24,6 +24,7 @@ from rankscope.runs.fusion.normalisation import INVERTED, NORMALISATIONS, normal
 from rankscope.runs.fusion.pooling import Pool, SideBySide
 from rankscope.runs.naming import run_names
 from rankscope.runs.table import Run, as_run
+from rankscope.tables.columns import NO_COLUMNS, Columns
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.methods import Method
@@ -41,6 +42,10 @@ def fuse(
     qrels: Any = None,
     depth: int | None = None,
     name: str | None = None,
+    query: str | None = None,
+    retrieved: str | None = None,
+    doc: str | None = None,
+    score: str | None = None,
     **constants: float | None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
@@ -58,7 +63,8 @@ def fuse(
       ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
 
     ``depth`` keeps the best so many documents of each fused list. The run is called ``name``, or
-    as the method.
+    as the method. ``query``, ``retrieved``, ``doc`` and ``score`` name columns of tables, as in
+    `evaluate`.
 
     Documents are ranked, in the runs as in the result, by score from high to low and then by id
     from high to low by bytes. A query that only some runs have is fused from these; one for which
@@ -77,7 +83,8 @@ def fuse(
     """
     if depth is not None:
         _check("depth", depth, _WHOLE)
-    named = named_runs(runs)
+    columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
+    named = named_runs(runs, columns)
     options = {**constants, "weights": weights, "normalise": normalise, "qrels": qrels}
     fusion = prepared(named, method, options)
     by_run = _weights(weights, list(named))
@@ -231,15 +238,15 @@ def _ranked(
     return Run.trusted(side.query_ids, sizes, documents, values, name=name, is_best_first=True)
 
 
-def named_runs(runs: Any) -> dict[str, Run]:
+def named_runs(runs: Any, columns: Columns = NO_COLUMNS) -> dict[str, Run]:
     """Take a list or a dict of runs in any form, each under its name."""
     if isinstance(runs, Run) or is_path(runs) or hasattr(runs, "__arrow_c_stream__"):
         runs = [runs]
     if isinstance(runs, Mapping):
-        named = {str(name): _taken(run, str(name)) for name, run in runs.items()}
+        named = {str(name): _taken(run, str(name), columns) for name, run in runs.items()}
     elif isinstance(runs, Iterable):
         given = list(runs)
-        listed = [_taken(run, f"run{number}") for number, run in enumerate(given, start=1)]
+        listed = [_taken(run, f"run{n}", columns) for n, run in enumerate(given, start=1)]
         named = dict(zip(run_names(listed, given), listed, strict=True))
     else:
         raise InputError(f"expected a list of runs, got {shown(type(runs).__name__)}")
@@ -248,14 +255,14 @@ def named_runs(runs: Any) -> dict[str, Run]:
     return named
 
 
-def _taken(run: Any, name: str) -> Run:
+def _taken(run: Any, name: str, columns: Columns = NO_COLUMNS) -> Run:
     """Take one run in any form; tell a run in the place of a list of runs."""
     if isinstance(run, Mapping) and any(isinstance(v, int | float) for v in run.values()):
         raise InputError(
             f"{name} holds numbers where lists of documents should be; give a list of runs, each "
             "{query_id: {doc_id: score}}"
         )
-    return as_run(run, name=name)
+    return as_run(run, name=name, columns=columns)
 
 
 def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:
