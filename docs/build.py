@@ -38,6 +38,7 @@ from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
 from rankscope.retrieval.vector.embedders import EMBEDDERS
+from rankscope.tables.shapes import SHAPES
 
 HERE = Path(__file__).parent
 REFERENCE = HERE / "reference"
@@ -412,7 +413,34 @@ def _default(option: dict[str, typing.Any]) -> str:
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
+SHAPES_INTRODUCTION = (
+    "What `evaluate`, `compare`, `gate`, `diagnose`, `evaluate_retriever`, commands and configs "
+    "read as gold or as a run. The first shape that fits counts; what fits none is refused, and so "
+    "is a table that could be read in two ways, with the option that decides (`relevant=`, "
+    "`--relevant`). Scores say how they were read (`scores.reading`). Names of columns are in "
+    "[File formats](formats.md#names-and-lists).\n\n"
+    "| shape | example | may be |\n|---|---|---|\n"
+    "| TREC lines | `q1 0 a 2` and `q1 Q0 a 1 0.9 tag` | gold, run |\n"
+)
+
+
+def shapes_page() -> str:
+    """Return the page of everything that is read, from the list of shapes."""
+    rows = [
+        f"| {shape.name} | {_code_in(shape.example)} | {shape.roles} |"
+        for shape in SHAPES
+        if shape.example != "{}"
+    ]
+    return f"# What is read\n\n{SHAPES_INTRODUCTION}" + "\n".join(rows) + "\n"
+
+
+def _code_in(example: str) -> str:
+    parts = example.split(" or ") if example[0] in "[{" else []
+    return " or ".join(f"`{part}`" for part in parts) or example
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "shapes.md": shapes_page,
     "commands.md": commands_page,
     "measures.md": measures_page,
     "checks.md": checks_page,

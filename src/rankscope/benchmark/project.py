@@ -12,7 +12,7 @@ from pathlib import Path
 from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
-from rankscope.errors import FormatError, InputError, shown
+from rankscope.errors import InputError, shown
 from rankscope.files import PathLike, read_bytes, replacing
 from rankscope.runs.table import read_run
 
@@ -162,7 +162,7 @@ def _checked(golden: PathLike, corpus: PathLike | None) -> tuple[int, bool]:
         raise InputError(f"{os.fspath(golden)}: query {shown(missing)} has no text to ask")
     try:
         run = read_run(golden)
-    except FormatError:
+    except InputError:
         return len(qrels.query_ids), False
     # a list under a name such as doc_ids may be either; the same one is not both
     has_answers = any(set(run[name]) != set(qrels[name]) for name in run.query_ids)
