@@ -9,6 +9,7 @@ import pytest
 from reliability import differential
 from reliability.differential import Input, Tally, compare, differences, random_input
 
+from rankscope.scoring.plans import plan_of
 from rankscope.scoring.rules import PROFILES
 
 
@@ -36,7 +37,9 @@ def test_a_rule_that_is_not_the_tools_is_noticed(
     monkeypatch.setattr(differential, "against_ranx", lambda *_: iter(()))
     monkeypatch.setattr(differential, "against_twins", lambda *_: iter(()))
     monkeypatch.setitem(PROFILES, profile, replace(PROFILES[profile], **change))  # type: ignore[arg-type]
+    plan_of.cache_clear()  # which knows profiles by their names
     found, _ = compare(60, seed=7, stop=1)
+    plan_of.cache_clear()
     [difference] = found
     assert difference.tool == {"trec_eval-9": "pytrec_eval"}.get(profile, profile)
     where = difference.where
@@ -49,7 +52,10 @@ def test_what_is_refused_is_refused_by_rankscope() -> None:
     for given, why in [
         (Input({"q": {"a": 0}}, {"q": {"a": 1.0}}), "no grade is above 0"),
         (Input({"q": {"a": 1}}, {"p": {"a": 1.0}}), "no query in common"),
-        (Input({"q": {"a": 1}}, {"q": {"b": 1.0}}), "no document in common"),
+        (
+            Input({q: {"a": 1} for q in "0123456789"}, {q: {"b": 1.0} for q in "0123456789"}),
+            "no document in common",
+        ),
     ]:
         assert given.refused() == why
         assert list(differences(given, tally, 0)) == []

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from reliability.native_answers import pure
 from reliability.native_files import world
 from reliability.native_fuzz import FILES, compare, keep
 
-import rankscope as rs
 from rankscope.scoring import scan_native
 from rankscope.tables import native_rows
 from rankscope.tables.native import library, state
@@ -83,22 +79,3 @@ def test_wrong_rows_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reliability.native_fuzz.STOP", 1)
     monkeypatch.setattr("reliability.native_fuzz.TRIES", 0)
     assert compare(11, range(60)).different
-
-
-def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
-    data = b"q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq2 Q0 a 1 9 t\nq2 Q0 y 2 9 t\n"
-
-    def fed() -> dict[str, float]:
-        writer = threading.Thread(target=path.write_bytes, args=(data,), daemon=True)
-        writer.start()
-        means = dict(rs.evaluate(qrels, path, ["nDCG@10", "RR"]).means)
-        writer.join(60)
-        return means
-
-    scanned = fed()
-    with pure():
-        assert scanned == fed()
-    assert scanned["RR"] == (1 / 2 + 1 / 2) / 2

@@ -40,7 +40,8 @@ def test_corpora(tmp_path: Path, name: str) -> None:
     made.write(tmp_path / "c.parquet")
     assert rs.read_corpus(tmp_path / "c.parquet") == made
     made.write(tmp_path / "c.tsv")
-    assert rs.read_corpus(tmp_path / "c.tsv").field("text") == made.field("text")
+    texts = rs.read_corpus(tmp_path / "c.tsv").field("text")  # an empty cell is no field
+    assert [text or "" for text in texts] == made.field("text")
 
 
 @pytest.mark.parametrize("name", NAMES)

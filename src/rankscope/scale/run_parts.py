@@ -170,6 +170,8 @@ class RunParts(LazyRun):
     @property
     def is_list(self) -> bool:
         """Whether the order of rows is meant: false for files whose ranks go by score."""
+        if self._is_list is None and self._files[0].format == "parquet":
+            self._is_list = False  # rows of a flat table may come in any order
         if self._is_list is None:
             with Workers(self._executor) as workers:
                 self._is_list = not ranks_go_by_score(self._any_scan(), self.parts, workers)
