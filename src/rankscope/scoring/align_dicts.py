@@ -54,8 +54,6 @@ def _hits(  # noqa: PLR0917
     flags: Any,
     hits: Any,
     tied_at: dict[int, int],
-    *,
-    are_alike: bool | None = None,
 ) -> Hits:
     """Make hits of records, which name queries by their place in ``queries``."""
     listed = judgments.lists
@@ -71,7 +69,6 @@ def _hits(  # noqa: PLR0917
         doc_ids=lambda: listed.doc_ids(pair.tolist()),
         retrieved=retrieved,
         tied_at=tied_at,
-        are_alike=are_alike,
         lists=lists_of(sizes, (flags & _RISES) != 0, (flags & _FALLS) != 0),
     )
 
@@ -228,5 +225,4 @@ def native_hits(
     if count < 0:
         return None
     at_cutoffs = dict(zip(cutoffs, tied_at.tolist(), strict=True))
-    are_alike = bool(alike.value)
-    return _hits(judgments, numbers, sizes, flags, hits[:count], at_cutoffs, are_alike=are_alike)
+    return _hits(judgments, numbers, sizes, flags, hits[:count], at_cutoffs)

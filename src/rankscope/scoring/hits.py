@@ -40,8 +40,6 @@ class Hits:
     """For each cutoff asked for: how many queries have a tie across it."""
     lists: Lists
     """How scores go down the lists, as given."""
-    are_alike: bool | None = None
-    """Whether the judged queries that have documents all have the same ones, if that is known."""
 
 
 def hits_in_scan(judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[int, ...]) -> Hits:
