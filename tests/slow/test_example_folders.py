@@ -325,7 +325,7 @@ def test_hpo(run: Callable[[str], Outcome]) -> None:
     german = outcome.report("hpo-de-")
     assert german.comparison is not None
     settings = german.comparison.settings
-    assert (settings.interval, settings.test, settings.seed) == ("percentile", "bootstrap", 7)
+    assert (settings.interval, settings.test, settings.seed) == ("auto", "bootstrap", 0)
     for info in ("Success@5", "MaxOntSim@5", "AP(norm=min)@10"):
         assert value(german, "ngrams", info) > 0
     assert value(german, "ngrams", "MaxOntSim@5") > value(german, "ngrams", "Success@5")

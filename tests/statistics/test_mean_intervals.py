@@ -42,6 +42,7 @@ def test_bca_by_hand() -> None:
         for z in stats.norm.ppf([0.025, 0.975])
     ]
     found = only(SKEWED, resamples=5_000, seed=3)
+    assert found.method == "bca"
     assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-12)
 
 
@@ -72,11 +73,23 @@ def test_each_row_may_have_bounds_of_its_own(method: Method) -> None:
         mean_intervals(rows, bounds=bounds[:2])
 
 
-def test_few_values_get_student() -> None:
-    values = [0.1, 0.9, 0.4]
-    found = only(values, method="bca")
-    plain = only(values, method="t")
+@pytest.mark.parametrize(("method", "count"), [("bca", 9), ("auto", 24)])
+def test_few_values_get_student(method: Method, count: int) -> None:
+    found = only(SKEWED[:count], method=method)
+    plain = only(SKEWED[:count], method="t")
     assert (found.low, found.high, found.method) == (plain.low, plain.high, "t")
+    assert only(SKEWED[: count + 1], method=method).method == "bca"
+
+
+def test_shares_get_wilson() -> None:
+    hits = [1.0, 0.0, 1.0, 1.0, 0.0]
+    found, expected = (
+        only(hits, bounds=(0, 1)),
+        stats.binomtest(3, 5).proportion_ci(method="wilson"),
+    )
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert only([1.0] * 5, bounds=(0, 1)).high == 1.0
+    assert only(hits, bounds=(0, 2)).method == only(hits).method == "t"
 
 
 def test_bad_input() -> None:
@@ -94,12 +107,12 @@ def test_bad_input() -> None:
         mean_intervals(SKEWED, seed=-1)
     with pytest.raises(InputError, match="dimensions"):
         mean_intervals(np.zeros((2, 2, 2)))
-    with pytest.raises(UnknownNameError, match="percentile"):
-        mean_intervals([0.1], method="percentil")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="bca"):
+        mean_intervals([0.1], method="bcaa")  # type: ignore[arg-type]
 
 
 @settings(max_examples=40, deadline=None)
-@given(scores, st.sampled_from([m for m in METHODS if m != "wilson"]), st.randoms())
+@given(scores, st.sampled_from(list(METHODS)), st.randoms())
 def test_laws(values: list[float], method: Method, random: Any) -> None:
     found = only(values, method=method, resamples=200, bounds=(0, 1))
     slack = 1e-12
@@ -112,6 +125,8 @@ def test_laws(values: list[float], method: Method, random: Any) -> None:
     moved = list(values)
     random.shuffle(moved)
     assert only(moved, method=method, resamples=200, bounds=(0, 1)) == found
+    if found.method == "wilson":
+        return
     mirrored = only([-x for x in values], method=method, resamples=200, bounds=(-1, 0))
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low), abs=1e-14)
 
@@ -119,8 +134,8 @@ def test_laws(values: list[float], method: Method, random: Any) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=10, max_size=40))
 def test_bootstrap_holds_the_mean_and_grows_with_the_level(values: list[float]) -> None:
-    narrow = only(values, method="percentile", level=0.5, resamples=500, bounds=(0, 1))
-    wide = only(values, method="percentile", level=0.99, resamples=500, bounds=(0, 1))
+    narrow = only(values, method="bca", level=0.5, resamples=500, bounds=(0, 1))
+    wide = only(values, method="bca", level=0.99, resamples=500, bounds=(0, 1))
     assert wide.low <= narrow.low <= narrow.high <= wide.high
     assert wide.low <= np.mean(values) <= wide.high
 

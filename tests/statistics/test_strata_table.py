@@ -71,17 +71,6 @@ def test_strata_against_the_whole() -> None:
     assert stratified(base, system, ["big"] * 4 + ["small"] * 9).finding is None
 
 
-def test_wilson_is_for_measures_that_are_proportions() -> None:
-    """A stratum whose few values are all 0 and 1 by chance is no proportion."""
-    labels = ["a"] * 10 + ["b"] * 10
-    base = np.array([0.0, 1.0] * 5 + [0.5, 0.2] * 5)
-    mixed = stratified(base, 1 - base, labels, interval="wilson")
-    assert {stratum.base_interval.method for stratum in mixed.strata} == {"bca"}
-    binary = np.array([0.0, 1.0] * 10)
-    shares = stratified(binary, 1 - binary, labels, interval="wilson")
-    assert {stratum.base_interval.method for stratum in shares.strata} == {"wilson"}
-
-
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="no label is known"):
         stratified([0.1], [0.2], [None])

@@ -29,7 +29,6 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.choices import Method
 
 LONGEST_NAME = 40
 """Longer names of languages are cut in sentences."""
@@ -233,25 +232,18 @@ def _row(
 def _intervals(rows: Sequence[_Row], settings: Settings) -> list[dict[str, Interval]]:
     """Return the interval of each mean by row and language, of at least two queries.
 
-    Languages of the same size share their resamples. Wilson's interval, if it is asked for, is for
-    measures whose values are all 0 and 1; others get BCa.
+    Languages of the same size share their resamples.
     """
-    shares = {row.scale.name: True for row in rows}
-    for row in rows:
-        is_share = all(np.isin(values, (0.0, 1.0)).all() for values in row.values.values())
-        shares[row.scale.name] &= is_share
-    alike: dict[tuple[int, Method], list[tuple[int, str]]] = {}
+    alike: dict[int, list[tuple[int, str]]] = {}
     for place, row in enumerate(rows):
-        wilson = settings.interval == "wilson"
-        method = "bca" if wilson and not shares[row.scale.name] else settings.interval
         for language, values in row.values.items():
             if len(values) > 1:
-                alike.setdefault((len(values), method), []).append((place, language))
+                alike.setdefault(len(values), []).append((place, language))
     intervals: list[dict[str, Interval]] = [{} for _ in rows]
-    for (_, method), places in alike.items():
+    for places in alike.values():
         answers = mean_intervals(
             np.stack([rows[place].values[language] for place, language in places]),
-            method=method,
+            method=settings.interval,
             level=settings.level,
             bounds=[rows[place].scale.bounds for place, _ in places],
             **settings.resampling,

@@ -37,6 +37,7 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
+from rankscope.reports.asked import interval_methods
 from rankscope.reports.asked_engines import asked_section
 from rankscope.reports.comparison import how_tested, shows_letters
 from rankscope.reports.definitions import definitions_section
@@ -45,7 +46,6 @@ from rankscope.reports.mean_coverage import coverage_of
 from rankscope.reports.pair_tables import pairs_table
 from rankscope.reports.reproduction import reproduction_section
 from rankscope.reports.shown_systems import best_shown, not_shown
-from rankscope.statistics.choices import METHODS
 from rankscope.statistics.groups import each_letter
 
 if TYPE_CHECKING:
@@ -268,11 +268,11 @@ def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo)
 def _legend(report: BenchmarkReport) -> Iterator[str]:
     """Say what the signs of the main table mean: intervals, markers, tests, family, queries."""
     comparison = report.comparison
-    intervals = (value.interval for system in report.systems for value in system.measures)
-    first = next((interval for interval in intervals if interval is not None), None)
-    level = "" if first is None else f"{first.level:.0%} "
-    method = "" if comparison is None else f" ({METHODS[comparison.settings.interval]})"
-    yield f"in brackets: {level}interval of the mean{method}"
+    values = [value for system in report.systems for value in system.measures]
+    intervals = [value.interval for value in values if value.interval is not None]
+    level = f"{intervals[0].level:.0%} " if intervals else ""
+    methods = interval_methods(intervals)
+    yield f"in brackets: {level}interval of the mean{f' ({methods})' if methods else ''}"
     if any(not info.higher_is_better for info in report.measures):
         yield "↓ behind a measure: lower is better"
     if any(system.broken is not None for system in report.systems):

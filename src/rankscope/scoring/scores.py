@@ -296,8 +296,9 @@ class Scores(Shown):
     def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
         """Return the 95% confidence intervals of one run's means, by measure.
 
-        Those of `rankscope.compare`: BCa bootstrap, 10,000 resamples, seed 0. Measures that are
-        summed or averaged geometrically over queries have none, and neither has a single query.
+        Those of `rankscope.compare`: Student's t below 25 queries, BCa bootstrap (10,000 resamples,
+        seed 0) from there on, Wilson for values 0 and 1. Measures that are summed or averaged
+        geometrically over queries have none, and neither has a single query.
         """
         scores = self.run(run)
         if scores.name not in self._intervals:

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
 PairTest = Literal["max-t", "permutation", "bootstrap", "t", "wilcoxon", "sign"]
 Correction = Literal["none", "bonferroni", "holm", "bh"]
-Method = Literal["bca", "percentile", "t", "wilson"]
+Method = Literal["auto", "bca", "t"]
 Family = Literal["measure", "all"]
 
 PAIR_TESTS: dict[PairTest, str] = {
@@ -32,10 +32,9 @@ CORRECTIONS: dict[Correction, str] = {
 }
 
 METHODS: dict[Method, str] = {
+    "auto": "Student t below 25 queries, BCa bootstrap from there on, Wilson for shares",
     "bca": "BCa bootstrap",
-    "percentile": "percentile bootstrap",
     "t": "Student t",
-    "wilson": "Wilson (BCa where values are not 0 and 1)",
 }
 
 FAMILIES: dict[Family, str] = {

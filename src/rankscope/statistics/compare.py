@@ -191,7 +191,7 @@ def compare(
     correction: Correction | None = None,
     family: Family = "measure",
     alpha: float = 0.05,
-    interval: Method = "bca",
+    interval: Method = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,

@@ -1,12 +1,7 @@
-"""Confidence intervals of means: BCa and percentile bootstrap, Student t, Wilson.
+"""Confidence intervals of means: Student's t for few queries, BCa for many, Wilson for shares.
 
 All rows share one set of resamples: a resample is a row of counts (how often each query was drawn),
 so the means of all rows under a batch of resamples are one matrix product.
-
-Where a bootstrap would claim a certainty it cannot have, it does not answer: with fewer than
-`FEWEST` queries Student's t answers instead (and with more than `MOST`, where it says the same at
-once), and where all values are equal the interval comes from what could have gone unseen
-(`mean_intervals`). The interval's ``method`` and ``note`` say so.
 """
 
 from __future__ import annotations
@@ -43,7 +38,11 @@ if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
 
 FEWEST = 10
-"""With fewer values than this a bootstrap interval is too narrow; Student's t is used instead."""
+"""From fewer values than this no bootstrap interval is made, and no group is reported on."""
+
+BOOTSTRAPPED = 25
+"""From so many values on BCa answers, below it Student's t: at 10 topics of official runs BCa holds
+the mean in .895 to .910 of cases, t in .924 to .939."""
 
 MOST = 100_000
 """With more values than this Student's t answers in place of a bootstrap: the two agree to a
@@ -74,7 +73,7 @@ class Interval(Part):
 def mean_intervals(
     values: npt.ArrayLike,
     *,
-    method: Method = "bca",
+    method: Method = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -82,10 +81,12 @@ def mean_intervals(
 ) -> list[Interval]:
     """Return a confidence interval for the mean of each row of ``values[k, n]``.
 
-    ``bca``: bootstrap quantiles, corrected for bias (z₀, the share of resampled means below the
-    mean, half of the equal ones counted) and acceleration a = Σ(x−x̄)³ / (6 (Σ(x−x̄)²)^1.5).
-    ``percentile``: the plain quantiles. ``t``: x̄ ± t·s/√n, cut at the bounds. ``wilson``: the
-    score interval of a proportion, for values 0 and 1 only.
+    ``auto``: Wilson's score interval of a proportion where all values are 0 or 1 and these are the
+    bounds; else Student's t for fewer than `BOOTSTRAPPED` values, and BCa from there on.
+    ``t``: x̄ ± t·s/√n, cut at the bounds. ``bca``: bootstrap quantiles, corrected for bias (z₀, the
+    share of resampled means below the mean, half of the equal ones counted) and acceleration
+    a = Σ(x−x̄)³ / (6 (Σ(x−x̄)²)^1.5); t for fewer than `FEWEST` values. More than `MOST` values get
+    t in any case.
 
     ``bounds`` are the lowest and highest value possible (0 and 1 for nDCG), for all rows or for
     each. Edges:
@@ -94,42 +95,44 @@ def mean_intervals(
     - one value: there is no interval (−∞, ∞).
     - all n values equal c: nothing varies, and yet a share p of the population may differ
       without having been seen: p = 1 − (α/2)^(1/n). It can pull the mean as far as the bounds:
-      [c − p(c−lowest), c + p(highest−c)]. For 0/1 values this is the exact (Clopper-Pearson)
-      interval. Without bounds nothing holds the mean: (−∞, ∞).
-    - fewer than `FEWEST` values, or more than `MOST`: Student's t in place of a bootstrap.
+      [c − p(c−lowest), c + p(highest−c)]. Without bounds nothing holds the mean: (−∞, ∞).
 
     The order of the values does not matter, and the interval of −x is the mirror image of x's.
 
     Reference: Efron, Better bootstrap confidence intervals, JASA 1987; Wilson, JASA 1927.
 
-    >>> [interval] = mean_intervals([0.2, 0.4, 0.9, 0.5], method="t", bounds=(0, 1))
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.032, 0.968)
+    >>> [interval] = mean_intervals([0.2, 0.4, 0.9, 0.5], bounds=(0, 1))
+    >>> round(interval.low, 3), round(interval.high, 3), interval.method
+    (0.032, 0.968, 't')
     """
     check_name("interval method", method, METHODS)
     check_level(level)
     check_resamples(resamples)
     rows = as_rows(values)
-    if method == "wilson":
-        return _wilson(rows, level)
+    count = rows.shape[1]
     row_bounds = bounds_of(bounds, len(rows))
-    constant = constant_rows(rows)
-    intervals: list[Interval | None] = [
-        _unseen(float(row[0]), len(row), level, row_bound) if is_constant else None
-        for row, is_constant, row_bound in zip(rows, constant, row_bounds, strict=True)
-    ]
-    varying = np.flatnonzero(~constant)
+    shares = np.array([ends == (0.0, 1.0) for ends in row_bounds], dtype=bool)
+    shares &= method == "auto" and count > 1
+    shares &= np.isin(rows, (0.0, 1.0)).all(axis=1)
+    constant = constant_rows(rows) & ~shares
+    varying = np.flatnonzero(~constant & ~shares)
+    intervals: dict[int, Interval] = {
+        row: _unseen(float(rows[row, 0]), count, level, row_bounds[row])
+        for row in np.flatnonzero(constant).tolist()
+    }
+    for row in np.flatnonzero(shares).tolist():
+        intervals[row] = wilson(int(rows[row].sum()), count, level)
     if len(varying):
-        count = rows.shape[1]
-        if method == "t" or not FEWEST <= count <= MOST:
+        fewest = BOOTSTRAPPED if method == "auto" else FEWEST
+        if method == "t" or not fewest <= count <= MOST:
             few = f"fewer than {FEWEST}" if count < FEWEST else f"more than {MOST:,}"
-            note = "" if method == "t" else f"{few} values: Student t"
+            is_asked = method == "t" or (method == "auto" and count <= MOST)
+            note = "" if is_asked else f"{few} values: Student t"
             answers = _student(rows[varying], level, [row_bounds[row] for row in varying], note)
         else:
-            answers = _bootstrap(rows[varying], method, level, resamples, seed)
-        for row, interval in zip(varying, answers, strict=True):
-            intervals[row] = interval
-    return [interval for interval in intervals if interval is not None]
+            answers = _bca(rows[varying], level, resamples, seed)
+        intervals.update(zip(varying.tolist(), answers, strict=True))
+    return [intervals[row] for row in range(len(rows))]
 
 
 def run_intervals(measures: Sequence[Measure], values: FloatArray) -> dict[str, Interval]:
@@ -195,21 +198,16 @@ def _student(
     ]
 
 
-def _wilson(rows: FloatArray, level: float) -> list[Interval]:
-    if not np.isin(rows, (0.0, 1.0)).all():
-        raise InputError("Wilson's interval is for values 0 and 1 only; use bca or t")
-    count = rows.shape[1]
-    share = rows.mean(axis=1)
+def wilson(count: int, total: int, level: float) -> Interval:
+    """Return Wilson's score interval of ``count`` of ``total``, which holds at the edges too."""
+    share = count / total
     square = float(special().ndtri((1 + level) / 2)) ** 2
-    centre = (share + square / (2 * count)) / (1 + square / count)
-    reach = np.sqrt(square * (share * (1 - share) / count + square / (4 * count * count)))
-    reach = reach / (1 + square / count)
-    lows = np.where(share == 0, 0.0, np.maximum(centre - reach, 0.0))
-    highs = np.where(share == 1, 1.0, np.minimum(centre + reach, 1.0))
-    return [
-        Interval(low=low, high=high, level=level, method="wilson")
-        for low, high in zip(lows, highs, strict=True)
-    ]
+    centre = (share + square / (2 * total)) / (1 + square / total)
+    reach = math.sqrt(square * (share * (1 - share) / total + square / (4 * total * total)))
+    reach /= 1 + square / total
+    low = max(centre - reach, 0.0) if count else 0.0
+    high = min(centre + reach, 1.0) if count < total else 1.0
+    return Interval(low=low, high=high, level=level, method="wilson")
 
 
 def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArray:
@@ -245,10 +243,8 @@ def resampled_batches(rows: FloatArray, *, resamples: int, seed: int) -> Iterato
         yield means
 
 
-def _bootstrap(
-    rows: FloatArray, method: Method, level: float, resamples: int, seed: int
-) -> list[Interval]:
-    """Return bootstrap intervals; each row is put in one form first: sorted, mean above 0."""
+def _bca(rows: FloatArray, level: float, resamples: int, seed: int) -> list[Interval]:
+    """Return BCa intervals; each row is put in one form first: sorted, mean above 0."""
     mirrored = row_means(rows) < 0
     rows = np.sort(np.where(mirrored[:, np.newaxis], -rows, rows), axis=1)
     intervals = []
@@ -256,15 +252,10 @@ def _bootstrap(
         part = rows[batch]
         means = resampled_means(part, resamples=resamples, seed=seed)
         means.sort(axis=1)
-        if method == "bca":
-            shares = _bca_shares(part, means, level)
-        else:
-            tail = (1 - level) / 2
-            shares = np.tile([tail, 1 - tail], (len(part), 1))
-        quantiles = _quantiles(means, shares).tolist()
+        quantiles = _quantiles(means, _bca_shares(part, means, level)).tolist()
         for (low, high), mirror in zip(quantiles, mirrored[batch], strict=True):
             ends = (-high, -low) if mirror else (low, high)
-            intervals.append(Interval(low=ends[0], high=ends[1], level=level, method=method))
+            intervals.append(Interval(low=ends[0], high=ends[1], level=level, method="bca"))
     return intervals
 
 

@@ -138,15 +138,6 @@ class Matrix:
         measures, systems, queries = self.values.shape
         return measures, systems, queries
 
-    @property
-    def proportions(self) -> frozenset[str]:
-        """The measures whose values are all 0 and 1."""
-        return frozenset(
-            scale.name
-            for scale, table in zip(self.scales, self.values, strict=True)
-            if np.isin(table, (0.0, 1.0)).all()
-        )
-
     def row_scales(self) -> list[Scale]:
         """Return the scale of each row of ``values.reshape(m * s, n)``."""
         return [scale for scale in self.scales for _ in self.systems]

@@ -10,9 +10,9 @@ the pair (`agreeing`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.intervals import Interval, mean_intervals
@@ -35,28 +35,15 @@ Noises = Mapping[tuple[int, int], Sequence[tuple[RunNoise, float]]]
 # --- intervals -----------------------------------------------------------------------------------
 
 
-def mean_rows(
-    matrix: Matrix, settings: Settings, *, proportions: Collection[str] | None = None
-) -> list[Interval]:
-    """Return the interval of the mean of each measure and system, ``m * s`` of them.
-
-    ``proportions`` are the measures whose values are all 0 and 1: Wilson's interval, if it is asked
-    for, is for these only, other values get BCa.
-    """
+def mean_rows(matrix: Matrix, settings: Settings) -> list[Interval]:
+    """Return the interval of the mean of each measure and system, ``m * s`` of them."""
     rows = matrix.values.reshape(-1, matrix.shape[2])
-    scales = matrix.row_scales()
-    bounds = [scale.bounds for scale in scales]
+    bounds = [scale.bounds for scale in matrix.row_scales()]
     if matrix.sample is not None:
         return matrix.sample.intervals(rows, level=settings.level, bounds=bounds)
-    options: Any = {"level": settings.level, **settings.resampling}
-    if settings.interval != "wilson":
-        return mean_intervals(rows, method=settings.interval, bounds=bounds, **options)
-    intervals = mean_intervals(rows, method="bca", bounds=bounds, **options)
-    shares = matrix.proportions if proportions is None else proportions
-    for row, scale in enumerate(scales):
-        if scale.name in shares:
-            [intervals[row]] = mean_intervals(rows[row], method="wilson", **options)
-    return intervals
+    return mean_intervals(
+        rows, method=settings.interval, bounds=bounds, level=settings.level, **settings.resampling
+    )
 
 
 def difference_intervals(

@@ -9,7 +9,8 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.part import Part
-from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.arrays import check_level
+from rankscope.statistics.intervals import Interval, wilson
 
 
 class Proportion(Part):
@@ -38,8 +39,8 @@ def proportion(count: int, total: int, *, level: float = 0.95) -> Proportion:
         raise InputError(f"{count} of {total} is no proportion")
     if not total:
         return Proportion(count=0, total=0, share=None, interval=None)
-    values = np.repeat([1.0, 0.0], [count, total - count])
-    [interval] = mean_intervals(values, method="wilson", level=level)
+    check_level(level)
+    interval = wilson(count, total, level)
     return Proportion(count=count, total=total, share=count / total, interval=interval)
 
 

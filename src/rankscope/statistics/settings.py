@@ -43,7 +43,7 @@ class Settings(Part):
     """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
     alpha: float = 0.05
     """A corrected p-value up to this counts as a difference."""
-    interval: Method = "bca"
+    interval: Method = "auto"
     """The method of intervals of means; those of differences are Student's t."""
     level: float = 0.95
     """The confidence of intervals."""

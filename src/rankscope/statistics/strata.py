@@ -128,7 +128,6 @@ def by_group(
         p_values = np.minimum(p_values * family, 1.0)
     elif pairs:
         p_values = np.apply_along_axis(corrected, 0, p_values, settings.added)
-    proportions = matrix.proportions
     groups = []
     for label, part, differences, p_corrected in zip(
         members, parts, by_part, p_values.tolist(), strict=True
@@ -138,7 +137,7 @@ def by_group(
                 label=label,
                 n=part.shape[2],
                 means=part.means().ravel().tolist(),
-                intervals=mean_rows(part, settings, proportions=proportions),
+                intervals=mean_rows(part, settings),
                 differences=[
                     difference.in_family(p, settings.alpha)
                     for difference, p in zip(differences, p_corrected, strict=True)

@@ -134,8 +134,8 @@ def statistics_intervals() -> Any:
             "one system": {name: _alone(row, "t") for name, row in EQUAL.items()},
         },
         "wilson": {
-            "bundled": _intervals(*bundled(), ["Success@1", "Success@5"], "wilson"),
-            "one system": {name: _alone(row, "wilson") for name, row in hits.items()},
+            "bundled": _intervals(*bundled(), ["Success@1", "Success@5"], "auto"),
+            "one system": {name: _alone(row, "auto") for name, row in hits.items()},
         },
     }
 

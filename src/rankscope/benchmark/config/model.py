@@ -69,7 +69,8 @@ class StatisticsConfig(Section):
     """How systems are compared; names, choices and defaults are those of `rankscope.compare`."""
 
     interval: Method = _DEFAULTS.interval
-    """How intervals of means are computed: bca, percentile, t or wilson."""
+    """How intervals of means are computed: auto (Student t below 25 queries, BCa from there on,
+    Wilson for values 0 and 1), bca or t."""
     test: PairTest | None = None
     """How differences are tested: max-t (the default) tests all pairs at once;
     permutation, bootstrap, t, wilcoxon and sign each by itself."""
