@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = tuple(HERE / name for name in ("scan.c", "gather.c", "dicts.c"))
+SOURCES = tuple(HERE / name for name in ("scan.c", "dicts.c"))
 TARGET = HERE.parent / "src" / "rankscope" / "tables" / "_scan.library"
 FLAGS = ("-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
 

@@ -28,10 +28,10 @@
 
 #include "lines.h"
 
-enum { ABI = 6, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
+enum { ABI = 7, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
 enum { WINDOW = 1 << 16, LONGEST_LINE = 1 << 20, LONGEST_NUMBER = 400 };
 enum { RISES = 1, FALLS = 2, RANKS_GO_BY_SCORE = 4 };
-enum { OK = 0, REFUSED = 1, NO_MEMORY = 2, COMES_BACK = 3 /* a query, after another one */ };
+enum { OK = 0, REFUSED = 1, NO_MEMORY = 2 };
 
 static const int64_t LARGEST_BLOCK = (int64_t)1 << 31;
 
@@ -352,7 +352,7 @@ static int keep_query(state *s) {
     result *r = s->out;
     int64_t n = r->stretches, number = number_of(&s->queries, s->query, s->query_length);
     if (number < 0) return NO_MEMORY;
-    if (number < n) return COMES_BACK;
+    if (number < n) return REFUSED; /* the query comes back after another one */
     if (!room((void **)&r->sizes, &s->sizes_room, n + 1, sizeof(int64_t)) ||
         !room((void **)&r->first_score, &s->first_room, n + 1, sizeof(double)) ||
         !room((void **)&r->last_score, &s->last_room, n + 1, sizeof(double)) ||

@@ -20,7 +20,7 @@ from rankscope.errors import RankscopeError
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.tables import gathering, native_blocks
+from rankscope.tables import native_blocks
 
 MEASURES = (
     *(["nDCG@10"], ["AP", "RR"], ["nDCG", "P@5", "R@3", "RBP(p=0.8)"], ["RR@1", "Success@2"]),
@@ -52,17 +52,16 @@ def pure() -> Iterator[None]:
 def blocks(sizes: tuple[int, int, int]) -> Iterator[None]:
     """Cut files into blocks of another size, of which several threads scan the smaller ones."""
     threads = 2 if sizes[0] == 200 else 1
-    values = (*sizes, lambda: threads, max(sizes[0], 64), max(sizes[0], 500))
-    names = ("BLOCK", "_FEW", "_WINDOW", "workers", "BLOCK", "BUCKET")
-    modules = (*[native_blocks] * 4, *[gathering] * 2)
-    before = [getattr(module, name) for module, name in zip(modules, names, strict=True)]
-    for module, name, value in zip(modules, names, values, strict=True):
-        setattr(module, name, value)
+    values = (*sizes, lambda: threads)
+    names = ("BLOCK", "_FEW", "_WINDOW", "workers")
+    before = [getattr(native_blocks, name) for name in names]
+    for name, value in zip(names, values, strict=True):
+        setattr(native_blocks, name, value)
     try:
         yield
     finally:
-        for module, name, value in zip(modules, names, before, strict=True):
-            setattr(module, name, value)
+        for name, value in zip(names, before, strict=True):
+            setattr(native_blocks, name, value)
 
 
 def answer(ask: Callable[[], Answer]) -> Answer:
@@ -139,7 +138,7 @@ class Question:
             *(hits.query.tolist(), hits.rank.tolist(), _bits(hits.grade), hits.doc_ids()),
             *(hits.tie_first.tolist(), hits.tie_size.tolist(), hits.retrieved.tolist()),
             *(hits.tied_at, hits.lists, list(taken.query_ids), taken.sizes.tolist(), len(taken)),
-            *(taken.name, taken.is_list, "q1" in taken, taken.metadata, taken.fingerprint()),
+            *(taken.name, taken.is_list, "q1" in taken, taken.fingerprint()),
         )
 
     def rows(self, _: Judgments, run: Any) -> Answer:
@@ -147,7 +146,7 @@ class Question:
         table = rs.read_run(run)
         return (
             *(list(table.query_ids), table.offsets.tolist(), table.doc_ids.to_list()),
-            *(_bits(table.scores.to_numpy()), table.is_list, table.name, table.metadata),
+            *(_bits(table.scores.to_numpy()), table.is_list, table.name),
             *(table.fingerprint(), table.to_polars().schema),
         )
 

@@ -16,8 +16,7 @@ from random import Random
 from reliability.fuzz.inputs import mutated
 
 BOM = b"\xef\xbb\xbf"
-MARK = b"# rankscope: ids in percent-encoding (RFC 3986); those that are encoded are listed below\n"
-METADATA = b"# ir_metadata.start\n# method:\n#   automatic: true\n# ir_metadata.end\n"
+COMMENTS = b"# ir_metadata.start\n# method:\n#   automatic: true\n# ir_metadata.end\n"
 
 PLAIN = [f"D{number}" for number in range(24)]
 ODD = ["é", "e\u0301", "日本", "😀", "\uffee", "\u2028", "\x85", "\xa0", "0", "-1", "1e3", "nan",
@@ -239,7 +238,13 @@ def _framed(data: bytes, source: Random) -> bytes:
     middle = data.find(b"\n", source.randint(0, len(data))) + 1
     return [
         *(BOM + BOM + data, BOM + BOM + b" " + data, data[:middle] + BOM + data[middle:]),
-        *(MARK + data, METADATA + data, b"#" + data.replace(b"\n", b"\n#"), b"", b" " + BOM + data),
+        *(
+            COMMENTS + data,
+            data + COMMENTS,
+            b"#" + data.replace(b"\n", b"\n#"),
+            b"",
+            b" " + BOM + data,
+        ),
         *(data + b"\x1a", data + b"#"),
     ][way - 6]
 

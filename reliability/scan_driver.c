@@ -1,4 +1,4 @@
-/* Drives native/scan.c and native/gather.c without Python, so that sanitizers see nothing else. Arguments are files, of
+/* Drives native/scan.c without Python, so that sanitizers see nothing else. Arguments are files, of
  * any content. Each is scanned as a run, read as a run and as qrels, and put in order by query:
  *
  * - whole and cut off at many places, in memory of exactly its size: nothing may be read behind it;
@@ -56,7 +56,6 @@ static void counted_free(void *p) {
 #define realloc counted_realloc
 #define free counted_free
 #include "../native/scan.c"
-#include "../native/gather.c"
 #undef malloc
 #undef calloc
 #undef realloc
@@ -105,33 +104,6 @@ static result *scan(int kind, const judged *j, const uint8_t *data, int64_t size
 
 static long scans;
 
-/* Put lines in order, in two halves and by bucket if there are buckets; 0 if there is no memory. */
-static int gather(const judged *j, const uint8_t *data, int64_t size, int64_t buckets) {
-    uint8_t *out = (malloc)((size_t)size + 1);
-    int64_t *ends = (malloc)(sizeof(int64_t) * (size_t)(buckets + 1));
-    assert(out && ends);
-    int64_t half = size / 2;
-    while (half > 0 && data[half - 1] != '\n') half--;
-    gathering *g = rs_gather_new(42);
-    int64_t done = g ? 0 : -1;
-    if (done == 0 && buckets) done = rs_gather(g, data, half, buckets, out, ends);
-    assert(done <= half + 1);
-    if (done >= 0 && buckets) done = rs_gather(g, data + half, size - half, buckets, out, ends);
-    else if (done >= 0) done = rs_gather(g, data, size, 0, out, NULL);
-    assert(done <= size + 1 && (done <= 0 || out[done - 1] == '\n'));
-    if (done >= 0 && buckets) assert(ends[buckets - 1] == done);
-    if (done >= 0 && !buckets) { /* whatever else may be wrong, no query comes back */
-        result *r = rs_scan(j, out, done, 0, 0);
-        assert(!r || r->status != COMES_BACK);
-        if (!r || r->status == NO_MEMORY) done = -1;
-        rs_free(r);
-    }
-    rs_gather_free(g);
-    (free)(ends);
-    (free)(out);
-    return done >= 0;
-}
-
 /* Scan so many bytes of a file, of which there is not one more in memory. */
 static void exactly(const judged *j, const uint8_t *whole, int64_t size) {
     uint8_t *data = malloc(size ? (size_t)size : 1);
@@ -139,11 +111,10 @@ static void exactly(const judged *j, const uint8_t *whole, int64_t size) {
     memcpy(data, whole, (size_t)size);
     for (int kind = 0; kind < KINDS; kind++) {
         result *r = scan(kind, j, data, size);
-        assert(r && (r->status == OK || r->status == REFUSED || r->status == COMES_BACK));
+        assert(r && (r->status == OK || r->status == REFUSED));
         rs_free(r);
         scans++;
     }
-    for (int64_t buckets = 0; buckets < 4; buckets++) assert(gather(j, data, size, buckets));
     for (int64_t from = 0; from <= size; from += 1 + size / 50) {
         int64_t at = rs_cut(data, size, from);
         assert(at == -1 || (at > 0 && at < size && data[at - 1] == '\n'));
@@ -152,7 +123,7 @@ static void exactly(const judged *j, const uint8_t *whole, int64_t size) {
 }
 
 static void without_memory(const pairs *p, const judged *j, const uint8_t *data, int64_t size) {
-    for (int kind = -1; kind < KINDS + 2; kind++) {
+    for (int kind = -1; kind < KINDS; kind++) {
         for (long n = 0; n < 100000; n++) {
             long before = live;
             failed = 0;
@@ -162,10 +133,6 @@ static void without_memory(const pairs *p, const judged *j, const uint8_t *data,
                 until_failure = -1;
                 assert((made == NULL) == failed);
                 rs_judged_free(made);
-            } else if (kind >= KINDS) {
-                int done = gather(j, data, size, 3 * (kind - KINDS));
-                until_failure = -1;
-                assert(done == !failed);
             } else {
                 result *r = scan(kind, j, data, size);
                 until_failure = -1;

@@ -213,8 +213,6 @@ def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:
                     path.unlink()
         for suffix, content in _READ_ONLY.get(kind, {}).items():
             contents[kind].setdefault(suffix, []).append(content)
-    metadata = _RUN.with_metadata({"tag": "bm25", "actor": {"name": "Ada"}})
-    contents["run"][".run"].append(metadata.header + contents["run"][".run"][0])
     return contents
 
 

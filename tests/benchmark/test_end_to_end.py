@@ -243,7 +243,7 @@ def test_any_id_can_be_benchmarked(tmp_path: Path) -> None:
     assert verify(folder).ok
     path = folder / "runs" / "words.run.gz"
     assert set(rs.read_run(path).query_ids) == set(AWKWARD)
-    assert "q%094" in gzip.decompress(path.read_bytes()).decode()
+    assert gzip.decompress(path.read_bytes()).startswith(b'{"query_id"')
 
 
 @pytest.mark.parametrize(

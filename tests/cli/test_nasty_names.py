@@ -100,11 +100,10 @@ def test_markup_stays_text(rankscope: Rankscope) -> None:
 @pytest.mark.usefixtures("nasty")
 def test_files_on_a_terminal_and_elsewhere(rankscope: Rankscope) -> None:
     convert = ("convert", "qrels.parquet", "-", "--to", "csv", "--kind", "qrels")
-    on_terminal = rankscope(*convert, terminal=True)
-    assert on_terminal.returncode == 0
-    assert CONTROL.search(on_terminal.stdout) is None
-    assert "\\u001b[31mred" in on_terminal.stdout
-    assert "\\u001b[31mred" in rankscope(*convert).stdout
+    refused = rankscope(*convert, terminal=True)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "write json" in refused.stderr
+    assert CONTROL.search(refused.stderr) is None
     binary = rankscope("convert", "qrels.parquet", "-", "--to", "parquet", terminal=True)
     assert (binary.returncode, binary.stdout) == (2, "")
     assert "is a terminal" in binary.stderr

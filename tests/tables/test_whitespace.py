@@ -1,9 +1,10 @@
-"""TREC files: every way to write one, and two ways to read one that must agree."""
+"""TREC files: every way to write one, and every row as it is split by hand, with its line."""
 
 from __future__ import annotations
 
 import io
-import os
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rankscope.collection.qrels import read_qrels
 from rankscope.errors import InvalidDataError
 from rankscope.runs.table import read_run
 from rankscope.tables import whitespace
-from rankscope.tables.columns import QRELS, RUN
-from rankscope.tables.whitespace import read_clean, read_exact, shape_of
+from rankscope.tables.columns import RUN
+from rankscope.tables.whitespace import read_columns
 
 LAW = settings(max_examples=40, deadline=None)
 COLUMNS = RUN.headerless[6]
 TYPES: dict[str, Any] = {"query_id": pl.Categorical, "doc_id": pl.String, "score": pl.Float64}
+TEXT: dict[str, Any] = dict.fromkeys(TYPES, pl.String)
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan"
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.25}}
 
 
@@ -30,20 +34,11 @@ def put(folder: Path, content: str | bytes, name: str = "a.run") -> Path:
     return path
 
 
-def clean(
-    data: bytes, width: int = 6, types: dict[str, Any] = TYPES, tag: str = ""
-) -> list[Any] | None:
-    """Read the fast way; None where the bytes do not prove that it is safe."""
-    layout = RUN if width == 6 else QRELS
-    frame = read_clean(data, layout.headerless[width], types, tag=tag)
-    return None if frame is None else frame.rows()
-
-
-def exact(data: bytes, width: int = 6, types: dict[str, Any] = TYPES) -> list[Any]:
-    layout = RUN if width == 6 else QRELS
-    stream = io.BytesIO(data)
-    rows = read_exact(stream, layout.headerless[width], types, source="x", layout=layout)
-    return rows.frame.rows()
+def read(data: bytes, types: dict[str, Any] = TYPES, size: int = 1 << 23) -> Any:
+    """Read in blocks of a size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whitespace, "_BLOCK", size)
+        return read_columns(io.BytesIO(data), COLUMNS, types, source="x", layout=RUN)
 
 
 @pytest.mark.parametrize(
@@ -99,25 +94,6 @@ def test_lines_that_do_not_fit_are_not_made_to_fit(
     assert refused.value.findings[0].places[0].line == line
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"q1 Q0 d1 1 2.5 t\n\n",
-        b"q1 Q0  d1 1 2.5 t\n",
-        b"q1 Q0 d1 1 2.5 t\r\n",
-        b"q1 Q0 d1 1 2.5\tt\n",
-        b" Q0 d1 1 2.5 t\n",
-        b"q1 Q0 d1 1 2.5 t\x00\n",
-        b"q1 Q0 d1 1 high t\n",
-        b"q1 Q0 d1 1 2.5 t x\nq1 Q0 d2 1 2.5\n",
-        b"q1 Q0 d1 1 2.5 t ",
-        b"",
-    ],
-)
-def test_other_files_do_not(data: bytes) -> None:
-    assert clean(data) is None
-
-
 field = st.text(st.sampled_from("ab07.#,\"'-+eäE\x00\x7f\x85"), min_size=1, max_size=4)
 number = st.one_of(
     st.floats().map(repr),
@@ -153,45 +129,19 @@ def by_hand(data: bytes) -> list[tuple[str, str, str]]:
 
 
 @LAW
-@given(files())
-@example(b"a Q0 b 1 1 t\n#a Q0 b 1 1 t\n")
-def test_both_ways_give_the_same_table(data: bytes) -> None:
-    text = dict.fromkeys(TYPES, pl.String)
-    assert exact(data, types=text) == by_hand(data)
-    fast = clean(data)
-    if fast is not None and not any(row[0].startswith("#") for row in fast):
-        assert repr(fast) == repr(exact(data))
-        assert clean(data, types=text) == by_hand(data)
-
-
-TAGS = ("bm25", "t", "e", "5", "inf", "1e3", "x-1e5", "nan", "ü7")
-
-
-def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones() -> None:
-    for tag in TAGS:
-        good = "".join(f"q Q0 d{number} 1 2 {tag}\n" for number in range(3))
-        assert clean(good.encode(), tag=tag) is not None or not tag.isascii()
-        for short in (f"q d 1 2 {tag}\n", "q Q0 e 1 2\n", "q Q0 e 1 25\n", f"q Q0 {tag} 1 5\n"):
-            for long in (f"q Q0 e x 1 2 {tag}\n", f"q Q0 e 1 2 {tag} {tag}\n"):
-                assert clean((good + short + long).encode(), tag=tag) is None
-                assert clean((good + short + long).encode()) is None
-
-
-@LAW
 @given(files(), st.integers(1, 60))
-@example(b"a\tb\tc d\n", 1)  # tabs and a space, in one block and in several
-@example(b"a b\tc\td\n", 3)
+@example(b"a Q0 b 1 1 t\n#a Q0 b 1 1 t\n", 60)
 @example(b"q Q0 d 1 1 t\nq\tQ0\td\t1\t1\tt\n", 13)
-def test_blocks_do_not_show(data: bytes, size: int) -> None:
-    """However small the blocks in which a file is looked at, the table is the same."""
-    shape, whole = shape_of(data, b"t"), exact(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whitespace, "_BLOCK", size)
-        patch.setattr(whitespace, "_LINES", size)
-        again = shape_of(data, b"t")
-        assert again.is_clean(6) == shape.is_clean(6)
-        assert shape.adjacent or again == shape
-        assert repr(exact(data)) == repr(whole)
+def test_rows_are_as_split_by_hand_whatever_the_blocks(data: bytes, size: int) -> None:
+    assert read(data, TEXT, size).frame.rows() == by_hand(data)
+    for row, (query_id, doc_id, text) in zip(read(data).frame.rows(), by_hand(data), strict=True):
+        assert row[:2] == (query_id, doc_id)
+        if row[2] is not None:  # else it is no number, or one that only Python reads: 1_0
+            assert row[2] == float(text) or (math.isnan(row[2]) and math.isnan(float(text)))
+        else:
+            assert not re.fullmatch(
+                r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan", text, re.I
+            )
 
 
 @LAW
@@ -199,11 +149,7 @@ def test_blocks_do_not_show(data: bytes, size: int) -> None:
     st.lists(st.sampled_from(["q Q0 d 1 1 t", "# c", "", "short"]), min_size=1), st.integers(1, 60)
 )
 def test_every_row_knows_its_line(lines: list[str], size: int) -> None:
-    data = "\n".join(lines).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whitespace, "_LINES", size)
-        rows = read_exact(io.BytesIO(data), COLUMNS, TYPES, source="x", layout=RUN)
-    assert rows.line_of is not None
+    rows = read("\n".join(lines).encode(), size=size)
     assert [rows.line_of(row) for row in range(rows.frame.height)] == [
         number for number, line in enumerate(lines, 1) if line.startswith("q")
     ]
@@ -212,16 +158,32 @@ def test_every_row_knows_its_line(lines: list[str], size: int) -> None:
     assert [line.line for line in rows.malformed] == short[:3]
 
 
-@pytest.mark.parametrize("positioned", [True, False], ids=["preadv", "without preadv"])
-def test_a_file_has_the_shape_of_its_bytes(
-    positioned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+BOM = "\ufeff"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "query_ids"),
+    [
+        ("a.run", f"{BOM}q1 Q0 d1 1 2 t\n{BOM}q2 Q0 d1 1 2 t\n", ["q1", f"{BOM}q2"]),
+        ("a.run", f"{BOM}{BOM}q1 Q0 d1 1 2 t\n", [f"{BOM}q1"]),
+        ("a.run", f"# comment\n{BOM}q1 Q0 d1 1 2 t\n", [f"{BOM}q1"]),
+        ("a.csv", f"{BOM}query_id,doc_id,score\n{BOM}q1,d1,2\n", [f"{BOM}q1"]),
+        ("a.csv", f"{BOM}{BOM}q1,d1,2.5\nq2,d1,2.5\n", [f"{BOM}q1", "q2"]),
+        ("a.jsonl", f'{BOM}{{"query_id": "{BOM}q1", "doc_id": "d", "score": 1}}\n', [f"{BOM}q1"]),
+    ],
+)
+def test_a_mark_is_dropped_at_the_beginning_and_kept_within(
+    name: str, text: str, query_ids: list[str], tmp_path: Path
 ) -> None:
-    """Threads read parts of one file, also where the system has no `os.preadv` (Windows)."""
-    content = b"".join(b"q%d Q0 d%d 1 %d.5 t\n" % (n % 9, n, n) for n in range(5000))
-    path = put(tmp_path, content)
-    monkeypatch.setattr(whitespace, "_BLOCK", 1000)  # many blocks for each thread
-    if not positioned:
-        monkeypatch.delattr(os, "preadv")
-    assert shape_of(str(path), b"t") == shape_of(content, b"t")
-    assert shape_of(str(path), b"t").lines == 5000
-    assert len(read_run(path)) == 5000
+    assert list(read_run(put(tmp_path, text, name)).to_dict()) == query_ids
+
+
+def test_a_mark_at_the_beginning_of_a_block_is_kept() -> None:
+    lines = "".join(f"{BOM}q{number} Q0  d1 1 2 t\n" for number in range(3))
+    rows = read(lines.encode(), TEXT, 1)
+    assert rows.frame["query_id"].to_list() == ["q0", f"{BOM}q1", f"{BOM}q2"]
+
+
+@pytest.mark.parametrize("line", ["1 0 0 0.000000", "1 184 0 0", "1 184 0 0.000000"])
+def test_a_document_called_0(line: str, tmp_path: Path) -> None:
+    assert "1" in read_qrels(put(tmp_path, f"{line}\n1 0 d1 1\n", "a.qrels")).to_dict()

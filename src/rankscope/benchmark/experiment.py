@@ -59,7 +59,7 @@ from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
 from rankscope.tables.parquet import parquet_bytes
-from rankscope.tables.writing import write_trec
+from rankscope.tables.writing import write_trec_or_jsonl
 
 TOP = 20
 """So many results of each answer are kept with titles and grades."""
@@ -90,7 +90,7 @@ def write_experiment(
         _write_text(folder, name, text)
     for name, run in experiment.runs().items():
         if len(run):
-            write_trec(run, folder.path(name))
+            write_trec_or_jsonl(run, folder.path(name))
         else:
             _write_text(folder, name, "")
     report, evaluations = experiment.reports(described, created=now())

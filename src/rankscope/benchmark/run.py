@@ -40,8 +40,7 @@ from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
-from rankscope.tables.metadata import read_metadata
-from rankscope.tables.writing import write_trec
+from rankscope.tables.writing import write_trec_or_jsonl
 
 __all__ = ["run_benchmark", "run_languages"]
 
@@ -305,25 +304,23 @@ def fetch_runs(
     python: bool = True,
     watcher: Watcher | None = None,
     written: Callable[[FetchedRun], None] | None = None,
-    metadata: PathLike | None = None,
 ) -> list[FetchedRun]:
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
-    ``cache`` is that of `run_benchmark`; ``metadata`` is a file of ir_metadata, written at the top
-    of each run. Without ``python``, a config that names Python code is refused.
+    ``cache`` is that of `run_benchmark`. Without ``python``, a config that names Python code is
+    refused.
     """
     _check_jobs(jobs)
     loaded = loaded_config(config, settings)
     refuse_languages(loaded, "take them together (collection.languages=together)")
-    yaml = "" if metadata is None else read_metadata(metadata)
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
         cache_folder(place, cache) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
-        fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)
+        fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written)
         names = list(dict.fromkeys(systems)) or list(made)
         fetched = fetching.fetch(names)
         made.know_what_to_drop(names)
@@ -341,7 +338,6 @@ class _Fetching:
     jobs: int
     watcher: Watcher | None
     written: Callable[[FetchedRun], None] | None
-    metadata: str
 
     def fetch(self, names: list[str]) -> list[FetchedRun]:
         for name in names:
@@ -361,8 +357,7 @@ class _Fetching:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        run = fetched.run.with_metadata(self.metadata) if self.metadata else fetched.run
-        write_trec(run, path)
+        write_trec_or_jsonl(fetched.run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

@@ -8,7 +8,6 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
-    METADATA,
     OutputName,
     given_chunking,
     given_columns,
@@ -36,7 +35,6 @@ from rankscope.printing import put_line
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
 @click.option("--lossy", is_flag=True, help="Drop what the format of OUT cannot hold.")
-@METADATA
 @table_options
 @MAX_SIZE
 def convert(source: str, target: str, **options: Any) -> None:

@@ -355,11 +355,6 @@ def table_options(command: Command, *, with_query: bool = True) -> Command:
     return command
 
 
-METADATA = click.option(
-    "--metadata",
-    metavar="FILE",
-    help="YAML of ir_metadata, written at the top of a TREC run.",
-)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),

@@ -12,7 +12,6 @@ from rankscope.cli.options import (
     CONFIG,
     JOBS,
     MAX_SIZE,
-    METADATA,
     NO_PYTHON,
     QUIET,
     SET,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="A line for each run as soon as it is written, or JSON at the end.",
 )
-@METADATA
 @QUIET
 @MAX_SIZE
 def fetch(
@@ -63,7 +61,6 @@ def fetch(
     jobs: int,
     no_python: bool,
     format: str,
-    metadata: str | None,
     quiet: bool,
 ) -> int:
     """Make the run files of a benchmark's systems, and check them.
@@ -97,7 +94,6 @@ def fetch(
             python=not no_python,
             watcher=watcher,
             written=report,
-            metadata=metadata,
         )
     if format == "json":
         print_json([_plain(run) for run in runs])

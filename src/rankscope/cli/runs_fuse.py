@@ -8,7 +8,6 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
-    METADATA,
     OutputName,
     check_standard_input,
     given_chunking,
@@ -93,7 +92,6 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     callback=_list_methods,
     help="List all methods and the options they take.",
 )
-@METADATA
 @table_options
 @MAX_SIZE
 def fuse(
@@ -101,7 +99,6 @@ def fuse(
     run: tuple[str, ...],
     target: str,
     output: str | None,
-    metadata: str | None,
     **options: Any,
 ) -> None:
     """Fuse each RUN's lists into one, written to OUT.
@@ -110,7 +107,7 @@ def fuse(
     -, standard input.
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
-    from rankscope.runs.table import as_run, with_metadata_of
+    from rankscope.runs.table import as_run
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
 
@@ -119,8 +116,6 @@ def fuse(
     reading: Any = {"columns": given_columns(), "duplicates": given_options().get("duplicates")}
     runs = [as_run(each, chunking=given_chunking(), **reading) for each in named_runs(run)]
     fused = fuse_runs(runs, **options)
-    if metadata is not None:
-        fused = with_metadata_of(fused, metadata, chosen)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"

@@ -280,7 +280,6 @@ def _marked(rows: Rows) -> Rows:
         line_of=None if line_of is None else lambda row: line_of(int(others[row])),
         empty_queries=(*rows.empty_queries, *(name for name in unanswered if name not in named)),
         no_answer=tuple(unanswered),
-        groups=None,
     )
 
 

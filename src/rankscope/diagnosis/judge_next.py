@@ -313,12 +313,12 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
 def _write_trec(pairs: list[ToJudge], path: PathLike) -> None:
     """Write TREC lines; a table keeps queries together, each where its first pair is."""
     from rankscope.collection.qrels import Qrels  # noqa: PLC0415
-    from rankscope.tables.writing import write_trec  # noqa: PLC0415
+    from rankscope.tables.writing import write_trec_or_jsonl  # noqa: PLC0415
 
     grades: dict[str, dict[str, int]] = {}
     for pair in pairs:
         grades.setdefault(pair.query_id, {})[pair.doc_id] = UNJUDGED_GRADE
-    write_trec(Qrels(grades), path)
+    write_trec_or_jsonl(Qrels(grades), path)
 
 
 def _frame(pairs: list[ToJudge]) -> pl.DataFrame:

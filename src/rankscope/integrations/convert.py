@@ -16,13 +16,12 @@ from rankscope.collection.qrels import Raters, read_qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
-from rankscope.runs.table import read_run, with_metadata_of
+from rankscope.runs.table import read_run
 from rankscope.tables.columns import (
     ALIASES,
     NO_COLUMNS,
     QUERY_IDS,
     QUESTIONS,
-    RUN,
     Columns,
     Duplicates,
     Kind,
@@ -30,7 +29,7 @@ from rankscope.tables.columns import (
     folded,
     role_of,
 )
-from rankscope.tables.detection import Sniffed, format_for, read_head, sniff
+from rankscope.tables.detection import Sniffed, read_head, sniff
 from rankscope.tables.parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -131,7 +130,6 @@ def convert(
     labels: Mapping[str, float] | None = None,
     raters: Raters | None = None,
     name: str | None = None,
-    metadata: PathLike | None = None,
     chunking: Chunking | None = None,
     columns: Columns = NO_COLUMNS,
     duplicates: Duplicates | None = None,
@@ -148,8 +146,6 @@ def convert(
         raise UnknownNameError("kind of table", kind, get_args(Kind))
     if kind != "qrels" and (labels or raters):
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
-    if metadata is not None and kind != "run":
-        raise InputError(f"metadata is for TREC runs, and {shown(source)} holds {kind}")
     if kind == "qrels":
         qrels = read_qrels(
             source,
@@ -176,8 +172,6 @@ def convert(
         )
         if chunking is not None:
             run = run.collapsed(chunking)
-        if metadata is not None:
-            run = with_metadata_of(run, metadata, format_for(target, target_format, RUN))
         run.write(target, format=target_format, lossy=lossy)
         return Conversion(kind, len(run))
     table: Queries | Corpus

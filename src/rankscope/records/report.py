@@ -153,7 +153,7 @@ class RunInfo(Part):
     run_id: str
     """The hash of the run's content: query ids, document ids and scores."""
     file: FileRef
-    """The run as a TREC file; it says which ids are encoded, if any had to be."""
+    """The run: TREC lines, or JSON lines where an id holds white space."""
     queries: int
     """Queries that were answered, perhaps without documents."""
     rows: int

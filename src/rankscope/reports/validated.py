@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Cell,
@@ -42,18 +42,11 @@ def validation_document(validation: Validation) -> Document:
         [f"{answer}: {validation.run}, {size}; {_tally(validation.findings)}"],
         good_if(validation.ok),
     )
-    problem = validation.metadata_problem
-    metadata = [_metadata_table(validation.metadata)] if validation.metadata else []
     return Document(
         f"Validation of {validation.run}",
         (
             Section("", (verdict,)),
-            _found(
-                validation.findings,
-                validation.not_applicable,
-                [f"not read: {problem}"] if problem else [],
-            ),
-            *(Section("", (table,)) for table in metadata),
+            _found(validation.findings, validation.not_applicable),
         ),
         names=frozenset([validation.run]),
         data=lambda: _data("run", validation.run, validation.findings),
@@ -121,9 +114,7 @@ def _tally(findings: Sequence[Finding]) -> str:
     return ", ".join(counts) or "no findings"
 
 
-def _found(
-    findings: Sequence[Finding], unable: Sequence[NotApplicable], others: Sequence[str] = ()
-) -> Section:
+def _found(findings: Sequence[Finding], unable: Sequence[NotApplicable]) -> Section:
     """Show findings, and what could not be checked."""
     reasons = dict.fromkeys(check.reason for check in unable)
     lines = [
@@ -131,24 +122,8 @@ def _found(
         + ", ".join(check.name for check in unable if check.reason == reason)
         for reason in reasons
     ]
-    lines += others
     notes = [Notes(tuple(lines))] if lines else []
     return Section("", (Findings(tuple(findings)),) if findings else (), tuple(notes))
-
-
-def _metadata_table(metadata: dict[str, Any]) -> Table:
-    """Show what a run says of itself, a line for each entry."""
-    rows = plain_rows(_entries(metadata, ""))
-    return Table(text_columns("entry", "value"), rows, title="what the run says of itself")
-
-
-def _entries(value: Any, name: str) -> list[tuple[str, str]]:
-    if isinstance(value, dict) and value:
-        entries = ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
-        return [row for key, inner in entries for row in _entries(inner, key)]
-    if isinstance(value, list):
-        value = ", ".join(map(str, value))
-    return [(name, str(value))]
 
 
 def _data(title: str, name: str, findings: Iterable[Finding]) -> Table:

@@ -77,8 +77,6 @@ def score_not_finite(run: RunUnderTest) -> Seen | None:
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
     """A document appears twice for one query, so it would count twice."""
-    if run.rows.is_unique:
-        return None
     repeated = repeated_rows(run.offsets, run.doc_id)
     return run.seen("the document appears more than once for this query", repeated)
 

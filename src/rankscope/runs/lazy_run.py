@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OF_RUNS = frozenset(
     {
         *("answering", "answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
-        *("fingerprint", "header", "in_given_order", "is_list", "layout", "metadata"),
+        *("fingerprint", "in_given_order", "is_list", "layout"),
         *(
             "named",
             "offsets",
@@ -35,7 +35,7 @@ _OF_RUNS = frozenset(
             "to_dict",
             "to_pandas",
         ),
-        *("to_polars", "trec_columns", "values", "with_metadata", "write", "yaml"),
+        *("to_polars", "trec_columns", "values", "write"),
     }
 )
 """What a table of a run has, beside what is known here."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
@@ -21,13 +21,6 @@ from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.naming import name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.grouping import group_by_query, repeated_rows
-from rankscope.tables.metadata import (
-    dump_metadata,
-    header,
-    metadata_text,
-    parse_metadata,
-    read_metadata,
-)
 from rankscope.tables.native_rows import read_rows
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
@@ -36,7 +29,7 @@ from rankscope.tables.shapes import pair_rows
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rankscope.files import PathLike
     from rankscope.runs.collapsing import Chunks, Collapse
@@ -65,7 +58,6 @@ class Run(PairTable):
         "_fingerprint",
         "_is_list",
         "_is_sorted",
-        "_metadata",
         "_name",
         "_order",
     )
@@ -76,7 +68,6 @@ class Run(PairTable):
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
-    _metadata: str
     _chunks: Chunks | None
 
     def __init__(
@@ -103,12 +94,12 @@ class Run(PairTable):
             refuse(rows)
         if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
             refuse(rows)
-        groups = rows.groups or group_by_query(query_id)
+        groups = group_by_query(query_id)
         self._fill(groups, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=rows.is_list, _is_sorted=False, _order=None)
-        self._set(_metadata=rows.metadata, _chunks=None, _fingerprint="")
+        self._set(_chunks=None, _fingerprint="")
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -150,7 +141,6 @@ class Run(PairTable):
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
-            _metadata="",
             _chunks=None,
         )
 
@@ -158,35 +148,6 @@ class Run(PairTable):
     def name(self) -> str:
         """What the run is called in tables."""
         return self._name
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """What the run says of itself: the ir_metadata at the top of its file; {} if nothing.
-
-        Raises:
-            FormatError: what is there is not usable.
-        """
-        return parse_metadata(self._metadata, source=self._name) if self._metadata else {}
-
-    @property
-    def yaml(self) -> str:
-        """The metadata as the file has it."""
-        return self._metadata
-
-    def with_metadata(self, metadata: Mapping[str, Any] | str) -> Run:
-        """Return the same run with this ir_metadata, a mapping or YAML; TREC files carry it."""
-        if isinstance(metadata, str):
-            text = metadata_text(metadata, source="metadata")
-        else:
-            text = dump_metadata(dict(metadata))
-        run: Run = object.__new__(Run)
-        run._set(**{**self.__getstate__(), "_metadata": text})
-        return run
-
-    @property
-    def header(self) -> bytes:
-        """The metadata as comments."""
-        return header(self._metadata)
 
     @property
     def scores(self) -> pl.Series:
@@ -385,7 +346,7 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
         return rows
     line_of = rows.line_of
     placed = None if line_of is None else lambda row: line_of(int(first[row]))
-    return replace(rows, frame=rows.frame[first], line_of=placed, groups=None)
+    return replace(rows, frame=rows.frame[first], line_of=placed)
 
 
 def scores_of(rows: Rows) -> pl.Series:
@@ -474,7 +435,6 @@ def _read_natively(file: TableFile, name: str) -> Run | None:
         _is_sorted=False,
         _order=None,
         _fingerprint="",
-        _metadata=file.sniffed.metadata,
         _chunks=None,
     )
 
@@ -497,13 +457,6 @@ def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
     rises = by_rank["score"] > by_rank["score"].shift()
     repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
     return not (same & (rises | repeated)).any()
-
-
-def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
-    """Return a run with the ir_metadata in a file, to be written in this format."""
-    if format != "trec":
-        raise InputError(f"only TREC runs carry metadata, and this one is written as {format}")
-    return run.with_metadata(read_metadata(path))
 
 
 def as_run(

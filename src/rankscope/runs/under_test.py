@@ -49,8 +49,6 @@ class RunUnderTest:
     @cached_property
     def groups(self) -> Groups:
         """Rows by query."""
-        if self.rows.groups is not None:
-            return self.rows.groups
         query_id = as_ids(self.rows.frame["query_id"], self.rows)
         return group_by_query(query_id.fill_null("") if query_id.null_count() else query_id)
 

@@ -14,16 +14,15 @@ from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
-from rankscope.errors import FormatError, InvalidDataError
+from rankscope.errors import InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
-from rankscope.part import Part, left_out
+from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, without_duplicates
 from rankscope.runs.under_test import RunUnderTest
 from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
-from rankscope.tables.metadata import parse_metadata
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
 from rankscope.tables.shapes import pair_rows
@@ -63,10 +62,6 @@ class Validation(Part, Shown):
     """What was found, worst first."""
     not_applicable: tuple[NotApplicable, ...] = ()
     """The checks that could not look, and why; this is not the same as "passed"."""
-    metadata: dict[str, Any] | None = left_out()
-    """What the run says of itself: the ir_metadata at the top of its file."""
-    metadata_problem: str | None = left_out()
-    """Why that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +139,6 @@ class Reference:
             ),
             findings=tuple(findings),
             not_applicable=tuple(not_applicable),
-            **_metadata(rows),
         )
 
     def _in_places(self, rows: Rows) -> Rows:
@@ -210,7 +204,6 @@ def _rows(
             data.name,
             layout,
             empty_queries=tuple(data.query_ids[place] for place in empty),
-            metadata=data.yaml,
             is_numbered=data.is_numbered,
         )
         return rows, None
@@ -222,15 +215,6 @@ def _rows(
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         rows = file.rows(layout.roles, as_text=True)
     return rows, file.format
-
-
-def _metadata(rows: Rows) -> dict[str, Any]:
-    if not rows.metadata:
-        return {}
-    try:
-        return {"metadata": parse_metadata(rows.metadata, source=rows.source)}
-    except FormatError as error:
-        return {"metadata_problem": error.problem}
 
 
 def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:

@@ -19,8 +19,7 @@ from rankscope.scoring.scan_native import NativePairs, scan_block
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
 from rankscope.scoring.scans import BY_HIT, PackedPairs, Scan, summed
 from rankscope.tables.detection import BOM
-from rankscope.tables.gathering import gathered
-from rankscope.tables.native import QueryComesBackError, library
+from rankscope.tables.native import library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +80,7 @@ def partial(part: Part, pairs: PackedPairs, precision: Precision = "double") -> 
 
 def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None:
     """Return the scan of a part by the native library; None if it refuses it, or is not there."""
-    if library() is None or part.format != "trec" or part.sniffed.is_encoded:
+    if library() is None or part.format != "trec":
         return None
     data: Any = part.block()
     if data.startswith(BOM):
@@ -95,11 +94,7 @@ def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None
         pairs.doc_text,
         pairs.doc_ends.tobytes(),
     )
-    try:
-        return scan_block(data, len(data), native, precision)
-    except QueryComesBackError:
-        data = gathered(data, len(data))
-        return scan_block(data, len(data), native, precision)
+    return scan_block(data, len(data), native, precision)
 
 
 @lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes

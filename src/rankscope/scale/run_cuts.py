@@ -138,8 +138,7 @@ class PartedFile:
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts in the order of their rows."""
-        sniffed = replace(self.sniffed, metadata="")  # which workers have no use for
-        part = Part(self._place, self.format, 0, 0, sniffed, self.layout)
+        part = Part(self._place, self.format, 0, 0, self.sniffed, self.layout)
         if self.format == "parquet":
             edges = _edges_of_rows(self._place)
         elif self.is_plain:

@@ -15,8 +15,7 @@ from rankscope.errors import RankscopeError
 from rankscope.files import read_bytes
 from rankscope.scoring.scans import PackedPairs
 from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, QRELS, are_whole
-from rankscope.tables.gathering import gathered
-from rankscope.tables.native import QueryComesBackError, address_of, library, taken
+from rankscope.tables.native import address_of, library, taken
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
@@ -47,13 +46,9 @@ class QrelsFile:
         if file is None:
             return None
         try:
-            data = read_bytes(path)[file.skipped :]
+            return cls._of(read_bytes(path)[file.skipped :])
         except RankscopeError:
             return None
-        try:
-            return cls._of(data)
-        except QueryComesBackError:
-            return cls._of(gathered(data, len(data)))
 
     @classmethod
     def _of(cls, data: Any) -> QrelsFile | None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.scoring.scans import BY_HIT, Scan, in_order, merge
-from rankscope.tables.gathering import map_gathered
-from rankscope.tables.native import QueryComesBackError, address_of, library, taken
+from rankscope.scoring.scans import BY_HIT, Scan, merge
+from rankscope.tables.native import address_of, library, taken
 from rankscope.tables.native_blocks import map_blocks
 
 if TYPE_CHECKING:
@@ -88,25 +87,13 @@ def _scan_of(result: Result) -> Scan:
 def scan_file(
     file: TrecFile, pairs: NativePairs, precision: Precision = "double", *, ranks: bool = False
 ) -> Scan | None:
-    """Scan a file, also one in which queries take turns.
-
-    None if the library refuses it or it changed meanwhile.
-    """
+    """Scan a file; None if the library refuses it, queries take turns, or it changed meanwhile."""
 
     def scan(data: Any, size: int) -> Scan | None:
         return scan_block(data, size, pairs, precision, ranks=ranks)
 
-    places = None
-    try:
-        parts = map_blocks(file, scan)
-        names = [query_id for part in parts or () for query_id in part.query_ids]
-        if len(set(names)) < len(names):  # they come back in other blocks
-            raise QueryComesBackError
-    except QueryComesBackError:
-        parts = map_gathered(file, scan)
-        sizes = [len(part.query_ids) for part in parts or ()]
-        places = [first + np.arange(size) * len(sizes) for first, size in enumerate(sizes)]
-    if not parts:
+    parts = map_blocks(file, scan)
+    names = [query_id for part in parts or () for query_id in part.query_ids]
+    if not parts or len(set(names)) < len(names):
         return None
-    whole = merge(parts)
-    return whole if places is None else in_order(whole, np.concatenate(places))
+    return merge(parts)

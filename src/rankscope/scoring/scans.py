@@ -9,7 +9,7 @@ parts are brought together first, and scanned after (`rankscope.scale.spool`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,13 +129,3 @@ def summed(counts: Iterable[IntArray]) -> IntArray:
     for part in listed:
         total[: len(part)] += part
     return total
-
-
-def in_order(scan: Scan, place: IntArray) -> Scan:
-    """Return a scan with its stretches in another order: each with the place it is to have."""
-    order = np.argsort(place)
-    return replace(
-        scan,
-        query_ids=tuple(map(scan.query_ids.__getitem__, order.tolist())),
-        **{name: getattr(scan, name)[order] for name in BY_STRETCH},
-    )

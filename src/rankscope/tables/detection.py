@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
 from rankscope.tables.columns import NO_COLUMNS, Columns, PairLayout
-from rankscope.tables.metadata import metadata_in
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -32,8 +31,6 @@ _MOST = 1 << 26
 """So many are looked at if the first line of data does not end before."""
 
 BOM = b"\xef\xbb\xbf"
-MARK = b"# rankscope: ids in percent-encoding (RFC 3986); those that are encoded are listed below\n"
-"""The first line of a file with encoded ids."""
 PARQUET_MAGIC = b"PAR1"
 _XLSX_MAGIC = b"PK\x03\x04"
 
@@ -74,9 +71,7 @@ class Sniffed:
     separator: str = ","
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
-    is_encoded: bool = False
     is_trace: bool = False
-    metadata: str = ""
 
 
 def read_head(stream: BinaryIO) -> bytes:
@@ -121,8 +116,6 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         separator,
         tuple(cells_of(lines[0], separator)),
         tuple(width for width, _ in widths.most_common()),
-        is_encoded=head.startswith(MARK),
-        metadata=metadata_in(head) if text.startswith(b"#") else "",
     )
 
 

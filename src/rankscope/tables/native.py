@@ -20,8 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ABI = 6
-_COMES_BACK = 3
+_ABI = 7
 _PATH = Path(__file__).with_name("_scan.library")
 
 
@@ -102,9 +101,6 @@ def _loaded() -> tuple[Any, str]:
         ("rs_rows", ctypes.POINTER(Result), (place, size, word, ctypes.c_int32)),
         ("rs_free", None, (place,)),
         ("rs_cut", size, (place, size, size)),
-        ("rs_gather_new", place, (word,)),
-        ("rs_gather", size, (place, place, size, size, place, place)),
-        ("rs_gather_free", None, (place,)),
     ):
         function = getattr(loaded, name)
         function.restype = result
@@ -129,21 +125,11 @@ def texts_in(data: bytes, ends: Any) -> list[str]:
     return [data[low:high].decode("utf-8", "surrogatepass") for low, high in edges]
 
 
-class QueryComesBackError(Exception):
-    """The rows of a query are not together: `rankscope.tables.gathering` brings them together."""
-
-
 def taken(pointer: Any) -> Iterator[Result]:
-    """Yield what a scan returned, unless it refused, and free it.
-
-    Raises:
-        QueryComesBackError: a query comes back after another one.
-    """
+    """Yield what a scan returned, unless it refused, and free it."""
     if not pointer:
         return
     try:
-        if pointer.contents.status == _COMES_BACK:
-            raise QueryComesBackError
         if not pointer.contents.status:
             yield pointer.contents
     finally:

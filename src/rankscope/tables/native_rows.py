@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankscope.tables.native import QueryComesBackError, address_of, library, taken
+from rankscope.tables.native import address_of, library, taken
 from rankscope.tables.native_blocks import map_blocks
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
             return _block(result, ranks=ranks)
         return None
 
-    try:
-        blocks = map_blocks(file, work)
-    except QueryComesBackError:
-        return None
+    blocks = map_blocks(file, work)
     if not blocks:
         return None
     names, sizes, documents, scores, given, flags, skipped = zip(*blocks, strict=True)

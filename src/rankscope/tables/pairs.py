@@ -243,11 +243,6 @@ class PairTable(ABC):
             return f"{counted(empty, 'query')} without documents"
         return ""
 
-    @property
-    def header(self) -> bytes:
-        """The comments at the top of this table's TREC file."""
-        return b""
-
     @abstractmethod
     def trec_columns(self) -> pl.DataFrame:
         """Return the columns of this table's TREC file, in order."""

@@ -43,10 +43,8 @@ from rankscope.tables.detection import (
     usual_width,
 )
 from rankscope.tables.documents import documents_of
-from rankscope.tables.escaping import decoded_ids
 from rankscope.tables.filling import Filling
 from rankscope.tables.frames import engine_errors
-from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.language_codes import folder_language, language_code
 from rankscope.tables.parquet import parquet_bytes, parquet_frame, records_from_parquet
@@ -54,7 +52,7 @@ from rankscope.tables.record_rows import Origin, rows_of
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.traces import retrievals
-from rankscope.tables.whitespace import read_clean, read_exact
+from rankscope.tables.whitespace import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -282,31 +280,9 @@ class TableFile:
             width = usual_width(self.sniffed, layout)
         columns = layout.headerless.get(width, layout.headerless[most])
         types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
-        rows = None if as_text else self._if_clean(columns, types)
-        if rows is None:
-            with self._stream() as stream:
-                rows = read_exact(stream, columns, types, source=self.source, layout=layout)
-        if self.sniffed.metadata:
-            rows = replace(rows, metadata=self.sniffed.metadata)
-        if self.sniffed.is_encoded:
-            rows = replace(rows, frame=decoded_ids(rows.frame), groups=None)
+        with self._stream() as stream:
+            rows = read_columns(stream, columns, types, source=self.source, layout=layout)
         return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
-
-    def _if_clean(self, columns: tuple[str | None, ...], types: dict[str, Any]) -> Rows | None:
-        frame = read_clean(self._place, columns, types, tag=self.first_tag or "")
-        if frame is None:
-            return None
-        groups = group_by_query(frame["query_id"])
-        if groups.query_ids.str.starts_with("#").any():  # comments
-            return None
-        return Rows(
-            frame,
-            self.source,
-            self.layout,
-            line_of=lambda row: row + 1,
-            ids_complete=True,
-            groups=groups,
-        )
 
 
 def _spreadsheet(content: bytes, source: str) -> pl.DataFrame:

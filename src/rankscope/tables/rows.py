@@ -18,7 +18,6 @@ from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, r
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
-    from rankscope.tables.grouping import Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,6 @@ class Rows:
     ids_complete: bool = False  # the reader made sure that no id is missing
     empty_queries: tuple[str, ...] = ()  # queries without documents
     no_answer: tuple[str, ...] = ()  # queries that are marked as having none
-    groups: Groups | None = None  # by query, if the reader needed them anyway
-    is_unique: bool = False  # the reader made sure that no document is there twice for a query
-    metadata: str = ""  # YAML at the top of the file
     questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
     languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query
     listed: tuple[str, ...] = ()  # all queries in order, if each was given with its list

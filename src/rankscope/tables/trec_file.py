@@ -69,7 +69,7 @@ class TrecFile:
             and detect_format(sniffed, layout) == "trec"
             and usual_width(sniffed, layout) == columns
         )
-        if not is_trec or sniffed.is_encoded:
+        if not is_trec:
             return None
         skipped = len(BOM) if head.startswith(BOM) else 0
         return cls(path, sniffed, is_plain, skipped, status.st_size, status.st_mtime_ns)

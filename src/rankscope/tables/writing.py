@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ import polars as pl
 from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
 from rankscope.tables.delimited import delimited_bytes, records_as_tsv
-from rankscope.tables.detection import MARK, format_for
-from rankscope.tables.escaping import encoded, unfit_id, visible_ids
+from rankscope.tables.detection import format_for
 from rankscope.tables.jsontext import dump_json, json_pieces
 from rankscope.tables.parquet import parquet_bytes
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 
 
 _ROWS = 250_000  # of a table that become text at a time
+_INVISIBLE = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that terminals obey and nobody sees: control characters, and those that turn text."""
 
 
 def write_pairs(
@@ -43,15 +43,39 @@ def write_pairs(
             sink.write(piece)
 
 
+def write_trec_or_jsonl(table: PairTable, path: PathLike) -> None:
+    """Write a TREC file, or JSON lines where an id holds what TREC lines cannot.
+
+    Both are known by their content, whatever the file is called.
+    """
+    with replacing(path) as sink:
+        for piece in _pair_pieces(table, _trec_or_jsonl(table)):
+            sink.write(piece)
+
+
+def trec_or_jsonl_bytes(table: PairTable) -> bytes:
+    """Return a file as `write_trec_or_jsonl` writes it."""
+    return b"".join(_pair_pieces(table, _trec_or_jsonl(table)))
+
+
+def _trec_or_jsonl(table: PairTable) -> str:
+    return "trec" if _unfit_id(table.trec_columns(), "trec") is None else "jsonl"
+
+
 def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
-    if format == "trec":
-        yield table.header
-        yield from _by_white_space(table.trec_columns(), format, " ")
-    elif format == "msmarco":
-        columns = table.trec_columns().select("query_id", "doc_id", "rank")
-        yield from _by_white_space(columns, format, "\t")
+    if format in ("trec", "msmarco"):
+        columns = table.trec_columns()
+        if format == "msmarco":
+            columns = columns.select("query_id", "doc_id", "rank")
+        _refuse_unfit_id(columns, format)
+        for part in columns.iter_slices(_ROWS):  # the text of a large run is never in memory whole
+            separator = " " if format == "trec" else "\t"
+            lines = part.write_csv(include_header=False, separator=separator, quote_style="never")
+            yield lines.encode()
     elif format in ("csv", "tsv"):
-        yield delimited_bytes(visible_ids(table.to_polars()), "," if format == "csv" else "\t")
+        frame = table.to_polars()
+        _refuse_unfit_id(frame, format)
+        yield delimited_bytes(frame, "," if format == "csv" else "\t")
     elif format == "parquet":
         yield parquet_bytes(table.to_polars())
     elif format == "json":  # {query_id: {doc_id: number}}, or a number for each subtopic
@@ -66,46 +90,34 @@ def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
             yield f"{json.dumps(record, ensure_ascii=False)}\n".encode()
 
 
-def _by_white_space(frame: pl.DataFrame, format: str, separator: str) -> Iterator[bytes]:
-    """Refuse ids that would be read as something else where white space separates columns."""
-    unfit = unfit_id(frame)
-    if unfit is not None:
-        raise InputError(
-            f"the {unfit[0]} {shown(unfit[1])} cannot be written to a {format} file, where white "
-            "space separates columns and # begins a comment; write csv, tsv, json, jsonl or "
-            "parquet"
-        )
-    yield from _separated(frame, separator)
+def _unfit_id(columns: pl.DataFrame, format: str) -> tuple[str, str] | None:
+    """Return a column and a value of it that a file of this format cannot hold as it is."""
+    for role in ("query_id", "doc_id", "subtopic", "tag"):
+        if role in columns.columns:
+            pattern = f"[{_INVISIBLE}]"
+            if format in ("trec", "msmarco"):
+                first = "|^[#\ufeff]" if role == "query_id" else ""
+                pattern = f"[ \\t\\r\\n{_INVISIBLE}]|^$" + first
+            unfit = columns[role].filter(columns[role].str.contains(pattern))
+            if len(unfit):
+                return role, unfit.unique().sort()[0]
+    return None
 
 
-def _separated(frame: pl.DataFrame, separator: str) -> Iterator[bytes]:
-    """Yield lines, many at a time: the text of a large run is never in memory as a whole."""
-    for part in frame.iter_slices(_ROWS):
-        lines = io.BytesIO()
-        part.write_csv(lines, include_header=False, separator=separator, quote_style="never")
-        yield lines.getvalue()
-
-
-def write_trec(table: PairTable, path: PathLike) -> None:
-    """Write a TREC file; ids that it cannot hold are encoded, and the file says which and how."""
-    with replacing(path) as sink:
-        for piece in _trec_pieces(table):
-            sink.write(piece)
-
-
-def trec_bytes(table: PairTable) -> bytes:
-    """Return a TREC file as `write_trec` writes it."""
-    return b"".join(_trec_pieces(table))
-
-
-def _trec_pieces(table: PairTable) -> Iterator[bytes]:
-    columns, listed = table.trec_columns(), b""
-    if unfit_id(columns) is not None:
-        columns, listed = encoded(columns)
-        yield MARK
-    yield table.header
-    yield from _separated(columns, " ")
-    yield listed
+def _refuse_unfit_id(columns: pl.DataFrame, format: str) -> None:
+    """Refuse ids that would be read as something else, or turn the text of a terminal."""
+    unfit = _unfit_id(columns, format)
+    if unfit is None:
+        return
+    role, value = unfit
+    if format in ("csv", "tsv"):
+        why, others = "its control characters would not be seen", "json, jsonl or parquet"
+    else:
+        why = "white space separates columns there and # begins a comment"
+        others = "csv, tsv, json, jsonl or parquet"
+    raise InputError(
+        f"the {role} {shown(value)} cannot be written to a {format} file: {why}; write {others}"
+    )
 
 
 def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:

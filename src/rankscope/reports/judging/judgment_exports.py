@@ -19,7 +19,7 @@ from rankscope.files import replacing, source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.writing import trec_bytes
+from rankscope.tables.writing import trec_or_jsonl_bytes
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -151,7 +151,7 @@ def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
 
 def _qrels_bytes(qrels: Qrels, format: ExportFormat) -> bytes:
     if format == "trec":
-        return trec_bytes(qrels)
+        return trec_or_jsonl_bytes(qrels)
     frame = qrels.to_polars().select("query_id", "doc_id", "grade")
     return delimited_bytes(frame.rename(dict(zip(frame.columns, _BEIR, strict=True))), "\t")
 
