@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import rankscope as rs
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 
 DEPTH = 100
 SYSTEMS = 5

@@ -28,7 +28,7 @@ from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
 from rankscope.cli.app import app
-from rankscope.diagnosis.registry import AnyAnalysis, all_analyses
+from rankscope.diagnosis.analysis import AnyAnalysis, all_analyses
 from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions

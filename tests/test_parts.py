@@ -14,7 +14,7 @@ import pytest
 
 import rankscope
 import rankscope as rs
-from rankscope.diagnosis.registry import analyses_model
+from rankscope.diagnosis.analysis import analyses_model
 from rankscope.errors import FormatError
 from rankscope.findings import Finding
 from rankscope.part import (

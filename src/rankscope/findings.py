@@ -55,6 +55,9 @@ class Finding(Part):
     """The numbers behind the message."""
     system: str | None = left_out()
     """In a benchmark, the system it is about; left out where it is about all of them."""
+    gain: float | None = left_out()
+    """How much the mean of the main measure could gain at most if it were mended, or how much of it
+    is in doubt; by this the summary of all analyses orders what to fix."""
 
     @property
     def sentence(self) -> str:

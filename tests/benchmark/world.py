@@ -23,7 +23,7 @@ from typing import Any
 
 from rankscope.benchmark.run import run_benchmark
 from rankscope.cli import main
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 
 WORDS = [
     *("apple", "bread", "cheese", "dill", "egg", "fennel", "garlic", "honey", "ice"),

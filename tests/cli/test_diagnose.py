@@ -10,7 +10,7 @@ import pytest
 
 import rankscope as rs
 from conftest import Done, Rankscope
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 
 QRELS = {f"q{n:02}": {"a": 1} for n in range(20)}
 RUNS = {

@@ -12,9 +12,8 @@ import pytest
 import rankscope as rs
 from rankscope.collection.decisions import as_decisions
 from rankscope.collection.ratings import as_ratings
-from rankscope.diagnosis import registry
-from rankscope.diagnosis.languages import LanguagesConfig
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis import analysis as registry
+from rankscope.diagnosis.analysis import (
     Analysed,
     Analysis,
     AnalysisConfig,
@@ -23,6 +22,7 @@ from rankscope.diagnosis.registry import (
     analyses_model,
     register,
 )
+from rankscope.diagnosis.languages import LanguagesConfig
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.segments import SegmentsConfig
 from rankscope.diagnosis.stages import STAGES, StagesConfig, StageSpec

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import rankscope as rs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
-from rankscope.diagnosis.registry import Inputs
 from rankscope.runs.exactness import Exactness, QueryExactness
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}

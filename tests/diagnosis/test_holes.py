@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.holes import HOLES, Holes
 from rankscope.diagnosis.judge_next import SMOOTHING, write_pool
-from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.reversals import Conclusion
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable

@@ -10,8 +10,8 @@ import pytest
 
 import rankscope as rs
 from rankscope.collection.ratings import Ratings, as_ratings
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.judges import JUDGES, Judges, JudgesConfig
-from rankscope.diagnosis.registry import Inputs
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import NotApplicable
 

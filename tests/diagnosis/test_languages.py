@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.language_means import Languages, SystemLanguages, language_table
 from rankscope.diagnosis.languages import LANGUAGES, LanguagesConfig
-from rankscope.diagnosis.registry import Inputs
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import rankscope as rs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.pareto import PARETO, Pareto, ParetoConfig, ParetoFront
-from rankscope.diagnosis.registry import Inputs
 from rankscope.errors import UnknownNameError
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.collection.decisions import as_decisions
-from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
 from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
 from rankscope.findings import NotApplicable

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.rankings import Rankings
-from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.stage_roles import Lookup, Seen, Step
 from rankscope.diagnosis.stages import STAGES, StageRow, Stages, StagesConfig, StageSpec
 from rankscope.scoring.inputs import as_judgments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankscope.diagnosis.registry import Advice, Analysed, all_analyses
+from rankscope.diagnosis.analysis import Advice, Analysed, all_analyses
 from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise
 from rankscope.findings import NotApplicable
 

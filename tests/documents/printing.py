@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 from rankscope.cli import main
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 
 TEXTS = Path(__file__).parent / "texts"
 

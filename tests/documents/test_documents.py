@@ -10,7 +10,7 @@ import pytest
 
 from documents.printing import COMMANDS, TEXTS, differences
 from rankscope.cli.app import app
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 
 
 def test_documents_are_as_they_were_written(

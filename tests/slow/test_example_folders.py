@@ -264,9 +264,9 @@ def test_recipes_tutorial(run: Callable[[str], Outcome]) -> None:
     page = (outcome.experiment() / "BenchmarkComparison.md").read_text("utf-8")
     assert "0.842 (good)" in page
     gaps = {row.system: row for row in outcome.analysis(Gaps, "gaps").systems}
-    assert [gaps[name].loss for name in ("title", "full-text")] == [
-        "mostly retrieval",
-        "mostly ranking",
+    assert [gaps[name].problem for name in ("title", "full-text")] == [
+        "retrieval",
+        "ranking",
     ]
     segments = outcome.analysis(Segments, "segments")
     assert [by.field for by in segments.segments] == ["category", "complexity", "words"]

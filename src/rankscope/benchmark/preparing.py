@@ -13,7 +13,7 @@ from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.in_languages import languages_to_run
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 from rankscope.errors import InputError
 from rankscope.files import PathLike
 from rankscope.retrieval.registry import PythonUse

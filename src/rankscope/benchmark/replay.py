@@ -44,8 +44,8 @@ from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets, load_targets, names_files
 from rankscope.benchmark.workflow import make_workflow
 from rankscope.collection.qrels import Qrels
+from rankscope.diagnosis.analysis import Need, all_analyses
 from rankscope.diagnosis.approximation import APPROXIMATION
-from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Block, Cell, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare

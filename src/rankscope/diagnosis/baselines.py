@@ -13,9 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.above_baselines import AboveBaseline, Row, improvements
-from rankscope.diagnosis.baseline_tables import baselines_section
-from rankscope.diagnosis.reference_rankings import RandomRankings, ideal_values
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis.analysis import (
     Advice,
     Analysed,
     Analysis,
@@ -23,6 +21,8 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
+from rankscope.diagnosis.baseline_tables import baselines_section
+from rankscope.diagnosis.reference_rankings import RandomRankings, ideal_values
 from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure

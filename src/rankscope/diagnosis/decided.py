@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part

@@ -15,11 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.document_texts import DocumentTexts, Words, keyed, same_keys
-from rankscope.diagnosis.duplicate_tables import duplicate_section
-from rankscope.diagnosis.likeness import NearCopies, near_copies
-from rankscope.diagnosis.ranked_run import counts_as_relevant
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis.analysis import (
     Advice,
     Analysed,
     Analysis,
@@ -27,6 +23,10 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
+from rankscope.diagnosis.document_texts import DocumentTexts, Words, keyed, same_keys
+from rankscope.diagnosis.duplicate_tables import duplicate_section
+from rankscope.diagnosis.likeness import NearCopies, near_copies
+from rankscope.diagnosis.ranked_run import counts_as_relevant
 from rankscope.diagnosis.shares import share_of
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare

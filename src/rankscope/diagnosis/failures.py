@@ -18,10 +18,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.document_texts import DocumentTexts, keyed, same_keys
-from rankscope.diagnosis.failure_tables import failure_section
-from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis.analysis import (
     Advice,
     Analysed,
     Analysis,
@@ -29,6 +26,9 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
+from rankscope.diagnosis.document_texts import DocumentTexts, keyed, same_keys
+from rankscope.diagnosis.failure_tables import failure_section
+from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part, PrivateText, left_out_if_empty

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.stages import STAGES, Stages
 from rankscope.document.blocks import Cell, ends
 from rankscope.errors import InputError

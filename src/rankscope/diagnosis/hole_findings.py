@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.registry import Advice
+from rankscope.diagnosis.analysis import Advice
 from rankscope.errors import counted
 from rankscope.findings import declare
 
 if TYPE_CHECKING:
+    from rankscope.diagnosis.analysis import Inputs
     from rankscope.diagnosis.holes import DepthShare, Holes
-    from rankscope.diagnosis.registry import Inputs
     from rankscope.diagnosis.reversals import Conclusion
     from rankscope.findings import Finding
 

@@ -24,8 +24,8 @@ from rankscope.scoring.judging_ways import (
 )
 
 if TYPE_CHECKING:
+    from rankscope.diagnosis.analysis import Inputs
     from rankscope.diagnosis.rankings import Rankings
-    from rankscope.diagnosis.registry import Inputs
     from rankscope.scoring.judging_ways import Range
     from rankscope.scoring.judgments import Judgments
 

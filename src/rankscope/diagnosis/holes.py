@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import (
+    DEFAULT_CUTOFF,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.diagnosis.hole_findings import (
     MANY_UNJUDGED,
     OPEN_CONCLUSION,
@@ -24,14 +32,6 @@ from rankscope.diagnosis.hole_findings import (
 from rankscope.diagnosis.hole_tables import holes_section
 from rankscope.diagnosis.hole_values import HoleContext, HoleValue, hole_values
 from rankscope.diagnosis.judge_next import ToJudge, Unjudged, first_to_judge
-from rankscope.diagnosis.registry import (
-    DEFAULT_CUTOFF,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
-)
 from rankscope.diagnosis.reversals import Conclusion, Side, conclude
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable

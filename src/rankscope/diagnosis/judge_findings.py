@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.analysis import Advice
 from rankscope.diagnosis.judge_comparisons import FINAL, MAJORITY, QRELS, fails_constant
-from rankscope.diagnosis.registry import Advice
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.statistics.intervals import FEWEST

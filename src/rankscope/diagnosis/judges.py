@@ -15,6 +15,14 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import (
+    DEFAULT_CUTOFF,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.diagnosis.judge_comparisons import (
     JudgeComparison,
     SelfAgreement,
@@ -30,14 +38,6 @@ from rankscope.diagnosis.rater_orders import (
     rater_orders,
     reason_against,
     regrade,
-)
-from rankscope.diagnosis.registry import (
-    DEFAULT_CUTOFF,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
 )
 from rankscope.diagnosis.regrading import PAIR
 from rankscope.document.blocks import Section

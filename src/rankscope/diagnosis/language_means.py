@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.diagnosis.registry import Analysed
+from rankscope.diagnosis.analysis import Analysed
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, declare
 from rankscope.part import Part

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.labels import Query, check_field, field_values, label_text
 from rankscope.diagnosis.language_means import (
     LANGUAGES_DIFFER,
@@ -17,7 +18,6 @@ from rankscope.diagnosis.language_means import (
     language_table,
     name_of,
 )
-from rankscope.diagnosis.registry import Analysis, AnalysisConfig, Inputs, register
 from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.statistics.matrix import Matrix

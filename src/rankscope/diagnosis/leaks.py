@@ -16,6 +16,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.diagnosis.document_texts import (
     DocumentTexts,
     Words,
@@ -29,14 +37,6 @@ from rankscope.diagnosis.document_texts import (
 from rankscope.diagnosis.leak_tables import leak_section
 from rankscope.diagnosis.likeness import near_copies
 from rankscope.diagnosis.ranked_run import counts_as_relevant
-from rankscope.diagnosis.registry import (
-    Advice,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
-)
 from rankscope.errors import counted
 from rankscope.findings import Code, Finding, NotApplicable, declare
 from rankscope.part import Part, PrivateText

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Block, Cell, Column, Curve, Plot, Section, Table, text_columns
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, NotApplicable, declare

@@ -21,7 +21,7 @@ from rankscope.scoring.inputs import without_identical
 from rankscope.scoring.plans import relevance_level_of
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.registry import Inputs
+    from rankscope.diagnosis.analysis import Inputs
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.measures.language import Measure

@@ -26,7 +26,7 @@ from rankscope.statistics.rater_agreement import Rated, median_grades
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankscope.diagnosis.registry import Inputs
+    from rankscope.diagnosis.analysis import Inputs
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.scoring.scores import Scores
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Cell, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare

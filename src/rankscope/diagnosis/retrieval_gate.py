@@ -11,6 +11,14 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.diagnosis.decided import (
     OTHER_QUERIES,
     QualityGap,
@@ -21,14 +29,6 @@ from rankscope.diagnosis.decided import (
     quality_gap,
 )
 from rankscope.diagnosis.figures import Figure, percent_cell, share_text, shares
-from rankscope.diagnosis.registry import (
-    Advice,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
-)
 from rankscope.diagnosis.routing import MISCALIBRATED, miscalibrated
 from rankscope.diagnosis.routing_tables import calibration_blocks
 from rankscope.document.blocks import Block, Cell, Column, Section, Table, sentences

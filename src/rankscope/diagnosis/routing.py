@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.diagnosis.decided import (
     OTHER_QUERIES,
     QualityGap,
@@ -20,14 +28,6 @@ from rankscope.diagnosis.decided import (
     quality_gap,
 )
 from rankscope.diagnosis.figures import Figure, share_text, shares
-from rankscope.diagnosis.registry import (
-    Advice,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
-)
 from rankscope.diagnosis.routing_tables import routing_section
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.registry import Advice
+from rankscope.diagnosis.analysis import Advice
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.statistics.sentences import listed, p_text

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.contradictions import best_pair, pairs_with, proven_contradictions
 from rankscope.diagnosis.labels import Query, check_field
 from rankscope.diagnosis.query_traits import Known, lacking
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.segment_advice import WEAK_GROUPS, segment_advice, weak_groups
 from rankscope.diagnosis.segment_costs import SegmentCost, segment_costs
 from rankscope.diagnosis.segment_fields import Conditions, automatic_groupings, grouping_of

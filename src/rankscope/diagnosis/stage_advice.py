@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.diagnosis.registry import Advice
+from rankscope.diagnosis.analysis import Advice
 from rankscope.errors import Place, counted
 from rankscope.findings import PLACES_SHOWN, Finding, declare
 from rankscope.statistics.matrix import Scale

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.pipeline import Pipeline
 from rankscope.diagnosis.ranked_run import is_best_by_grade
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.stage_advice import (
     RELEVANT_DROPPED,
     STAGE_LOSES,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.registry import Analysed
+from rankscope.diagnosis.analysis import Analysed
 from rankscope.document.blocks import Section, sentences
 from rankscope.part import Part
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.registry import AnyAnalysis
+    from rankscope.diagnosis.analysis import AnyAnalysis
     from rankscope.findings import NotApplicable
 
 MOST = 5
@@ -46,11 +46,16 @@ def summarise(
     lines = []
     for analysis, answer in answers:
         if isinstance(answer, Analysed):
-            best = sorted(answer.advice, key=lambda advice: -advice.gain)[:MOST_OF_ONE]
+            advised = [(advice.text, advice.gain) for advice in answer.advice]
+            advised += [
+                (finding.message, finding.gain)
+                for finding in answer.findings
+                if finding.gain is not None
+            ]
             lines += [
-                SummaryLine(text=advice.text, gain=advice.gain, analysis=analysis.name)
-                for advice in best
-                if advice.gain >= LEAST
+                SummaryLine(text=text, gain=gain, analysis=analysis.name)
+                for text, gain in sorted(advised, key=lambda each: -each[1])[:MOST_OF_ONE]
+                if gain >= LEAST
             ]
     return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Cell, Column, Section, Table
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, left_out

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis.analysis import (
     Advice,
     Analysed,
     Analysis,

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.figures import percent, percent_cell, share_text
-from rankscope.diagnosis.registry import (
+from rankscope.diagnosis.analysis import (
     Advice,
     Analysed,
     Analysis,
@@ -27,6 +26,7 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
+from rankscope.diagnosis.figures import percent, percent_cell, share_text
 from rankscope.document.blocks import (
     Block,
     Cell,

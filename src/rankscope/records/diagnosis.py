@@ -1,6 +1,6 @@
 """Diagnose: from qrels and runs to what every registered analysis says about them.
 
-An analysis that is registered (`rankscope.diagnosis.registry`) is asked here without a word more.
+An analysis that is registered (`rankscope.diagnosis.analysis`) is asked here without a word more.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, ValidationError
 
+from rankscope.diagnosis.analysis import Analysed, Inputs, all_analyses
 from rankscope.diagnosis.matching import UNKNOWN_QUERIES
-from rankscope.diagnosis.registry import Analysed, Inputs, all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.views import Shown
@@ -32,8 +32,8 @@ from rankscope.statistics.compare import compare_scores
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
+    from rankscope.diagnosis.analysis import AnalysisConfig, AnyAnalysis, Search
     from rankscope.diagnosis.labels import Query
-    from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
     from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scores import Scores

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from rankscope.diagnosis.registry import analyses_model
+from rankscope.diagnosis.analysis import analyses_model
 from rankscope.diagnosis.segment_means import Segment
 from rankscope.diagnosis.segments import SEGMENTS
 from rankscope.diagnosis.stages import STAGES, StageRow

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.pareto import WIDE
-from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
     Bar,

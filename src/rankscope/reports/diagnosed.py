@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.summary import summary_section
 from rankscope.document.blocks import Block, Document, Findings, Section, sentences
 from rankscope.document.views import view

@@ -7,8 +7,8 @@ from typing import Any
 import rankscope as rs
 from frozen.diagnosed import ask, ends
 from frozen.subjects import subject
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
-from rankscope.diagnosis.registry import Inputs
 from rankscope.runs.exactness import Exactness, QueryExactness
 
 QUERIES = [f"q{number:02}" for number in range(40)]

@@ -176,10 +176,10 @@ def robust03_diagnosis() -> Any:
         "gaps": {
             row.system: {
                 "now": row.now,
-                "reranked": {each.depth: each.value for each in row.reranked},
+                "reranked": row.reranked,
                 "ideal": row.ideal,
-                "ranking": [row.ranking.gain, *ends(row.ranking.interval)],
-                "retrieval": [row.retrieval.gain, *ends(row.retrieval.interval)],
+                "ranking": [row.ranking.value, *ends(row.ranking)],
+                "retrieval": [row.retrieval.value, *ends(row.retrieval)],
                 "relevant documents": row.relevant,
                 "not retrieved": row.missing,
             }

@@ -163,9 +163,9 @@ def _german(content: Any) -> Any:
             row.system: {
                 "now": row.now,
                 "ideal": row.ideal,
-                "ranking": row.ranking.gain,
-                "retrieval": row.retrieval.gain,
-                "success by rank": row.success,
+                "ranking": row.ranking.value,
+                "retrieval": row.retrieval.value,
+                "success by rank": list(row.success.values()),
             }
             for row in gaps.systems
         },

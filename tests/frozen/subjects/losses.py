@@ -20,7 +20,7 @@ from frozen.subjects import subject
 
 @subject
 def gaps() -> Any:
-    """Means now, with the first k in the best order, and ideal; Success and recall by rank.
+    """Means now, with the first k in the best order, and ideal; Success by rank.
 
     Oracle: a naive reranker (`test_oracles_diagnosis`), laws in diagnosis/test_gaps.py.
     """
@@ -42,21 +42,15 @@ def _gaps(*given: Any, **options: Any) -> Any:
     return {
         "queries": answer.queries,
         "without a relevant document": answer.without_relevant,
-        "depth": answer.depth,
-        "ranks": answer.cutoffs,
         "systems": {
             row.system: {
                 "now": row.now,
-                "reranked": {each.depth: each.value for each in row.reranked},
+                "reranked": row.reranked,
                 "ideal": row.ideal,
-                "ranking": [row.ranking.gain, *ends(row.ranking.interval)],
-                "retrieval": [row.retrieval.gain, *ends(row.retrieval.interval)],
-                "ranking share": row.ranking.share,
-                "success by rank": row.success,
-                "recall by rank": row.recall,
+                "ranking": [row.ranking.value, *ends(row.ranking)],
+                "retrieval": [row.retrieval.value, *ends(row.retrieval)],
+                "success by rank": list(row.success.values()),
                 "RR": row.rr,
-                "relevant, not first": row.not_first,
-                "share not retrieved": row.not_retrieved,
                 "relevant documents": row.relevant,
                 "not retrieved": row.missing,
                 "queries left out": row.left_out,

@@ -31,8 +31,8 @@ from rankscope.benchmark.config.sections import (
 from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.config.sweeps import SWEEP, SweepPoint, expanded
 from rankscope.benchmark.targets import TargetsGiven
+from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.figures import FIGURES
-from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.measures.language import Measure

@@ -1,6 +1,6 @@
 """Plain search: BM25 with nothing tuned, over titles or over all text, for baselines.
 
-What `rankscope.diagnosis.registry.Search` asks for: analyses come earlier in the flow, so they are
+What `rankscope.diagnosis.analysis.Search` asks for: analyses come earlier in the flow, so they are
 handed one of these by whoever has a corpus and queries.
 """
 

@@ -20,8 +20,8 @@ from typing import Any
 import polars as pl
 
 from rankscope.collection.ratings import Ratings, as_ratings
+from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.judges import JUDGES, Judges, JudgesConfig
-from rankscope.diagnosis.registry import Inputs
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable

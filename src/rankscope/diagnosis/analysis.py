@@ -9,18 +9,21 @@ never silent. To add one, write a module in this package that registers an `Anal
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field, create_model
 
+from rankscope.document.blocks import Section
 from rankscope.errors import InvalidDataError
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
-from rankscope.part import Part, left_out_if_empty
+from rankscope.part import High, Low, Part, left_out_if_empty
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.sentences import listed
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.repeats import Repeats
     from rankscope.diagnosis.stages import StageSpec
     from rankscope.diagnosis.swept_options import Swept
-    from rankscope.document.blocks import Section
+    from rankscope.document.blocks import Block
+    from rankscope.measures.judged import FloatArray
     from rankscope.runs.exactness import Exactness
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
@@ -210,11 +214,68 @@ class Analysed(Part):
     """What would gain most, for the summary; left out where nothing stands out."""
 
 
+class Row(Part):
+    """What an analysis says of one system."""
+
+    system: str
+    """The system."""
+
+
+class Estimate(Part):
+    """A mean with its interval."""
+
+    value: float
+    """The mean."""
+    low: Low
+    """The lower end of its interval; null where there is none."""
+    high: High
+    """The upper end of its interval; null where there is none."""
+
+    @classmethod
+    def of(cls, values: FloatArray, level: float, bounds: tuple[float, float]) -> Estimate:
+        """Estimate a mean over questions, by Student's t."""
+        [interval] = mean_intervals(values, method="t", level=level, bounds=bounds)
+        return cls(value=float(values.mean()), low=interval.low, high=interval.high)
+
+
+class CannotAnalyseError(Exception):
+    """What an analysis raises if it is not applicable, with the reason."""
+
+
 Config = TypeVar("Config", bound=AnalysisConfig)
 Result = TypeVar("Result", bound=Analysed)
+OneRow = TypeVar("OneRow", bound=Row)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def found(
+    code: Code,
+    rows: Sequence[OneRow],
+    sentence: Callable[[OneRow], str],
+    gain: Callable[[OneRow], float] | None = None,
+    *,
+    focus: str,
+) -> tuple[Finding, ...]:
+    """Make one finding of the systems that it is true of; none if there are none.
+
+    The sentence is about the system in ``focus``, or the one with the largest gain, and names the
+    others. Only what the system in focus could gain is counted for the summary.
+    """
+    if not rows:
+        return ()
+    first = max(rows, key=lambda row: (row.system == focus, 0.0 if gain is None else gain(row)))
+    others = [row.system for row in rows if row is not first]
+    likewise = f"; likewise {listed(others, 5)}" if others else ""
+    finding = code.finding(sentence(first) + likewise, count=len(rows))
+    if gain is not None and first.system == focus:
+        finding = finding.model_copy(update={"gain": gain(first)})
+    return (finding,)
+
+
+Blocks: TypeAlias = Callable[[Result], Iterable["Block | None"]]
+"""What makes the blocks of a section; None where there is nothing to show."""
+
+
+@dataclass(slots=True, eq=False)
 class Analysis(Generic[Config, Result]):
     """One question, and all that follows from asking it."""
 
@@ -247,6 +308,16 @@ class Analysis(Generic[Config, Result]):
     place: int = 100
     """Where it comes among other analyses in reports: the lowest first."""
 
+    def show(self, blocks: Blocks[Result]) -> Blocks[Result]:
+        """Make the section of what the decorated function yields; a terminal has the first."""
+
+        def section(result: Result) -> Section:
+            first, *others = [block for block in blocks(result) if block is not None]
+            return Section(self.title, (first,), tuple(others))
+
+        self.section = section
+        return blocks
+
     def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
         """Look, if all is given that it needs."""
         for need in self.needs:
@@ -254,7 +325,7 @@ class Analysis(Generic[Config, Result]):
                 return self.not_applicable(_WORDS[need])
         try:
             return self.look(config, inputs)
-        except InvalidDataError as error:  # what was scored may not be fit for a closer look
+        except (CannotAnalyseError, InvalidDataError) as error:
             return self.not_applicable(str(error))
 
     def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
@@ -296,6 +367,44 @@ def register(analysis: Analysis[Config, Result]) -> Analysis[Config, Result]:
         raise ValueError(f"two analyses are called {analysis.name}")
     _ANALYSES[analysis.name] = analysis
     return analysis
+
+
+def analysis(
+    name: str,
+    config: type[Config],
+    result: type[Result],
+    *,
+    title: str,
+    needs: tuple[Need, ...],
+    place: int,
+    **more: Any,
+) -> Callable[[Callable[[Config, Inputs], Result]], Analysis[Config, Result]]:
+    """Register the decorated function as an analysis; its docstring begins with what it answers.
+
+    ``more`` are further fields of `Analysis`. The blocks of its section follow, under ``.show``.
+    """
+
+    def registered(look: Callable[[Config, Inputs], Result]) -> Analysis[Config, Result]:
+        summary = " ".join((look.__doc__ or "").partition("\n\n")[0].split())
+        written = more.pop("written", "")
+        empty: Callable[[Result], Section] = lambda _: Section(title)  # noqa: E731
+        return register(
+            Analysis(
+                name,
+                title,
+                summary,
+                config,
+                written,
+                result,
+                needs,
+                look,
+                empty,
+                place=place,
+                **more,
+            )
+        )
+
+    return registered
 
 
 def all_analyses() -> list[AnyAnalysis]:

@@ -1,0 +1,190 @@
+"""How analyses show what they found: tables and curves made of rows, by the types of their fields.
+
+A column is a field (or a property) of the rows and a title. Whole numbers are counts, others have
+three decimals, an `Estimate` has its interval, a `Proportion` is in per cent, a mapping becomes a
+column for each key (its title then holds ``{}``), a tuple of names is listed, and None is a dash. A
+legend is the docstring under the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rankscope.diagnosis.analysis import Estimate, Row
+from rankscope.document.blocks import (
+    Bar,
+    Cell,
+    Chart,
+    Column,
+    Curve,
+    Plot,
+    Table,
+    ends,
+    named_queries,
+)
+from rankscope.part import Part, field_docs
+from rankscope.statistics.proportions import Proportion
+from rankscope.statistics.sentences import listed
+
+MOST_CURVES = 5
+"""More curves than this run into each other."""
+
+MOST_NAMES = 5
+"""So many names are listed in one cell."""
+
+
+def part_table(
+    rows: Sequence[Part],
+    title: str = "",
+    *,
+    notes: Iterable[str] = (),
+    legend: Iterable[str] = (),
+    names: int = 1,
+    **columns: str,
+) -> Table | None:
+    """Make a table of rows, the fields in ``legend`` explained below; None if there are no rows.
+
+    The first column, or as many as ``names`` says, name a row. A column that is empty in all rows
+    is left out.
+    """
+    if not rows:
+        return None
+    made: list[tuple[Column, list[Cell]]] = []
+    for field, heading in columns.items():
+        values = [getattr(row, field) for row in rows]
+        if all(value in (None, "", ()) for value in values):
+            continue
+        keys = _keys(values)
+        if keys is None:
+            made.append(_column(heading, values))
+        for key in keys or ():
+            inner = [None if value is None else value.get(key) for value in values]
+            made.append(_column(heading.format(f"{key:,}" if type(key) is int else key), inner))
+    docs = field_docs(type(rows[0]))
+    explained = [f"{columns[field].replace('{}', 'k')}: {_small(docs[field])}" for field in legend]
+    return Table(
+        tuple(column for column, _ in made),
+        tuple(zip(*(cells for _, cells in made), strict=True)),
+        title=title,
+        notes=(*explained, *notes),
+        name_columns=names,
+    )
+
+
+def system_table(
+    rows: Sequence[Row],
+    title: str = "",
+    *,
+    notes: Iterable[str] = (),
+    legend: Iterable[str] = (),
+    **columns: str,
+) -> Table | None:
+    """Make a table with a row for each system."""
+    named = {"system": "system", **columns}
+    return part_table(rows, title, notes=notes, legend=legend, names=1, **named)
+
+
+class OfQuery(Protocol):
+    """What is about one query."""
+
+    @property
+    def query_id(self) -> str:
+        """The query."""
+
+
+def query_table(
+    rows: Sequence[Any],
+    texts: Mapping[str, str],
+    title: str = "",
+    *,
+    notes: Iterable[str] = (),
+    **columns: str,
+) -> Table | None:
+    """Make a table with a row for each query: its id, its text where that is known, and more."""
+    if not rows:
+        return None
+    naming, named = named_queries([row.query_id for row in rows], texts)
+    made = [
+        _column(heading, [getattr(row, field) for row in rows])
+        for field, heading in columns.items()
+    ]
+    return Table(
+        (*naming, *(column for column, _ in made)),
+        tuple((*name, *(cells[place] for _, cells in made)) for place, name in enumerate(named)),
+        title=title,
+        notes=tuple(notes),
+        name_columns=len(naming),
+    )
+
+
+def curves(
+    rows: Sequence[Row], field: str, title: str, *, x: str, y: str, best: str, **more: Any
+) -> Plot | None:
+    """Draw a field that maps numbers to values, for the best systems by the field ``best``."""
+    drawn = sorted(rows, key=lambda row: -getattr(row, best))[:MOST_CURVES]
+    shown = [row for row in rows if row in drawn]
+    of_best = f" ({len(shown)} best systems)" if len(shown) < len(rows) else ""
+    points = {row.system: tuple(getattr(row, field).items()) for row in shown}
+    if not any(points.values()):
+        return None
+    lines = tuple(
+        Curve(name, tuple((float(at), value) for at, value in each))
+        for name, each in points.items()
+    )
+    return Plot(title=f"{title}{of_best}", x=x, y=y, curves=lines, **more)
+
+
+def bars(rows: Sequence[Row], field: str, title: str, **more: Any) -> Chart | None:
+    """Draw a bar for each system: a number, or an `Estimate` with its interval."""
+    if not rows:
+        return None
+    made = []
+    for row in rows:
+        value = getattr(row, field)
+        if isinstance(value, Estimate):
+            made.append(Bar(row.system, value.value, ends(value)))
+        else:
+            made.append(Bar(row.system, value))
+    return Chart(title, tuple(made), **more)
+
+
+def _keys(values: Sequence[Any]) -> list[Any] | None:
+    """Return the keys of all mappings, in order; None if values are no mappings."""
+    mappings = [value for value in values if isinstance(value, Mapping)]
+    if not mappings:
+        return None
+    keys = list(dict.fromkeys(key for mapping in mappings for key in mapping))
+    return sorted(keys) if all(isinstance(key, int) for key in keys) else keys
+
+
+def _column(heading: str, values: Sequence[Any]) -> tuple[Column, list[Cell]]:
+    """Make a column, flush left if all that it holds is text."""
+    cells = [cell_of(value) for value in values]
+    texts = [isinstance(cell.value, str) for cell in cells if cell.value is not None]
+    if texts and all(texts):
+        return Column(heading, "text"), cells
+    is_share = any(isinstance(value, Proportion) for value in values)
+    return Column(f"{heading}, %" if is_share else heading, digits=0 if is_share else 3), cells
+
+
+def cell_of(value: Any) -> Cell:
+    """Make a cell of a value, by its type."""
+    if isinstance(value, Estimate):
+        return Cell(value.value, ends(value))
+    if isinstance(value, Proportion):
+        if value.share is None:
+            return Cell()
+        low, high = ends(value.interval) or (0.0, 1.0)
+        return Cell(100 * value.share, (100 * low, 100 * high))
+    if isinstance(value, bool):
+        return Cell("✓" if value else "")
+    if isinstance(value, tuple):
+        return Cell(listed(map(str, value), MOST_NAMES))
+    return Cell(value)
+
+
+def _small(sentence: str) -> str:
+    """Return a docstring as it follows a colon: on one line, without a full stop."""
+    line = " ".join(sentence.split()).removesuffix(".")
+    return line[:1].lower() + line[1:]
