@@ -1,15 +1,14 @@
-"""Qrels: labels, several raters, subtopics."""
+"""Qrels: labels and subtopics."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 import pytest
 
-from rankscope.collection.qrels import Qrels, Raters, parse_labels, read_qrels
-from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from rankscope.collection.qrels import Qrels, parse_labels, read_qrels
+from rankscope.errors import InputError, InvalidDataError
 
 ESCI = {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
 
@@ -43,54 +42,12 @@ def test_parse_labels() -> None:
             parse_labels(wrong)
 
 
-# one pair rated 0, 0, 1, 3, another 1, 2
-COMBINED: dict[str, tuple[float, float]] = {
-    "mean": (1.0, 1.5),
-    "median": (0.5, 1.5),
-    "max": (3.0, 2.0),
-    "majority": (0.0, 1.0),  # 0 is the most frequent; 1 and 2 are equally so: the lower middle one
-}
-
-
-@pytest.mark.parametrize("raters", get_args(Raters))
-def test_raters(raters: Raters, tmp_path: Path) -> None:
-    first, second = COMBINED[raters]
-    expected = {"q": {"a": first, "b": second}}
-    long = "query_id,doc_id,grade\nq,a,0\nq,b,1\nq,a,0\nq,a,1\nq,b,2\nq,a,3\n"
-    assert read_qrels(put(tmp_path, long), raters=raters).to_dict() == expected
-    wide = "query_id,doc_id,rater_1,Rater 2,rater-3,annotator4\nq,a,0,0,1,3\nq,b,1,,2,\n"
-    assert read_qrels(put(tmp_path, wide), raters=raters).to_dict() == expected
-    rows = [
-        ("q", "a", 3),
-        ("q", "a", 0),
-        ("q", "b", 2),
-        ("q", "a", 0),
-        ("q", "a", 1),
-        ("q", "b", 1),
-    ]
-    assert Qrels(rows, raters=raters).to_dict() == expected
-
-
-def test_raters_must_be_asked_for(tmp_path: Path) -> None:
+def test_raters_are_combined_first(tmp_path: Path) -> None:
     wide = put(tmp_path, "query_id,doc_id,rater_1,rater_2\nq,a,0,1\n")
-    with pytest.raises(InputError, match="rater_1, rater_2"):
+    with pytest.raises(InputError, match=r"rater_1, rater_2.*--raters mean"):
         read_qrels(wide)
     with pytest.raises(InvalidDataError, match="RS207"):
         Qrels([("q", "a", 0), ("q", "a", 1)])
-    with pytest.raises(UnknownNameError, match="nearest: median"):
-        Qrels([("q", "a", 0)], raters="medain")  # type: ignore[arg-type]
-
-
-def test_a_broken_rating_names_its_line(tmp_path: Path) -> None:
-    wide = "query_id,doc_id,rater_1,rater_2\nq,a,0,1\nq,b,1,x\n"
-    with pytest.raises(InvalidDataError, match=r":3, .*'x'"):
-        read_qrels(put(tmp_path, wide), raters="mean")
-    labelled = "query_id,doc_id,rater_1,rater_2\nq,a,E,E\nq,b,E,X\n"
-    with pytest.raises(InputError, match=r":3, .*'X'"):
-        read_qrels(put(tmp_path, labelled), raters="mean", labels=ESCI)
-    missing = "query_id,doc_id,grade\nq,a,0\nq,a,\n"
-    with pytest.raises(InvalidDataError, match=":3, "):
-        read_qrels(put(tmp_path, missing), raters="mean")
 
 
 def test_subtopics(tmp_path: Path) -> None:

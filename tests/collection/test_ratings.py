@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from rankscope.collection.ratings import Ratings, as_ratings
-from rankscope.errors import FormatError, InputError
+from rankscope.errors import FormatError, InputError, UnknownNameError
 
 WIDE = (
     "query-id\tcorpus-id\trater_1\trater_2\tfinal\nq1\td1\t2\t3\t3\nq1\td2\t0\t\t0\nq2\td1\t\t1\t\n"
@@ -47,10 +47,11 @@ def test_a_wide_file(tmp_path: Path) -> None:
 
 
 LONG = "qid,docno,judge,label\nq1,d1,rater_1,2\nq1,d1,rater_2,3\nq1,d2,rater_1,0\nq2,d1,rater_2,1\n"
-NESTED = (
-    '{"rater_1": {"q1": {"d1": 2, "d2": 0}}, "rater_2": {"q1": {"d1": 3}, "q2": {"d1": 1.0}}, '
-    '"final": {"q1": {"d1": 3, "d2": 0}}}'
-)
+NESTED = {
+    "rater_1": {"q1": {"d1": 2, "d2": 0}},
+    "rater_2": {"q1": {"d1": 3}, "q2": {"d1": 1.0}},
+    "final": {"q1": {"d1": 3, "d2": 0}},
+}
 
 
 @pytest.mark.parametrize(
@@ -60,13 +61,12 @@ NESTED = (
         (WIDE.replace("\t", ","), "r.csv"),
         (LONG + "q1,d1,final,3\nq1,d2,final,0\n", "r.csv"),
         (LONG.replace("qid,docno,judge,label\n", "") + "q1,d1,gold,3\nq1,d2,Gold,0\n", "r.csv"),
-        (NESTED, "r.json"),
     ],
 )
 def test_forms_that_say_the_same(tmp_path: Path, text: str, name: str) -> None:
     ratings = as_ratings(written(tmp_path, text, name))
     same = as_ratings(written(tmp_path, WIDE))
-    assert ratings.fingerprint == same.fingerprint
+    assert ratings.fingerprint == same.fingerprint == as_ratings(NESTED).fingerprint
     assert ratings.fingerprint != as_ratings([("q1", "d1", "rater_1", 2)]).fingerprint
 
 
@@ -113,16 +113,30 @@ def test_a_rater_that_judges_again_makes_a_repeat() -> None:
         ("q", "e", "ann", 1, 0.0),
         ("q", "d", "bob", 1, 3.0),
     ]
-    lists = {"ann": {"q": {"d": [1, 2], "e": 0}}, "bob": {"q": {"d": [3]}}}
-    assert as_ratings(lists).fingerprint == as_ratings(data).fingerprint
     numbered = [(*row, repeat) for row, repeat in zip(data, (7, 1, 3, 1), strict=True)]
     first = as_ratings(numbered).to_polars().filter(pl.col("rater") == "ann")
     assert first.filter(pl.col("doc_id") == "d")["grade"].to_list() == [2.0, 1.0]
-    dated = [
-        {"query_id": "q", "doc_id": "d", "rater": "ann", "grade": grade, "round": date}
-        for grade, date in ((1, "2024-05-01"), (2, "2023-01-01"), (3, ""))
-    ]
-    assert as_ratings(dated).to_polars()["grade"].to_list() == [2.0, 1.0, 3.0]
+
+
+# one pair rated 0, 0, 1, 3, another 1, 2
+COMBINED: dict[Any, tuple[float, float]] = {
+    "mean": (1.0, 1.5),
+    "median": (0.5, 1.5),
+    "max": (3.0, 2.0),
+    "majority": (0.0, 1.0),  # 0 is the most frequent; 1 and 2 are equally so: the lower middle one
+}
+
+
+@pytest.mark.parametrize("way", COMBINED)
+def test_one_grade_of_several(way: Any, tmp_path: Path) -> None:
+    first, second = COMBINED[way]
+    expected = {"q": {"a": first, "b": second}}
+    long = "query_id,doc_id,grade\nq,a,0\nq,b,1\nq,a,0\nq,a,1\nq,b,2\nq,a,3\n"
+    assert as_ratings(written(tmp_path, long, "r.csv")).combined(way).to_dict() == expected
+    wide = "query_id,doc_id,rater_1,Rater 2,rater-3,annotator4\nq,a,0,0,1,3\nq,b,1,,2,\n"
+    assert as_ratings(written(tmp_path, wide, "r.csv")).combined(way).to_dict() == expected
+    with pytest.raises(UnknownNameError, match="nearest: median"):
+        as_ratings(written(tmp_path, wide, "r.csv")).combined("medain")  # type: ignore[arg-type]
 
 
 HEAD = "query_id,doc_id,ann,bob\n"
@@ -157,8 +171,8 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> N
         (7, "'7'"),
         (Path("missing.tsv"), "not found"),
         (Path(), "folder"),
-        ({"ann": {"q": 3}}, "{rater: {query_id: {doc_id: grade}}}"),
-        ({"ann": {"q": {"d": "good"}}}, "item 1: the grade of 'ann' is 'good'"),
+        ({"ann": {"q": 3}}, "no column for the doc_id"),
+        ({"ann": {"q": {"d": "good"}}}, "row 1: the grade of 'ann' is 'good'"),
         ({"ann": {"q": {"d": float("nan")}}}, "finite"),
         ([{"doc_id": "d", "ann": 1}], "query_id"),
         ([{"query_id": None, "doc_id": "d", "ann": 1}], "row 1: the query_id is empty"),

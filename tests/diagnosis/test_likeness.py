@@ -132,8 +132,8 @@ def test_contents_of_a_corpus() -> None:
             "d3": {"headline": "Rice", "body": ["wash", "cook"], "minutes": 20},
         }
     )
-    assert corpus.contents().to_list() == ["Soup\nBoil.", "\nFry.", "Rice\nwash\ncook"]
-    assert corpus.contents([2, 0]).to_list() == ["Rice\nwash\ncook", "Soup\nBoil."]
+    assert corpus.texts().to_list() == ["Soup\nBoil.", "Fry.", "Rice\nwash\ncook"]
+    assert corpus.texts([2, 0]).to_list() == ["Rice\nwash\ncook", "Soup\nBoil."]
     assert corpus.positions(["d3", "none", "d1"]).to_list() == [2, -1, 0]
 
 

@@ -7,7 +7,7 @@ size once, one document at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -157,32 +157,16 @@ class Corpus(RecordTable):
         joined = asked.join(places, on="id", how="left", maintain_order="left")
         return joined["place"].fill_null(-1)
 
-    def contents(self, positions: Sequence[int] | npt.NDArray[np.int64] | None = None) -> pl.Series:
-        r"""Return title and text of some documents (of all, if not given) as one text each.
+    def texts(self, positions: Sequence[int] | npt.NDArray[np.int64] | None = None) -> pl.Series:
+        r"""Return title and text of all documents, or of those at some places, as one text each.
 
-        A line for each, under whatever name the corpus has them.
-
-        >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).contents().to_list()
-        ['Soup\nBoil.', '\nFry.']
-        """
-        frame = self._frame if positions is None else self._frame[positions]
-        joined = frame.select(
-            pl.concat_str(pl.col("title", "text").fill_null(""), separator="\n")
-        ).to_series()
-        return self._with_unclear(
-            joined, frame, lambda document: f"{document.title}\n{document.text}"
-        )
-
-    def texts(self) -> pl.Series:
-        r"""Return title and text of all documents as one text each, or the only one there is.
-
-        A line for each, under whatever name the corpus has them. Where there are no titles, this
-        takes no memory.
+        Each is a line, where it is not empty, under whatever name the corpus has them. Where there
+        are no titles, this takes no memory.
 
         >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).texts().to_list()
         ['Soup\nBoil.', 'Fry.']
         """
-        frame = self._frame
+        frame = self._frame if positions is None else self._frame[positions]
         title, text = frame["title"].fill_null(""), frame["text"].fill_null("")
         joined = text
         if (title != "").any():
@@ -191,24 +175,13 @@ class Corpus(RecordTable):
             only = pl.when(pl.col("title") == "").then("text").otherwise("title")
             is_full = (pl.col("title") != "") & (pl.col("text") != "")
             joined = both.select(pl.when(is_full).then(lines).otherwise(only)).to_series()
-        return self._with_unclear(
-            joined,
-            frame,
-            lambda document: "\n".join(part for part in (document.title, document.text) if part),
-        )
-
-    def _with_unclear(
-        self, joined: pl.Series, frame: pl.DataFrame, text_of: Callable[[Document], str]
-    ) -> pl.Series:
-        """Replace texts of documents whose title or text may be among the other fields."""
-        unclear = (frame["title"].is_null() | frame["text"].is_null()) & frame[
-            "extras"
-        ].is_not_null()
-        rows = unclear.arg_true()
-        if len(rows):
-            documents = (Document(row[0], self._fields(row)) for row in frame[rows].iter_rows())
-            joined = joined.scatter(rows, [text_of(document) for document in documents])
-        return joined
+        is_unclear = frame["title"].is_null() | frame["text"].is_null()  # among other fields?
+        rows = (is_unclear & frame["extras"].is_not_null()).arg_true()
+        if not len(rows):
+            return joined
+        documents = (Document(row[0], self._fields(row)) for row in frame[rows].iter_rows())
+        parts = ((document.title, document.text) for document in documents)
+        return joined.scatter(rows, ["\n".join(filter(None, both)) for both in parts])
 
     @property
     def fields(self) -> list[str]:

@@ -8,17 +8,15 @@ that nobody knows.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import RecordLayout
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import identify, rows_of
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 
 COSTS = RecordLayout(
     kind="costs",
@@ -54,29 +52,19 @@ def as_costs(data: Any, systems: Iterable[str]) -> dict[str, dict[str, float]]:
             raise origin.error(problem, position)
         costs[system] = {}
         for name, value in fields.items():
-            number = _number(value)
             if not str(name).strip():
                 raise origin.error("a cost has no name; name each column", position)
-            if value is not None and number is None:
+            if cells.is_empty(value):
+                continue
+            number = cells.number(value)
+            if number is None or not 0 <= number < math.inf:
                 raise origin.error(
                     f"system {shown(system)}: {shown(name)} is {shown(value)}; expected a finite "
                     "number from 0 up, without a unit",
                     position,
                 )
-            if number is not None:
-                costs[system][str(name)] = number
+            costs[system][str(name)] = abs(number)  # no minus in front of a 0
     if not any(costs.values()):
         where = f"{source_name(data)}: " if is_path(data) else ""
         raise InputError(f"{where}the costs hold no number; expected one for each system and cost")
     return {system: costs[system] for system in known if costs.get(system)}
-
-
-def _number(value: object) -> float | None:
-    """Return a cost as a number; None if it is none."""
-    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-        return None
-    try:
-        number = math.nan if isinstance(value, bool | bytes) else float(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError, TypeError):  # an array; a whole number beyond all bounds
-        return None
-    return number + 0.0 if 0 <= number < math.inf else None  # no minus in front of a 0

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.tables.cells import written_list
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.ids import id_text
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import Placed, identify, rows_of
 from rankscope.tables.unanswered import NO, YES
@@ -36,14 +36,10 @@ from rankscope.tables.unanswered import NO, YES
 
 def _route(value: Any) -> str:
     """Return the name of a route; experts may be numbered."""
-    if isinstance(value, float) and value.is_integer():  # as frames hold numbers with gaps
-        value = int(value)
     try:
-        name = id_text(value).strip()
-        name.encode()
-    except ValueError:  # also text that is not valid
+        return cells.name(value).strip()
+    except ValueError:
         raise ValueError("the name of a route") from None
-    return name
 
 
 def _routes(value: Any) -> list[str] | None:
@@ -52,7 +48,6 @@ def _routes(value: Any) -> list[str] | None:
         text = value.strip()
         listed = written_list(text, bare=True) if re.fullmatch(r"(?s)\[.*\]", text) else text
         value = re.split(r"[;|]", listed) if isinstance(listed, str) else listed
-        value = [item for item in value if not isinstance(item, str) or item.strip()]
     elif not isinstance(value, list | tuple | set | frozenset):
         value = [value]
     return list(dict.fromkeys(filter(None, map(_route, value)))) or None
@@ -67,58 +62,47 @@ def _truth(value: Any) -> bool:
 
 
 def _confidence(value: Any) -> float:
-    try:
-        number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not 0 <= number <= 1:
+    number = cells.number(value)
+    if number is None or not 0 <= number <= 1:
         raise ValueError("a number from 0 to 1, such as 0.87 for 87 %")
     return number
 
 
 class Column(NamedTuple):
-    """A column: how its cells are read, its type, and what else it may be called."""
+    """A column: how its cells are read, its type, and its other names with blanks between."""
 
     read: Callable[[Any], Any]
     dtype: Any
-    names: tuple[str, ...]
+    other: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What else it may be called."""
+        return tuple(self.other.split())
 
 
 _ROUTES = pl.List(pl.String)
-_RIGHT = ("best", "optimal", "gold", "correct", "expected", "target", "true")
 
 COLUMNS: Mapping[str, Column] = {
-    "route": Column(
-        _route,
-        pl.String,
-        (
-            *("routed_to", "selected_route", "chosen_route", "predicted_route"),
-            *("expert", "selected_expert", "chosen_expert", "predicted_expert"),
-        ),
-    ),
+    "route": Column(_route, pl.String, "routed_to selected_route expert selected_expert"),
     "best": Column(
         _routes,
         _ROUTES,
-        tuple(f"{word}_{noun}" for noun in ("route", "expert") for word in _RIGHT),
+        "best_route optimal_route gold_route correct_route expected_route target_route "
+        "best_expert optimal_expert gold_expert correct_expert expected_expert target_expert",
     ),
     "allowed": Column(
         _routes,
         _ROUTES,
-        ("allowed_routes", "allowed_experts", "acceptable_routes", "acceptable_experts"),
+        "allowed_routes allowed_experts acceptable_routes acceptable_experts",
     ),
-    "routes": Column(
-        _routes, _ROUTES, ("ranked_routes", "candidate_routes", "experts", "ranked_experts")
-    ),
-    "retrieved": Column(_truth, pl.Boolean, ("gate", "did_retrieve", "gate_decision", "retrieve")),
-    "needed": Column(
-        _truth, pl.Boolean, ("should_retrieve", "needs_retrieval", "retrieval_needed")
-    ),
+    "routes": Column(_routes, _ROUTES, "ranked_routes candidate_routes experts ranked_experts"),
+    "retrieved": Column(_truth, pl.Boolean, "gate did_retrieve gate_decision retrieve"),
+    "needed": Column(_truth, pl.Boolean, "should_retrieve needs_retrieval retrieval_needed"),
     "confidence": Column(
-        _confidence,
-        pl.Float64,
-        ("route_confidence", "routing_confidence", "router_confidence"),
+        _confidence, pl.Float64, "route_confidence routing_confidence router_confidence"
     ),
-    "gate_confidence": Column(_confidence, pl.Float64, ("gating_confidence",)),
+    "gate_confidence": Column(_confidence, pl.Float64, "gating_confidence"),
 }
 """The columns of decisions; case, blanks, dashes and underscores of names do not matter."""
 
@@ -218,12 +202,11 @@ def _collected(records: Iterable[Placed]) -> pl.DataFrame:
             )
         first[query_id] = position
         given |= dict.fromkeys(map(str, fields))
-        for column, cells in values.items():
+        for column, found in values.items():
             name = find_name(fields, (column, *COLUMNS[column].names))
             value = None if name is None else fields[name]
-            is_empty = value is None or (isinstance(value, str) and not value.strip())
             try:
-                cells.append(None if is_empty else COLUMNS[column].read(value))
+                found.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
             except ValueError as error:
                 raise origin.error(
                     f"query {shown(query_id)}: {shown(name, 30)} is {shown(value, 40)}; expected "
@@ -232,11 +215,11 @@ def _collected(records: Iterable[Placed]) -> pl.DataFrame:
                 ) from None
     if not first:
         raise InputError("there is no decision; give at least one query with what was decided")
-    known = {name: cells for name, cells in values.items() if any(c is not None for c in cells)}
+    known = {name: found for name, found in values.items() if any(c is not None for c in found)}
     if not known:
         raise placed[0].error(
             f"no decision among the columns {shown(', '.join(given)) if given else '(none)'}; name "
             f"what was decided {', '.join(COLUMNS)}"
         )
-    columns = [pl.Series(name, cells, dtype=COLUMNS[name].dtype) for name, cells in known.items()]
+    columns = [pl.Series(name, found, dtype=COLUMNS[name].dtype) for name, found in known.items()]
     return pl.DataFrame([pl.Series("query_id", list(first), dtype=pl.String), *columns])

@@ -7,12 +7,12 @@ number. A negative grade means "pooled, not judged", as in trec_eval.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InputError, InvalidDataError, Place, UnknownNameError, counted, shown
+from rankscope.errors import InputError, InvalidDataError, Place, counted, shown
 from rankscope.files import is_path
 from rankscope.tables.columns import (
     LARGEST_GRADE,
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Qrels", "read_qrels"]
 
-Raters = Literal["mean", "median", "max", "majority"]
-"""How several raters' grades of one pair become one. ``majority`` takes the most frequent grade,
-and among equally frequent ones the lower median of all ratings."""
-
 
 class Qrels(PairTable):
     """Relevance judgments; a higher grade is more relevant.
@@ -50,8 +46,8 @@ class Qrels(PairTable):
     Made of anything in `rankscope.tables.shapes`: ``{query: {doc: grade}}``, ``{query: [doc, …]}``
     for the relevant ones (grade 1), ``{query: {doc: {subtopic: grade}}}``, rows ``(query, doc,
     grade)``, records, frames, or, by position, a list or a target for each query. ``labels`` turns
-    text into grades (``{"E": 3, "S": 2}``), ``raters`` combines several grades of one pair;
-    ``query``, ``relevant``, ``doc`` and ``grade`` name columns that go by no known name.
+    text into grades (``{"E": 3, "S": 2}``); ``query``, ``relevant``, ``doc`` and ``grade`` name
+    columns that go by no known name.
 
     >>> Qrels({"q1": {"d1": 2, "d2": 0}})["q1"]
     {'d1': 2, 'd2': 0}
@@ -70,7 +66,6 @@ class Qrels(PairTable):
         data: object = (),
         *,
         labels: Mapping[str, float] | None = None,
-        raters: Raters | None = None,
         query: str | None = None,
         relevant: str | None = None,
         doc: str | None = None,
@@ -78,7 +73,7 @@ class Qrels(PairTable):
     ) -> None:
         columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
         rows = pair_rows(data, QRELS, columns, source="qrels")
-        self._take(prepared(rows, labels=labels, raters=raters))
+        self._take(prepared(rows, labels))
 
     def _take(self, rows: Rows) -> None:
         """Set the content from rows that hold no error; refuse others."""
@@ -237,22 +232,22 @@ def refuse(rows: Rows) -> NoReturn:
     raise InvalidDataError(findings[0].sentence, findings)
 
 
-def prepared(
-    rows: Rows, *, labels: Mapping[str, float] | None = None, raters: Raters | None = None
-) -> Rows:
-    """Turn labels into numbers, combine several raters, drop subtopics that are all the same."""
-    if raters is not None and raters not in get_args(Raters):
-        raise UnknownNameError("way to combine raters", raters, get_args(Raters))
+def prepared(rows: Rows, labels: Mapping[str, float] | None = None) -> Rows:
+    """Take out marks, turn labels into numbers, drop subtopics that are all the same."""
     rows = _marked(rows)
     names = rows.frame.columns
-    if "grade" not in names or (raters and rater_columns(names)):
-        rows = _one_row_a_rating(rows, raters)
-    rows = replace(rows, frame=rows.frame.drop(rater_columns(names), strict=False))
+    raters = rater_columns(names)
+    if "grade" not in names:
+        raise InputError(
+            f"{rows.source}: one column for each rater ({', '.join(raters[:3])}) and none for the "
+            "grade; combine them first: rankscope convert RATINGS QRELS --raters mean"
+        )
+    rows = replace(rows, frame=rows.frame.drop(raters, strict=False))
     if labels is not None:
         rows = _labelled(rows, labels)
     if "subtopic" in names and rows.frame["subtopic"].n_unique() <= 1:
         rows = replace(rows, frame=rows.frame.drop("subtopic"))
-    return rows if raters is None else _combined(rows, raters)
+    return rows
 
 
 def _marked(rows: Rows) -> Rows:
@@ -283,26 +278,6 @@ def _marked(rows: Rows) -> Rows:
     )
 
 
-def _one_row_a_rating(rows: Rows, raters: Raters | None) -> Rows:
-    """Turn a column per rater into a row per rating; a rater may have left a pair out."""
-    columns = rater_columns(rows.frame.columns)
-    if raters is None:
-        raise InputError(
-            f"{rows.source}: one column for each rater ({', '.join(columns[:3])}) and none for the "
-            f"grade; say how to combine them: raters = {', '.join(get_args(Raters))}"
-        )
-    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
-    wide = rows.frame.select(*keys, pl.col(columns).cast(pl.String)).with_row_index("_row")
-    long = (
-        wide.unpivot(columns, index=["_row", *keys], value_name="grade")
-        .filter(pl.col("grade").is_not_null() & (pl.col("grade") != ""))
-        .sort("_row", maintain_order=True)
-    )
-    line_of, origin = rows.line_of, long["_row"]
-    placed = None if line_of is None else lambda row: line_of(int(origin[row]))
-    return replace(rows, frame=long.select(*keys, "grade"), line_of=placed)
-
-
 def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
     text = rows.frame["grade"].cast(pl.String).str.strip_chars()
     known = pl.Series(list(labels), dtype=pl.String)
@@ -316,24 +291,6 @@ def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
             f"{', '.join(shown(label) for label in labels)}; add it to the labels"
         )
     return replace(rows, frame=rows.frame.with_columns(grade.alias("grade")))
-
-
-def _combined(rows: Rows, raters: Raters) -> Rows:
-    if rows.malformed_count or grades_of(rows).null_count():
-        refuse(rows)
-    frame = rows.frame.with_columns(grades_of(rows))
-    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
-    values = pl.col("grade").sort()
-    middle = values.get((pl.len() - 1) // 2)
-    majority = pl.when(values.mode().len() == 1).then(values.mode().first()).otherwise(middle)
-    way = {
-        "mean": pl.col("grade").mean(),
-        "median": pl.col("grade").median(),
-        "max": pl.col("grade").max(),
-        "majority": majority,
-    }[raters]
-    combined = frame.group_by(keys, maintain_order=True).agg(way.alias("grade"))
-    return replace(rows, frame=combined, line_of=None)
 
 
 def parse_labels(text: str) -> dict[str, float]:
@@ -358,11 +315,11 @@ def as_qrels(
 ) -> Qrels:
     """Take qrels in any form: qrels as they are, a path, or data that makes them."""
     if is_path(data):
-        return _qrels_from(TableFile.open(data, QRELS, columns=columns), labels, None)
+        return _qrels_from(TableFile.open(data, QRELS, columns=columns), labels)
     if isinstance(data, Qrels):
         return data
     qrels = object.__new__(Qrels)
-    qrels._take(prepared(pair_rows(data, QRELS, columns, source="gold"), labels=labels))
+    qrels._take(prepared(pair_rows(data, QRELS, columns, source="gold"), labels))
     return qrels
 
 
@@ -377,7 +334,6 @@ def read_qrels(
     *,
     format: str | None = None,
     labels: Mapping[str, float] | None = None,
-    raters: Raters | None = None,
     query: str | None = None,
     relevant: str | None = None,
     doc: str | None = None,
@@ -394,19 +350,17 @@ def read_qrels(
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
     columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
-    return _qrels_from(TableFile.open(path, QRELS, format=format, columns=columns), labels, raters)
+    return _qrels_from(TableFile.open(path, QRELS, format=format, columns=columns), labels)
 
 
-def _qrels_from(
-    file: TableFile, labels: Mapping[str, float] | None, raters: Raters | None
-) -> Qrels:
+def _qrels_from(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
-        qrels = Qrels.from_rows(prepared(rows, labels=labels, raters=raters))
+        qrels = Qrels.from_rows(prepared(rows, labels))
         if qrels.subtopics is not None and file.format == "trec":
             qrels._set(_repeat=_first_repeat(rows))
         return qrels
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         text = file.rows(QRELS.roles, as_text=True)
-        Qrels.from_rows(prepared(text, labels=labels, raters=raters))
+        Qrels.from_rows(prepared(text, labels))
         raise

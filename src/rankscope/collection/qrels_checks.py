@@ -75,7 +75,7 @@ def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
 @QRELS_CHECKS.add(
     "RS206",
     "error",
-    advice="keep one line per pair, or combine them (raters: mean, median, max or majority)",
+    advice="keep one line per pair, or combine them (convert --raters mean)",
 )
 def duplicate_pair(rows: Rows) -> Seen | None:
     """A pair was judged before, with the same grade."""
@@ -85,7 +85,7 @@ def duplicate_pair(rows: Rows) -> Seen | None:
 @QRELS_CHECKS.add(
     "RS207",
     "error",
-    advice="choose one grade, or combine them (raters: mean, median, max or majority)",
+    advice="choose one grade, or combine them (convert --raters mean)",
 )
 def conflicting_grades(rows: Rows) -> Seen | None:
     """A pair was judged before, with another grade."""
@@ -129,15 +129,3 @@ def no_relevant_document(rows: Rows) -> Seen | None:
         return None
     places = tuple(Place(rows.source, query_id=query_id) for query_id in ids)
     return Seen("no document of grade 1 or above for a query", len(ids), places)
-
-
-@QRELS_CHECKS.add(
-    "RS213",
-    "note",
-    advice="graded measures use them as they are; trec_eval reads whole numbers only",
-)
-def fractional_grades(rows: Rows) -> Seen | None:
-    """A grade is not a whole number."""
-    grade = grades_of(rows)
-    fractional = (grade != grade.floor()).arg_true()
-    return seen_rows("grades that are not whole numbers", rows, fractional)

@@ -233,7 +233,7 @@ class DocumentTexts:
     def forms(self, places: IntArray) -> list[str]:
         """Return the normal forms of some documents; '' where there is no text."""
         assert self.corpus is not None
-        return [normal_form(text) for text in self.corpus.contents(places)]
+        return [normal_form(text) for text in self.corpus.texts(places)]
 
     def text_keys(self, places: IntArray) -> tuple[KeyArray, BoolArray]:
         """Return a hash of each document's text, and whether it has any."""
@@ -251,7 +251,7 @@ class DocumentTexts:
             self._is_read = np.zeros(len(self.corpus), np.bool_)
         unread = np.unique(places[~self._is_read[places]])
         if len(unread):
-            self._openings[unread] = _openings(self.corpus.contents(unread)).hash().to_numpy()
+            self._openings[unread] = _openings(self.corpus.texts(unread)).hash().to_numpy()
             self._is_read[unread] = True
         return self._openings[places]
 

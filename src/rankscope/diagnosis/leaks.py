@@ -300,7 +300,7 @@ class _Quotes:
         documents = inputs.texts
         rankings = inputs.rankings
         order = documents.by_importance(rankings, inputs.cutoff)
-        sizes = inputs.corpus.contents().str.len_chars().to_numpy().astype(np.int64)
+        sizes = inputs.corpus.texts().str.len_chars().to_numpy().astype(np.int64)
         ends = np.cumsum(sizes[order])
         order = order[: int(np.searchsorted(ends, config.characters, "right"))]
         asked, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

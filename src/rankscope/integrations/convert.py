@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from rankscope.collection.corpus import Corpus, read_corpus
-from rankscope.collection.qrels import Raters, read_qrels
+from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import Queries, read_queries
+from rankscope.collection.ratings import Raters, as_ratings
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.table import read_run
@@ -146,12 +147,15 @@ def convert(
         raise UnknownNameError("kind of table", kind, get_args(Kind))
     if kind != "qrels" and (labels or raters):
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
+    if kind == "qrels" and raters is not None:
+        qrels = as_ratings(source).combined(raters)
+        qrels.write(target, format=target_format, lossy=lossy)
+        return Conversion(kind, len(qrels))
     if kind == "qrels":
         qrels = read_qrels(
             source,
             format=source_format,
             labels=labels,
-            raters=raters,
             query=columns.query,
             relevant=columns.relevant,
             doc=columns.doc,

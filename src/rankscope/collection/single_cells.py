@@ -1,0 +1,41 @@
+"""Single cells of ratings, decisions and costs: what is empty, a number, a name."""
+
+from __future__ import annotations
+
+from rankscope.tables.ids import id_text
+
+
+def is_empty(value: object) -> bool:
+    """Tell whether a cell says nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def number(value: object) -> float | None:
+    """Return a cell as a number, also as one that is not finite; None if it is none.
+
+    Python's ``1_000`` and digits beyond ASCII are no numbers in a table, and truth is none.
+    """
+    is_odd = isinstance(value, str) and ("_" in value or not value.isascii())
+    if is_odd or isinstance(value, bool | bytes):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def name(value: object) -> str:
+    """Return a cell as text, exactly as it is; '' if it is empty.
+
+    Whole numbers are names too, and frames with missing cells have them as floats. What cannot be
+    a name is a ValueError that says what it is.
+    """
+    if is_empty(value):
+        return ""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = id_text(whole)
+    try:
+        text.encode()
+    except UnicodeError:
+        raise ValueError("not valid text") from None
+    return text
