@@ -202,11 +202,11 @@ def _collected(records: Iterable[Placed]) -> pl.DataFrame:
             )
         first[query_id] = position
         given |= dict.fromkeys(map(str, fields))
-        for column, found in values.items():
+        for column, taken in values.items():
             name = find_name(fields, (column, *COLUMNS[column].names))
             value = None if name is None else fields[name]
             try:
-                found.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
+                taken.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
             except ValueError as error:
                 raise origin.error(
                     f"query {shown(query_id)}: {shown(name, 30)} is {shown(value, 40)}; expected "
@@ -215,11 +215,11 @@ def _collected(records: Iterable[Placed]) -> pl.DataFrame:
                 ) from None
     if not first:
         raise InputError("there is no decision; give at least one query with what was decided")
-    known = {name: found for name, found in values.items() if any(c is not None for c in found)}
+    known = {name: taken for name, taken in values.items() if any(c is not None for c in taken)}
     if not known:
         raise placed[0].error(
             f"no decision among the columns {shown(', '.join(given)) if given else '(none)'}; name "
             f"what was decided {', '.join(COLUMNS)}"
         )
-    columns = [pl.Series(name, found, dtype=COLUMNS[name].dtype) for name, found in known.items()]
+    columns = [pl.Series(name, taken, dtype=COLUMNS[name].dtype) for name, taken in known.items()]
     return pl.DataFrame([pl.Series("query_id", list(first), dtype=pl.String), *columns])

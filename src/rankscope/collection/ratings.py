@@ -232,7 +232,9 @@ def as_ratings(data: Any) -> Ratings:
     records = [
         (*key, number, value)
         for key, repeats in given.items()
-        for number, (_, value, _) in enumerate(sorted(repeats, key=lambda one: one[0]), start=1)
+        for number, (_, value, _) in enumerate(
+            sorted(repeats, key=lambda rating: rating[0]), start=1
+        )
     ]
     settled_on = [(*pair, number) for pair, (number, _) in final.items()]
     return Ratings(

@@ -18,7 +18,7 @@ import numpy as np
 from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.runs.fusion.fuse import fuse, named_runs, prepared
+from rankscope.runs.fusion.fuse import Fusion, fuse, named_runs
 from rankscope.runs.table import Run
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
@@ -86,7 +86,7 @@ class TrainedFusion:
         """
         named = named_runs(runs)
         parts = [
-            prepared(named, self.method, self.options, only=fold.query_ids).run(
+            Fusion(named, self.method, self.options, only=fold.query_ids).run(
                 np.array(list(fold.weights.values()))
             )
             for fold in self.folds
@@ -131,7 +131,7 @@ def train_weights(
     meant = Measure.parse(measure)
     query_ids = judgments.query_ids
     steps = _check(len(named), len(query_ids), folds, step)
-    fusion = prepared(named, method, options, only=sorted(query_ids))
+    fusion = Fusion(named, method, options, only=sorted(query_ids))
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
     fusion.keep()

@@ -7,8 +7,7 @@ options, and make a run of the scores that a method gives, best document first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +19,13 @@ from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
-from rankscope.runs.fusion.normalisation import INVERTED, NORMALISATIONS, normalisation_named
+from rankscope.runs.fusion.normalisation import INVERTED, normalisation_named, normalised
 from rankscope.runs.fusion.pooling import Pool, SideBySide
 from rankscope.runs.naming import run_names
 from rankscope.runs.table import Run, as_run
 from rankscope.tables.columns import NO_COLUMNS, Columns
 
 if TYPE_CHECKING:
-    from rankscope.runs.fusion.methods import Method
     from rankscope.runs.order import Floats
 
 __all__ = ["fuse", "normalize"]
@@ -81,12 +79,10 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
-    if depth is not None:
-        _check("depth", depth, _WHOLE)
     columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
     named = named_runs(runs, columns)
     options = {**constants, "weights": weights, "normalise": normalise, "qrels": qrels}
-    fusion = prepared(named, method, options)
+    fusion = Fusion(named, method, options)
     by_run = _weights(weights, list(named))
     return fusion.run(by_run, depth=depth, name=name or fusion.method.name)
 
@@ -115,65 +111,56 @@ def normalize(run: Any, method: str = "minmax") -> Any:
 
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
     """Normalise runs together."""
-    side = _side_by_side(runs, rule)
-    tables = [(pool, NORMALISATIONS[rule](pool)) for pool in side.pools()]
+    side = SideBySide([_turned(run, rule) for run in runs])
+    tables = [(pool, normalised(pool, rule)) for pool in side.pools()]
     return [
         _ranked(side, ((pool, table[:, which]) for pool, table in tables), run.name)
         for which, run in enumerate(runs)
     ]
 
 
-def _side_by_side(
-    runs: Iterable[Run], rule: str | None, only: Sequence[str] | None = None
-) -> SideBySide:
-    """Put runs side by side to be normalised; those of distances become runs of scores."""
-
-    def negated(run: Run) -> Run:
-        scores = -run.scores.to_numpy()
-        return Run.trusted(run.query_ids, run.sizes, run.doc_ids, scores, name=run.name)
-
-    return SideBySide([negated(run) if rule == INVERTED else run for run in runs], only)
+def _turned(run: Run, rule: str | None) -> Run:
+    """Return a run that is to be normalised; of distances, such that the lowest are the best."""
+    if rule != INVERTED:
+        return run
+    scores = -run.scores.to_numpy()
+    return Run.trusted(run.query_ids, run.sizes, run.doc_ids, scores, name=run.name)
 
 
-def prepared(
-    runs: Mapping[str, Run],
-    method: str,
-    options: Mapping[str, Any],
-    *,
-    only: Sequence[str] | None = None,
-) -> Fusion:
-    """Check the options and bring runs side by side; ``only`` names the queries to fuse."""
-    chosen = method_named(method)
-    given = {option: value for option, value in options.items() if value is not None}
-    for option, value in given.items():
-        if option not in _OPTIONS:
-            raise UnknownNameError("option of fusion", option, _OPTIONS)
-        if option not in chosen.options:
-            raise InputError(
-                f"{chosen.name} takes no {option}; it takes {' and '.join(chosen.options)}"
-            )
-        _check(option, value, _OPTIONS[option])
-    settings = {**chosen.options, **given}
-    settings.pop("weights", None)
-    rule, qrels = settings.pop("normalise", None), settings.pop("qrels", None)
-    rule = None if rule is None else normalisation_named(rule)
-    side = _side_by_side(runs.values(), rule, only)
-    training = None
-    if chosen.learns is not None:
-        training = Training(side, chosen.name, qrels, chosen.learns(settings))
-    return Fusion(side, chosen, settings, rule, training)
-
-
-@dataclass(eq=False)
 class Fusion:
-    """Runs side by side and a method: all that fusing needs but the weights."""
+    """Runs side by side, a method and its options, checked: all that fusing needs but the weights.
 
-    side: SideBySide
-    method: Method
-    settings: dict[str, Any]
-    rule: str | None
-    training: Training | None
-    _kept: list[tuple[Pool, dict[str, Any]]] | None = None
+    ``only`` names the queries to fuse.
+    """
+
+    def __init__(
+        self,
+        runs: Mapping[str, Run],
+        method: str,
+        options: Mapping[str, Any],
+        *,
+        only: Sequence[str] | None = None,
+    ) -> None:
+        self.method = method_named(method)
+        given = {option: value for option, value in options.items() if value is not None}
+        for option, value in given.items():
+            if option not in (*_RANGES, "weights", "normalise", "qrels"):
+                raise UnknownNameError("option of fusion", option, _RANGES)
+            if option not in self.method.options:
+                takes = " and ".join(self.method.options)
+                raise InputError(f"{self.method.name} takes no {option}; it takes {takes}")
+            if option in _RANGES:
+                _check(option, value, *_RANGES[option])
+        self._settings = {**self.method.options, **given}
+        self._settings.pop("weights", None)
+        rule, qrels = self._settings.pop("normalise", None), self._settings.pop("qrels", None)
+        self._rule = None if rule is None else normalisation_named(rule)
+        self._side = SideBySide([_turned(run, self._rule) for run in runs.values()], only)
+        self._training: Training | None = None
+        if self.method.learns is not None:
+            lesson = self.method.learns(self._settings)
+            self._training = Training(self._side, self.method.name, qrels, lesson)
+        self._kept: list[tuple[Pool, dict[str, Any]]] | None = None
 
     def keep(self) -> None:
         """Keep what is fused in memory, for fusing many times with different weights."""
@@ -181,35 +168,36 @@ class Fusion:
 
     def _inputs(self) -> Iterator[tuple[Pool, dict[str, Any]]]:
         """Yield the pools, each with what the method looks at."""
-        for pool in self.side.pools():
+        for pool in self._side.pools():
             known: dict[str, Any] = {"pool": pool, "rank": pool.rank}
             if "score" in self.method.inputs:
-                known["score"] = NORMALISATIONS[self.rule](pool) if self.rule else pool.score
-            if self.training is not None:
-                known["chances"] = self.training.chances(pool)
-                known["chance"] = self.training.chance(pool, known["chances"])
+                known["score"] = normalised(pool, self._rule) if self._rule else pool.score
+            if self._training is not None:
+                known["chances"] = self._training.chances(pool)
+                known["chance"] = self._training.chance(pool, known["chances"])
             yield pool, {name: known[name] for name in self.method.inputs if name in known}
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
         """Fuse with these weights."""
-        settings = self.settings | ({"weights": weights} if self.method.is_weighted else {})
+        if depth is not None:
+            _check("depth", depth, *_WHOLE)
+        settings = self._settings | ({"weights": weights} if self.method.is_weighted else {})
 
-        def score(pool: Pool, inputs: dict[str, Any]) -> Floats:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = self.method.function(**inputs, **settings)
-            bad = np.flatnonzero(~np.isfinite(values))
-            if bad.size:
-                query_id = self.side.query_ids[pool.low + int(pool.query[bad[0]])]
-                raise InputError(
-                    f"query {shown(query_id)}: the fused score of document "
-                    f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the "
-                    "scores or normalise them"
-                )
-            return values
+        def scored() -> Iterator[tuple[Pool, Floats]]:
+            for pool, inputs in self._inputs() if self._kept is None else self._kept:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    values = self.method.function(**inputs, **settings)
+                bad = np.flatnonzero(~np.isfinite(values))
+                if bad.size:
+                    query_id = self._side.query_ids[pool.low + int(pool.query[bad[0]])]
+                    raise InputError(
+                        f"query {shown(query_id)}: the fused score of document "
+                        f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the "
+                        "scores or normalise them"
+                    )
+                yield pool, values
 
-        pools = self._inputs() if self._kept is None else self._kept
-        scored = ((pool, score(pool, inputs)) for pool, inputs in pools)
-        return _ranked(self.side, scored, name, depth)
+        return _ranked(self._side, scored(), name, depth)
 
 
 def _ranked(
@@ -283,37 +271,28 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
             f"there are {len(names)} runs and {len(listed)} weights; give one weight for each run"
         )
     for weight in listed:
-        _check("a weight", weight, _FROM_0)
+        _check("a weight", weight, *_FROM_0)
     if not any(listed):
         raise InputError("all weights are 0; give at least one run a weight above 0")
     return np.array(listed, np.float64)
 
 
-_Range = tuple[str, type, float, float]
-
-_FROM_0: _Range = ("a number from 0 up", Real, 0, math.inf)
-_WHOLE: _Range = ("a whole number from 1 up", Integral, 1, math.inf)
-_TINY = math.nextafter(0, 1)
-
-_OPTIONS: dict[str, _Range | None] = {
-    **dict.fromkeys(("weights", "normalise", "qrels")),  # checked where they are used
-    "k": ("a number above 0", Real, _TINY, math.inf),
-    "p": ("strictly between 0 and 1", Real, _TINY, math.nextafter(1, 0)),
+_FROM_0 = ("a number from 0 up", lambda value: value >= 0)
+_WHOLE = ("a whole number from 1 up", lambda value: value >= 1 and isinstance(value, Integral))
+_RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "k": ("a number above 0", lambda value: value > 0),
+    "p": ("strictly between 0 and 1", lambda value: 0 < value < 1),
     "sigma": _FROM_0,
     "gamma": _FROM_0,
     "segments": _WHOLE,
     "window": _WHOLE,
 }
-"""What may be set: in words, its kind, the lowest and the highest."""
+"""The numbers that may be set: what they must be, in words and as a test."""
 
 
-def _check(name: str, value: Any, within: _Range | None) -> None:
+def _check(name: str, value: Any, words: str, is_right: Callable[[Any], bool]) -> None:
     """Refuse a number out of its range."""
-    if within is None:
-        return
-    words, kind, low, high = within
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    is_kind = isinstance(value, kind)
-    if not (is_number and is_kind and low <= value <= high and value < math.inf):
+    if not is_number or not math.isfinite(value) or not is_right(value):
         given = f"{value:g}" if is_number else shown(value)
         raise InputError(f"{name} must be {words}, not {given}")

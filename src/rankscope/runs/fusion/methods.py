@@ -27,7 +27,7 @@ import numpy as np
 
 from rankscope.errors import UnknownNameError
 from rankscope.runs.fusion import learning
-from rankscope.runs.fusion.normalisation import NORMALISATIONS, plain_name
+from rankscope.runs.fusion.normalisation import normalised, plain_name
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.learning import Lesson
@@ -195,7 +195,7 @@ def condorcet(pool: Pool, weights: Floats) -> Floats:
 @method("minmax")
 def minmax(pool: Pool, weights: Floats) -> Floats:
     """Linear mix of scores from 0 for each list's worst document to 1 for its best."""
-    return _sum(NORMALISATIONS["minmax"](pool), weights)
+    return _sum(normalised(pool, "minmax"), weights)
 
 
 @method("zscore")
@@ -205,7 +205,7 @@ def zscore(pool: Pool, weights: Floats) -> Floats:
     What a run did not return has the lowest of its list, since 0 would be better than half of it;
     -1 where all scores are equal; nothing from a run that lacks the query.
     """
-    table = NORMALISATIONS["zscore"](pool)
+    table = normalised(pool, "zscore")
     for which, ranking in enumerate(pool.rankings):
         lowest = table[pool.candidate[which][ranking.last], which]
         absent = np.zeros(pool.queries)

@@ -1,7 +1,7 @@
 """Normalisation: the scores of different systems brought to one scale, query by query.
 
-A step before fusion. A rule is one function with a decorator; none depends on the unit of the
-scores. docs/reference/fusion.md has the formulas and where they are from.
+A step before fusion. A rule is one function; none depends on the unit of the scores.
+docs/reference/fusion.md has the formulas and where they are from.
 """
 
 from __future__ import annotations
@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.errors import UnknownNameError
+from rankscope.runs.fusion.pooling import Ranking
 
 if TYPE_CHECKING:
-    from rankscope.runs.fusion.pooling import Pool, Ranking
+    from rankscope.runs.fusion.pooling import Pool
     from rankscope.runs.order import Floats
-
-Rule = Callable[["Pool"], "Floats"]
-"""From a pool to the table of normalised scores; a cell is NaN where nothing was returned."""
-
-NORMALISATIONS: dict[str, Rule] = {}
-"""All rules by name, in order."""
 
 INVERTED = "minmaxinverted"
 """The rule for distances: minmax of runs that are turned round before they are ranked."""
@@ -46,18 +41,11 @@ def normalisation_named(name: str) -> str:
     return known
 
 
-ListRule = Callable[["Ranking"], "Floats"]
-
-
-def _by_list(*names: str) -> Callable[[ListRule], ListRule]:
-    """Register a function of one ranking, which returns a value for each of its rows."""
-
-    def register(rule: ListRule) -> ListRule:
-        for name in names:
-            NORMALISATIONS[name] = lambda pool: pool.table(map(rule, pool.rankings))
-        return rule
-
-    return register
+def normalised(pool: Pool, name: str) -> Floats:
+    """Return the table of normalised scores; a cell is NaN where nothing was returned."""
+    if name == "borda":
+        return pool.borda_points / pool.candidates[pool.query][:, None]
+    return pool.table(map(NORMALISATIONS[name], pool.rankings))
 
 
 def _scaled(ranking: Ranking) -> tuple[Floats, Floats, Floats]:
@@ -85,14 +73,12 @@ def _divided(above: Floats, below: Floats, equal: Floats | float) -> Floats:
     return np.divide(above, below, out=otherwise, where=below > 0)
 
 
-@_by_list("minmax", INVERTED)
 def minmax(ranking: Ranking) -> Floats:
     """From 0 for the run's worst document to 1 for its best; of equal ones all are the best."""
     score, high, low = _scaled(ranking)
     return _divided(score - low, high - low, equal=1.0)
 
 
-@_by_list("zscore")
 def zscore(ranking: Ranking) -> Floats:
     """How many standard deviations above the mean of the query's list; 0 if scores are equal."""
     score, high, low = _scaled(ranking)
@@ -101,20 +87,17 @@ def zscore(ranking: Ranking) -> Floats:
     return _divided(above, np.where(high > low, deviation, 0.0), equal=0.0)
 
 
-@_by_list("rank")
 def rank(ranking: Ranking) -> Floats:
     """Evenly spaced from 1 for the best document down to 1/n for the worst of n."""
     return 1 - (ranking.rank - 1) / ranking.row_size
 
 
-@_by_list("sum")
 def share(ranking: Ranking) -> Floats:
     """A share of the query's list: shifted to begin at 0, the scores add up to 1."""
     score, _, low = _scaled(ranking)
     return _divided(score - low, _total(ranking, score - low), equal=1 / ranking.row_size)
 
 
-@_by_list("max")
 def part(ranking: Ranking) -> Floats:
     """A part of the query's best score; zero stays zero, unless scores are below it.
 
@@ -125,4 +108,13 @@ def part(ranking: Ranking) -> Floats:
     return _divided(score - zero, high - zero, equal=1.0)
 
 
-NORMALISATIONS["borda"] = lambda pool: pool.borda_points / pool.candidates[pool.query][:, None]
+NORMALISATIONS: dict[str, Callable[[Ranking], Floats]] = {
+    "minmax": minmax,
+    INVERTED: minmax,
+    "zscore": zscore,
+    "rank": rank,
+    "sum": share,
+    "max": part,
+    "borda": rank,  # by the candidates of all runs: `normalised`
+}
+"""All rules by name, in order: from a ranking to a value for each of its rows."""
