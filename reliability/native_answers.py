@@ -135,7 +135,12 @@ class Question:
             judgments, taken, ties=ties, precision=precision, cutoffs=(1, 2, 3, 5, 10), sound=False
         ).hits
         return (
-            *(hits.query.tolist(), hits.rank.tolist(), _bits(hits.grade), hits.doc_ids()),
+            *(
+                hits.query.tolist(),
+                hits.rank.tolist(),
+                _bits(hits.grade),
+                judgments.doc_ids_of(hits.pair),
+            ),
             *(hits.tie_first.tolist(), hits.tie_size.tolist(), hits.retrieved.tolist()),
             *(hits.tied_at, hits.lists, list(taken.query_ids), taken.sizes.tolist(), len(taken)),
             *(taken.name, taken.is_list, "q1" in taken, taken.fingerprint()),

@@ -31,8 +31,7 @@ from random import Random
 from typing import Any
 
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.qrels_file import QrelsFile
+from rankscope.scoring.judgments import FilePairs, Judgments
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native
 from rankscope.tables.native_rows import read_rows
@@ -119,7 +118,7 @@ class Comparison:
         scanned, read = _judgments(at)
         outcome = scanned if isinstance(scanned, tuple) else judged(scanned)
         expected = read if isinstance(read, tuple) else judged(read)
-        is_native = isinstance(scanned, Judgments) and isinstance(scanned._qrels, QrelsFile)
+        is_native = isinstance(scanned, Judgments) and scanned._file is not None
         self._count("qrels", is_native=is_native, outcome=outcome)
         if outcome != expected:
             self._keep(number, given, None, None, _both(outcome, expected))
@@ -242,7 +241,7 @@ def scan_only(seed: int, numbers: range) -> Counter[str]:
         for number in numbers:
             given = world(seed, number, RUNS)
             path = place.put(given.qrels)
-            qrels = QrelsFile.read(path)
+            qrels = FilePairs.read(path)
             counts["qrels read" if qrels else "qrels refused"] += 1
             judgments = Judgments(QRELS if qrels is None else qrels)
             os.unlink(path)

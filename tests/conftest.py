@@ -70,4 +70,4 @@ def _own_measures_end_with_their_test() -> Iterator[None]:
     for name in [name for name in after if registry._definitions[name].family == "own"]:
         del registry._definitions[name]
         language._parsed.cache_clear()
-        registry._call.cache_clear()
+        registry.computation.cache_clear()

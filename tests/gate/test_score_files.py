@@ -79,10 +79,9 @@ DAMAGE: list[tuple[Change, str]] = [
     (put("runs", value={}), "runs"),
     (put("runs", "bm25", value=[]), "bm25"),
     (lambda data: run_of(data).pop("per_query"), "--per-query"),
-    (put("runs", "bm25", "per_query", value={}), "no query"),
+    (put("runs", "bm25", "per_query", value={}), "no values by query"),
     (put("runs", "bm25", "per_query", "q0000", value=[1]), "q0000"),
     (put("runs", "bm25", "accounting", value={"missing_policy": "all"}), "accounting.queries"),
-    (put("runs", "bm25", "means", "AP", value=0.9), "AP"),
     *(
         (put("runs", "bm25", "per_query", "q0001", "AP", value=value), "q0001.AP")
         for value in ("0.5", True, [0.5], float("nan"), float("inf"), 1e300, 10**400)
@@ -100,19 +99,6 @@ def test_a_damaged_record_is_refused(tmp_path: Path, change: Change, said: str) 
         read_scores(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("measure", "total"),
-    [("NumRet", 0.6), ("GMAP", 0.006 ** (1 / 3)), ("NotKnownHere", 0.9)],
-)
-def test_means_follow_from_the_values(tmp_path: Path, measure: str, total: float) -> None:
-    """Summed, geometric, and of a measure of which nothing says how its values go together."""
-    data = record({measure: [0.1, 0.2, 0.3]})
-    run_of(data)["means"][measure] = total
-    path = tmp_path / "scores.json"
-    path.write_text(json.dumps(data))
-    assert read_scores(path).runs
 
 
 @pytest.mark.parametrize(

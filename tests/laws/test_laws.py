@@ -61,7 +61,6 @@ def test_order_of_input_does_not_matter(world: World, seed: Random) -> None:
         shuffled({query: shuffled(docs) for query, docs in world.qrels.items()}),
         shuffled({query: shuffled(docs) for query, docs in world.run.items()}),
         shuffled({query: shuffled(docs) for query, docs in world.subtopics.items()}),
-        world.lengths,
     )
     places = [other.judged_run.query_ids.index(query) for query in world.judged_run.query_ids]
     for measure in EXAMPLES:
@@ -80,7 +79,6 @@ def test_a_query_does_not_depend_on_the_others(world: World) -> None:
                 {query: world.qrels[query]},
                 {query: world.run[query]} if query in world.run else {},
                 world.subtopics,
-                world.lengths,
             )
             judged_run = replace(alone.judged_run, max_grade=world.judged_run.max_grade)
             assert compute(measure, judged_run)[0] == pytest.approx(together[at]), measure
@@ -135,7 +133,7 @@ def moved_up(world: World, subtopics: bool) -> list[tuple[str, World]]:
             if passes:
                 order = [*docs[:at], below, above, *docs[at + 2 :]]
                 run = {**world.run, query: {doc: float(-n) for n, doc in enumerate(order)}}
-                changed.append((query, World(world.qrels, run, world.subtopics, world.lengths)))
+                changed.append((query, World(world.qrels, run, world.subtopics)))
     return changed
 
 
@@ -175,7 +173,7 @@ def test_not_lower_when_a_document_that_serves_subtopics_moves_up(world: World) 
 
 
 def empty() -> JudgedRun:
-    return World({}, {}, {}, {}).judged_run
+    return World({}, {}, {}).judged_run
 
 
 def test_no_query_gives_no_value() -> None:

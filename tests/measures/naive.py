@@ -29,7 +29,6 @@ class Query:
     max_grade: float
     docs: list[str] = field(default_factory=list)
     served: dict[str, set[str]] = field(default_factory=dict)
-    lengths: list[float] = field(default_factory=list)
 
     def condensed(self) -> Query:
         keep = [at for at, grade in enumerate(self.ranking) if grade is not None and grade >= 0]
@@ -39,7 +38,6 @@ class Query:
             self.max_grade,
             [self.docs[at] for at in keep],
             self.served,
-            [self.lengths[at] for at in keep] if self.lengths else [],
         )
 
 
@@ -52,7 +50,6 @@ def make(
     run: Grades,
     *,
     subtopics: Mapping[str, Mapping[tuple[str, str], float]] | None = None,
-    lengths: Mapping[str, float] | None = None,
 ) -> tuple[JudgedRun, list[Query]]:
     """Rank and join; ``subtopics`` holds a grade for each (document, subtopic) of a query."""
     max_grade = max((g for grades in qrels.values() for g in grades.values()), default=0.0)
@@ -63,8 +60,6 @@ def make(
         queries.append(Query([grades.get(doc) for doc in docs], by_grade, float(max_grade), docs))
         hits += [(number, at + 1, grades[doc]) for at, doc in enumerate(docs) if doc in grades]
         judged += [(number, grade) for grade in by_grade]
-        if lengths is not None:
-            queries[-1].lengths = [lengths[doc] for doc in docs]
         parts = (subtopics or {}).get(query_id, {})
         ids = sorted({doc for doc, _ in parts}, key=str.encode)
         topics = sorted({topic for _, topic in parts})
@@ -96,9 +91,6 @@ def make(
             column(entries, 3, np.float64),
             column(entries, 4, np.int64),
         ),
-        lengths=None
-        if lengths is None
-        else np.array([x for query in queries for x in query.lengths], dtype=np.float64),
     )
     return judged_run, queries
 
@@ -394,16 +386,6 @@ def insq(q: Query, k: None, T: float, min_rel: float, max_rel: float | None) -> 
 def bpm(q: Query, k: int, T: float, min_rel: float, max_rel: float | None) -> float:  # noqa: N803
     mine = scaled(q, min_rel, max_rel)
     return cwl(mine, lambda i, got: float(got < T - 1e-12 and i < k), depth=k)
-
-
-@twin("TBG")
-def time_biased(q: Query, k: int | None, halflife: float, rel: float) -> float:
-    value, time = 0.0, 0.0
-    for flag, length in zip(relevant(q, rel, k), q.lengths, strict=False):
-        if flag:
-            value += 0.64 * 0.77 * 2 ** (-time / halflife)
-        time += 4.4 + (0.64 if flag else 0.39) * (0.018 * length + 7.8)
-    return value
 
 
 @twin("Compat")

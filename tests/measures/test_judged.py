@@ -21,9 +21,8 @@ def test_place_in() -> None:
 def small() -> JudgedRun:
     qrels = {"a": {"x": 2.0, "y": 0.0, "z": 1.0, "w": -1.0}, "b": {"x": 1.0}, "c": {"x": 0.0}}
     run = {"a": {"u": 9.0, "x": 8.0, "w": 7.0, "v": 6.0, "y": 5.0}, "b": {"x": 1.0}}
-    lengths = {doc: float(ord(doc)) for doc in "uvwxyz"}
     topics = {"a": {("x", "1"): 1.0, ("w", "1"): -1.0, ("y", "2"): 1.0}}
-    return make(qrels, run, lengths=lengths, subtopics=topics)[0]
+    return make(qrels, run, subtopics=topics)[0]
 
 
 def test_counts() -> None:
@@ -43,8 +42,6 @@ def test_cut_keeps_the_judgments() -> None:
     assert cut.retrieved.tolist() == [2, 1, 0]
     assert cut.hit_rank.tolist() == [2, 1]
     assert cut.graded(1).tolist() == [2, 1, 0]
-    assert cut.lengths is not None
-    assert cut.lengths.tolist() == [ord("u"), ord("x"), ord("x")]
     assert cut.subtopics is not None
     assert cut.subtopics.rank.tolist() == [2, 0, 0]
 
@@ -55,8 +52,6 @@ def test_condensed_drops_unjudged_and_negative() -> None:
     assert condensed.hit_rank.tolist() == [1, 2, 1]
     assert condensed.hit_grade.tolist() == [2, 0, 1]
     assert condensed.graded(-9).tolist() == [4, 1, 1]
-    assert condensed.lengths is not None
-    assert condensed.lengths.tolist() == [ord("x"), ord("y"), ord("x")]
     assert condensed.subtopics is not None
     assert condensed.subtopics.rank.tolist() == [1, 0, 2]
 

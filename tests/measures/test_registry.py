@@ -22,7 +22,7 @@ def _put_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     all_definitions()
     monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
     yield
-    registry._call.cache_clear()
+    registry.computation.cache_clear()
 
 
 def run() -> JudgedRun:
@@ -71,7 +71,7 @@ def test_name_is_taken() -> None:
 
 
 def test_what_a_measure_needs_is_said() -> None:
-    for text, message in (("alpha_nDCG@5", "judgments by subtopic"), ("TBG", "the lengths")):
+    for text, message in (("alpha_nDCG@5", "judgments by subtopic"), ("SpanIoU", "spans or texts")):
         with pytest.raises(InputError, match=message):
             compute(Measure.parse(text), run())
 

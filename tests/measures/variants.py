@@ -20,7 +20,7 @@ nDCG(gain={1:3,2:9,5:4.5}) Q Q(beta=10)@3 Q(gain=exp) ERR ERR(max_rel=2)@3 ERR(m
 nERR(max_rel=4)@2 SDCG@3 SDCG(min_rel=1,max_rel=4)@5 GAP@3 RBP RBP(p=0.5)@3 RBP(gain=linear)
 RBP(gain=exp)@5 RBP(gain=linear,scale=query) RBP(gain={1:3,2:1}) RBP(rel=2) RBP_residual
 RBP_residual(p=0.9,tail=unjudged) INST INST(T=0.5,min_rel=1,max_rel=3) INSQ
-INSQ(min_rel=1,max_rel=4) BPM@3 BPM(T=0.5,min_rel=1,max_rel=3)@5 TBG(halflife=60)@4 TBG(rel=2)
+INSQ(min_rel=1,max_rel=4) BPM@3 BPM(T=0.5,min_rel=1,max_rel=3)@5
 Compat Compat(normalize=False) Bpref(rel=2) infAP(rel=2) Judged Unjudged SetP(relative=True)
 SetP(rel=2) SetR(rel=2) SetF(beta=2) SetF(beta=0) SetAP(rel=2) NumRel(rel=2) NumRelRet(rel=2)@3
 NumNonrelJudgedRet(rel=2) Utility(weights=[2,-1,-3,0.5],collection=100)
@@ -30,7 +30,7 @@ nDCG_rel(gain={0:1,1:3,2:2,3:0}) RnDCG(gain=exp) RnDCG(gain={0:1,1:3,2:2,3:0}) Y
 alpha_DCG(alpha=0.9)@3 alpha_DCG@1 alpha_nDCG(alpha=0)@5 alpha_nDCG(alpha=1)@3 ERR_IA@3
 ERR_IA(alpha=0.2)@2 nERR_IA(alpha=0.3)@5 P_IA@3 NRBP(alpha=0.2,beta=0.9) nNRBP(beta=0.8)
 nNRBP(alpha=0.2) StRecall@2 nDCG(judged_only=True)@5 AP(judged_only=True) Bpref(judged_only=True)
-RBP(judged_only=True) infAP(judged_only=True) TBG(judged_only=True) alpha_nDCG(judged_only=True)@3
+RBP(judged_only=True) infAP(judged_only=True) alpha_nDCG(judged_only=True)@3
 Unjudged(judged_only=True)@5 AP_R(rel=2) CG(gain=exp)@3 CG(least=2)@5 DCG(least=2)@3
 nDCG(least=2)@5 nDCG(gain=exp,least=3) nDCG(gain={1:3,2:1},least=2)@4 RBG RBG(gain=exp,least=2)@3
 Bpref(pooled=True) Judged(pooled=True)@5

@@ -23,11 +23,10 @@ class World:
     qrels: dict[str, dict[str, float]]
     run: dict[str, dict[str, float]]
     subtopics: dict[str, dict[tuple[str, str], float]]
-    lengths: dict[str, float]
 
     @cached_property
     def made(self) -> tuple[JudgedRun, list[Query]]:
-        return make(self.qrels, self.run, subtopics=self.subtopics, lengths=self.lengths)
+        return make(self.qrels, self.run, subtopics=self.subtopics)
 
     @property
     def judged_run(self) -> JudgedRun:
@@ -56,5 +55,4 @@ def worlds(
     )
     qrels = {name: draw(judged) for name in names}
     run = {name: draw(scored) for name in names if not missing or draw(st.integers(0, 9)) > 0}
-    lengths = {doc: float(37 * number % 900 + 20) for number, doc in enumerate(DOCS)}
-    return World(qrels, run, {name: draw(served) for name in names}, lengths)
+    return World(qrels, run, {name: draw(served) for name in names})

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.scoring.align_dicts import native_hits, plain_hits
+from rankscope.scoring.dicts import found_in_python, found_natively
 from rankscope.tables.native import library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the native scan was not built")
@@ -56,15 +56,14 @@ def test_hits_are_those_of_python(ties: Any, precision: Any) -> None:
     for seed in range(100):
         qrels, run = sample(seed)
         judgments = rs.Judgments(qrels)
-        quick = native_hits(judgments, run, ties, precision, CUTOFFS)
+        quick = found_natively(judgments, run, ties, precision, CUTOFFS)
         if quick is None:
             continue
         taken += 1
-        plain = plain_hits(judgments, run, ties, precision, CUTOFFS)
-        for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+        plain = found_in_python(judgments, run, ties, precision, CUTOFFS)
+        for name in ("hits", "queries", "sizes", "rises", "falls"):
             assert getattr(quick, name).tolist() == getattr(plain, name).tolist(), (seed, name)
-        assert (quick.tied_at, quick.lists) == (plain.tied_at, plain.lists), seed
-        assert quick.doc_ids() == plain.doc_ids(), seed
+        assert quick.tied_at == plain.tied_at, seed
     assert taken > 80
 
 
@@ -85,7 +84,7 @@ def test_what_is_not_plain_is_left_to_python() -> None:
         {f"d{place}": 1.0 for place in range(200)},  # more ties than are settled there
     ]
     for documents in given:
-        assert native_hits(judgments, {"q": documents}, "trec", "double", ()) is None, documents
+        assert found_natively(judgments, {"q": documents}, "trec", "double", ()) is None, documents
 
 
 def test_references_are_not_lost() -> None:
@@ -94,7 +93,7 @@ def test_references_are_not_lost() -> None:
     judgments = rs.Judgments({"q": {"ab": 1}})
     before = sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])
     for _ in range(1000):
-        assert native_hits(judgments, run, "trec", "double", (1,)) is not None
+        assert found_natively(judgments, run, "trec", "double", (1,)) is not None
     assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
 
 
@@ -106,8 +105,8 @@ def test_sorting_networks_sort() -> None:
             draw.choice([draw.random(), float(draw.randint(0, 3)), -0.0]) for _ in range(size)
         ]
         run = {"q": {f"d{place}": score for place, score in enumerate(scores)}}
-        hits = native_hits(judgments, run, "given", "double", CUTOFFS)
+        hits = found_natively(judgments, run, "given", "double", CUTOFFS)
         assert hits is not None or size > 128  # too many are tied
         if hits is not None:
             places = sorted(range(size), key=lambda place, scores=scores: -scores[place])  # type: ignore[misc]
-            assert hits.doc_ids() == [f"d{place}" for place in places]
+            assert hits.hits["pair"].tolist() == places

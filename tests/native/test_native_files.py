@@ -11,10 +11,9 @@ import pytest
 from reliability.native_answers import BLOCKS, Answer, Question, answer, blocks, judged, pure
 
 import rankscope as rs
-from rankscope.scoring import scan_native
+from rankscope.scoring import scanned_run
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.qrels_file import QrelsFile
+from rankscope.scoring.judgments import FilePairs, Judgments
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native_blocks
 from rankscope.tables.native import library, state
@@ -150,7 +149,7 @@ def test_qrels(packed: bool, tmp_path: Path) -> None:
     run.write_bytes(RUN_TEXT)
     for name, (data, scanned) in GRADES.items():
         path.write_bytes(gzip.compress(data) if packed else data)
-        assert (QrelsFile.read(path) is not None) == scanned, name
+        assert (FilePairs.read(path) is not None) == scanned, name
         first = answer(lambda: judged(as_judgments(path)))
         with pure():
             assert first == answer(lambda: judged(as_judgments(path))), name
@@ -204,13 +203,13 @@ def test_a_file_that_changes_between_blocks_is_not_trusted(
     path = tmp_path / "run"
     path.write_bytes(RUN_TEXT)
 
-    scan_block = scan_native.scan_block
+    scan_block = scanned_run.scan_block
 
     def meddling(*given: Any, **options: Any) -> Any:
         path.write_bytes(RUN_TEXT.replace(b"q9 Q0 z", b"q9 Q0 longer"))
         return scan_block(*given, **options)
 
-    monkeypatch.setattr(scan_native, "scan_block", meddling)
+    monkeypatch.setattr(scanned_run, "scan_block", meddling)
     assert not is_scanned(path)
 
 

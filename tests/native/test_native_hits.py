@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rankscope.runs.table import Run
-from rankscope.scoring.hits import hits_in_scan
+from rankscope.scoring.align import Hits
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scan_native import NativePairs, scan_block
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
+from rankscope.scoring.scanned_run import NativePairs, scan_block
 from rankscope.tables.native import library, state
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
@@ -45,12 +45,11 @@ def check_hits(rows: Rows, qrels: Grades, precision: Any = "double") -> None:
     with np.errstate(over="ignore"):
         scan = scan_of(table, JudgedPairs.of(judgments), precision)
     for ties in ("trec", "id-asc", "given"):
-        native = hits_in_scan(judgments, block, ties, cutoffs)
-        read = hits_in_scan(judgments, scan, ties, cutoffs)
-        for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+        native = Hits.in_scan(judgments, block, ties, cutoffs)
+        read = Hits.in_scan(judgments, scan, ties, cutoffs)
+        for name in ("query", "pair", "rank", "grade", "tie_first", "tie_size", "retrieved"):
             assert getattr(native, name).tolist() == getattr(read, name).tolist(), name
         assert (native.tied_at, native.lists) == (read.tied_at, read.lists)
-        assert native.doc_ids() == read.doc_ids()
 
 
 def random_rows(source: random.Random, scores: list[float], queries: int, most: int) -> Rows:

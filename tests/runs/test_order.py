@@ -58,7 +58,7 @@ def by_alignment(run: rs.Run, ties: Ties, precision: Precision) -> dict[str, lis
     judgments = Judgments({query: dict.fromkeys(docs, 1) for query, docs in lists.items()})
     hits = align(judgments, run, ties=ties, precision=precision, sound=False).hits
     ranked: dict[str, list[str]] = {query: [] for query in lists}
-    for query, doc in zip(hits.query.tolist(), hits.doc_ids(), strict=True):
+    for query, doc in zip(hits.query.tolist(), judgments.doc_ids_of(hits.pair), strict=True):
         ranked[judgments.query_ids[query]].append(doc)
     return ranked
 

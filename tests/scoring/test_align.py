@@ -17,12 +17,11 @@ from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
-from rankscope.scoring import plain
+from rankscope.scoring import dicts
 from rankscope.scoring import scan_tables as tables
-from rankscope.scoring.align import align
-from rankscope.scoring.align_dicts import plain_hits
+from rankscope.scoring.align import Hits, align
+from rankscope.scoring.dicts import found_in_python
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.hits import Hits
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
@@ -39,9 +38,8 @@ def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
 
 
 def same_hits(slow: Hits, aligned: Hits) -> None:
-    for field in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+    for field in ("query", "pair", "rank", "grade", "tie_first", "tie_size", "retrieved"):
         np.testing.assert_array_equal(getattr(slow, field), getattr(aligned, field), field)
-    assert slow.doc_ids() == aligned.doc_ids()
     assert (slow.tied_at, slow.lists) == (aligned.tied_at, aligned.lists)
 
 
@@ -60,15 +58,15 @@ def test_all_ways_rank_as_the_naive_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "SMALL", 0 if rows < 1 << 17 else rows)
         patch.setattr(tables, "_BLOCK", rows)
-        patch.setattr(plain, "_PACKED", rows)
+        patch.setattr(dicts, "_PACKED", rows)
         for judgments, run in sources(world):
             found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
             assert sorted(hits_of(found)) == expected
             sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
             assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
             assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
-            slow = plain_hits(judgments, world.run, ties, precision, (1, 2, 5))
-            same_hits(slow, found.hits)
+            slow = found_in_python(judgments, world.run, ties, precision, (1, 2, 5))
+            same_hits(Hits.in_dicts(judgments, slow), found.hits)
 
 
 @settings(max_examples=30, deadline=None)
@@ -86,7 +84,12 @@ def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> 
 def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Precision) -> None:
     for judgments, run in sources(world):
         hits = align(judgments, run, precision=precision).hits
-        rows = zip(hits.query.tolist(), hits.doc_ids(), hits.tie_first.tolist(), strict=True)
+        rows = zip(
+            hits.query.tolist(),
+            judgments.doc_ids_of(hits.pair),
+            hits.tie_first.tolist(),
+            strict=True,
+        )
         for place, (number, doc, first) in enumerate(rows):
             scores = world.run[judgments.query_ids[number]]
             every: Any = np.array([scores[doc], *scores.values()])
@@ -240,7 +243,7 @@ def test_whole_numbers_and_text_are_the_same_ids(
     for qrels in (grades, some_as_numbers(grades, judged)):
         found = align(Judgments({"q": qrels}), mixed, ties=ties)
         assert hits_of(found) == hits_of(expected)
-        assert found.hits.doc_ids() == expected.hits.doc_ids()
+        assert found.hits.grade.tolist() == expected.hits.grade.tolist()
         [told] = evaluate({"q": qrels}, mixed, "RR", ties=ties).values("RR").values()
         assert told == evaluate({"q": grades}, {"q": scores}, "RR", ties=ties)["RR"]
 

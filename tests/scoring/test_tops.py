@@ -54,13 +54,6 @@ def test_adds_are_those_of_explain(profile: str) -> None:
                 assert row["adds"] == pytest.approx(step.contribution, abs=1e-12), measure
 
 
-def test_what_needs_more_than_a_run_adds_nothing_known() -> None:
-    qrels, run = world(3)
-    top = tops(as_judgments(qrels), as_run(run), Measure.parse("TBG"),
-               profile=profile_named("rankscope"), depth=5)  # fmt: skip
-    assert top["adds"].null_count() == len(top)
-
-
 def test_the_best_judged_come_by_grade_then_by_the_higher_id() -> None:
     grades = [("b", "x", 1.0), ("b", "y", 2.0), ("b", "z", 2.0), ("a", "u", 0.0), ("b", "w", -1.0),
               ("a", "v", 1.0)]  # fmt: skip

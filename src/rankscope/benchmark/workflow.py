@@ -26,7 +26,7 @@ from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_C
 from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.plans import meant
-from rankscope.scoring.rules import profile_named
+from rankscope.scoring.rules import Profile, profile_named
 from rankscope.scoring.scores import RunScores, Scores
 from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
@@ -171,11 +171,11 @@ class ScoresForm:
         """Make the scores again."""
         config = self.benchmark.loaded.config
         profile = profile_named(config.profile)
-        measures = meant(config.measures, profile)
+        asked = _asked(config.measures, profile)
         runs = []
         for name, table in content.tables.items():
             rows = np.ascontiguousarray(table.drop("query_id").to_numpy().T, dtype=np.float64)
-            values, *again = np.split(rows, max(len(rows) // len(measures), 1))
+            values, *again = np.split(rows, max(len(rows) // len(asked), 1))
             query_ids = tuple(table["query_id"].to_list())
             kept = content.data[name]
             about = tuple(
@@ -186,8 +186,13 @@ class ScoresForm:
             run = RunScores(name, query_ids, values, means, counts, about, tuple(again))
             runs.append(run)
         return Scores(
-            runs, measures, profile, judgments=self.benchmark.collection.judgments, single=False
+            runs, asked, profile, judgments=self.benchmark.collection.judgments, single=False
         )
+
+
+def _asked(measures: Sequence[str], profile: Profile) -> dict[str, str]:
+    """Return the measures by their canonical names, with what they were asked for as."""
+    return {str(parsed.measure): parsed.asked for parsed in meant(measures, profile)}
 
 
 def _score(
@@ -214,7 +219,7 @@ def _score(
         judgments = benchmark.collection.judgments
         profile = profile_named(config.profile)
         if not runs:
-            asked = meant(config.measures, profile)
+            asked = _asked(config.measures, profile)
             return Output(Scores([], asked, profile, judgments=judgments, single=False))
         scores = evaluate(judgments, runs, config.measures, profile=profile, corpus=corpus)
         for name, stages in again.items():

@@ -427,7 +427,7 @@ def named_run(argument: str) -> Any:
     name, sign, path = argument.partition("=")
     if not sign or not name or not path or os.path.lexists(argument):
         return argument
-    from rankscope.scoring.parted import is_several
+    from rankscope.scoring.inputs import is_several
     from rankscope.scoring.score_files import is_score_file, read_scores
 
     if path != "-" and not is_several(path) and is_score_file(path):

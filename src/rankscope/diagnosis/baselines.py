@@ -419,8 +419,6 @@ class _Look:
 
     def _values(self, measure: Measure, run: Run) -> FloatArray | None:
         """Score a run as the systems were; None if the measure needs more than documents."""
-        if measure.needs == "lengths":
-            return None
         rules = self.scores.profile.rules_for(measure)
         aligned = align(
             self.judgments,

@@ -40,7 +40,7 @@ from rankscope.findings import declare
 from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.scoring.remarks import CUT
+from rankscope.scoring.soundness import CUT
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray

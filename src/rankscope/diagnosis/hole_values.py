@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from rankscope.diagnosis.ranked_run import RELEVANT
-from rankscope.measures.language import Measure
-from rankscope.part import Part
-from rankscope.scoring.bounds import World, hole_bounds
-from rankscope.scoring.judging_ways import (
+from rankscope.diagnosis.judging_ways import (
     fillable,
     is_by_number,
     is_rising,
     value_range,
 )
+from rankscope.diagnosis.ranked_run import RELEVANT
+from rankscope.measures.language import Measure
+from rankscope.part import Part
+from rankscope.scoring.bounds import World, hole_bounds
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import Inputs
+    from rankscope.diagnosis.judging_ways import Range
     from rankscope.diagnosis.rankings import Rankings
-    from rankscope.scoring.judging_ways import Range
     from rankscope.scoring.judgments import Judgments
 
 MOST_PAIRS = 10

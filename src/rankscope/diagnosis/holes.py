@@ -32,6 +32,7 @@ from rankscope.diagnosis.hole_findings import (
 from rankscope.diagnosis.hole_tables import holes_section
 from rankscope.diagnosis.hole_values import HoleContext, HoleValue, hole_values
 from rankscope.diagnosis.judge_next import ToJudge, Unjudged, first_to_judge
+from rankscope.diagnosis.judging_ways import changes_of_one
 from rankscope.diagnosis.reversals import Conclusion, Side, conclude
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
@@ -39,9 +40,6 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.judging_ways import (
-    changes_of_one,
-)
 from rankscope.statistics.compared import MOST_TOGETHER, family_p
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix

@@ -79,15 +79,10 @@ class RankedRun:
     def of(cls, judgments: Judgments, run: Any) -> RankedRun:
         """Align a run."""
         aligned = align(judgments, run, sound=False)  # it was checked when it was scored
-        hits = aligned.hits
         pairs = judgments.pairs.select(
             "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
         ).with_row_index("doc")
-        table = pl.DataFrame(
-            {"query": hits.query, "doc_id": pl.Series(hits.doc_ids(), dtype=pl.String)}
-        )
-        joined = table.join(pairs, on=["query", "doc_id"], how="left", maintain_order="left")
-        return cls(aligned.judged, joined["doc"].to_numpy().astype(np.int64), pairs)
+        return cls(aligned.judged, aligned.hits.pair.astype(np.int64), pairs)
 
     def top(self, depth: int) -> IntArray:
         """Return the relevant documents in the first ``depth``."""
@@ -171,7 +166,6 @@ def _ideal_run(judged: JudgedRun, at_least: float) -> JudgedRun:
         hit_rank=place_in(query),
         hit_grade=judged.judged_grade[keep],
         subtopics=None,
-        lengths=None,
         spans=None,
         terms=None,
     )

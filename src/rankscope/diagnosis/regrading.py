@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -172,6 +171,6 @@ def _regraded(
             grade=by_hit[keep],
             tie_first=hits.tie_first[keep],
             tie_size=hits.tie_size[keep],
-            doc_ids=lambda: list(compress(hits.doc_ids(), keep.tolist())),
+            pair=hits.pair[keep],
         ),
     )

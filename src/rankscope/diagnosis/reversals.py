@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankscope.diagnosis.judging_ways import MOST_ROWS, Ways, as_seen, is_by_number
 from rankscope.measures.judged import place_in
 from rankscope.measures.registry import compute
 from rankscope.part import Part
-from rankscope.scoring.judging_ways import MOST_ROWS, Ways, as_seen, is_by_number
 from rankscope.statistics.arrays import SAME
 
 if TYPE_CHECKING:

@@ -73,6 +73,5 @@ def _counts_documents(measure: Measure, best: JudgedRun) -> bool:
         hit_rank=best.hit_rank[gains],
         hit_grade=best.hit_grade[gains],
         retrieved=best.count(query),
-        lengths=None,
     )
     return not np.array_equal(compute(measure, best), compute(measure, fewest))

@@ -25,7 +25,7 @@ GainTable = tuple[tuple[float, float], ...]
 Value = bool | int | float | str | tuple[float, ...] | GainTable | None
 """What a parameter may hold; always hashable."""
 
-Need = Literal["", "subtopics", "lengths", "spans", "terms"]
+Need = Literal["", "subtopics", "spans", "terms"]
 """What a measure looks at beside hits and judgments."""
 
 Aggregate = Literal["mean", "sum", "geometric", "pooled"]

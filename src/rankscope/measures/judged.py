@@ -179,8 +179,6 @@ class JudgedRun:
     """The highest grade in all the judgments, also of queries that are not measured."""
     subtopics: Subtopics | None = None
     """Judgments by subtopic, if there are any."""
-    lengths: FloatArray | None = None
-    """Lengths in words of all retrieved documents, by query and rank, if they are known."""
     spans: Spans | None = None
     """What the retrieved pieces cover, where gold is spans or texts."""
     terms: Terms | None = None
@@ -292,7 +290,6 @@ class JudgedRun:
             judged_query=number[self.judged_query[judgments]],
             judged_grade=self.judged_grade[judgments],
             subtopics=topics,
-            lengths=None if self.lengths is None else self.lengths[np.repeat(keep, self.retrieved)],
             spans=None if self.spans is None else self.spans.only(keep),
             terms=None if self.terms is None else self.terms.only(keep, self.retrieved),
         )
@@ -303,11 +300,9 @@ class JudgedRun:
         topics = self.subtopics
         if topics is not None:
             topics = replace(topics, rank=np.where(topics.rank <= cutoff, topics.rank, 0))
-        lengths, terms = self.lengths, self.terms
-        if lengths is not None or terms is not None:
-            rows = place_in(np.repeat(np.arange(len(self)), self.retrieved)) <= cutoff
-            lengths = None if lengths is None else lengths[rows]
-            terms = None if terms is None else terms.at(rows)
+        terms = self.terms
+        if terms is not None:
+            terms = terms.at(place_in(np.repeat(np.arange(len(self)), self.retrieved)) <= cutoff)
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, cutoff),
@@ -315,7 +310,6 @@ class JudgedRun:
             hit_rank=self.hit_rank[keep],
             hit_grade=self.hit_grade[keep],
             subtopics=topics,
-            lengths=lengths,
             spans=None if self.spans is None else self.spans.cut(cutoff),
             terms=terms,
         )
@@ -338,11 +332,9 @@ class JudgedRun:
             moved = np.zeros_like(topics.rank)
             moved[stays] = place[at[stays]]
             topics = replace(topics, rank=moved)
-        lengths, terms = self.lengths, self.terms
-        if lengths is not None or terms is not None:
-            rows = (np.cumsum(self.retrieved) - self.retrieved)[query] + rank - 1
-            lengths = None if lengths is None else lengths[rows]
-            terms = None if terms is None else terms.at(rows)
+        terms = self.terms
+        if terms is not None:
+            terms = terms.at((np.cumsum(self.retrieved) - self.retrieved)[query] + rank - 1)
         return replace(
             self,
             retrieved=self.count(query),
@@ -350,6 +342,5 @@ class JudgedRun:
             hit_rank=place,
             hit_grade=self.hit_grade[keep],
             subtopics=topics,
-            lengths=lengths,
             terms=terms,
         )

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import (
@@ -21,6 +24,7 @@ from rankscope.measures.definition import (
     CutoffRule,
     Definition,
     Factors,
+    Function,
     Need,
     Parameter,
     Value,
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "aggregate",
     "all_definitions",
+    "computation",
     "compute",
     "define",
     "definition_of",
@@ -210,16 +215,89 @@ def all_definitions() -> list[Definition]:
     return sorted(_definitions.values(), key=lambda definition: place[definition.family])
 
 
-@lru_cache(maxsize=1024)
-def _call(measure: Measure) -> tuple[Definition, dict[str, Value], bool, tuple[str, ...] | None]:
-    """Return a measure's definition, the options of its function, and what is done before.
+@dataclass(frozen=True, slots=True, eq=False)
+class Computation:
+    """A measure made ready to be computed: its function, and what is done to a run before."""
 
-    That is whether to condense, and how near terms are graded (None: grades are as judged).
-    """
-    definition = definition_of(measure.name)
-    options = {item.name: item.default for item in definition.parameters}
-    options.update(measure.params)
-    condense = bool(options.pop(JUDGED_ONLY.name))
+    measure: Measure
+    function: Function
+    options: dict[str, Value]
+    """The options of its function."""
+    needs: Need
+    aggregate: Aggregate
+    is_own: bool
+    """Whether the function is another package's, and its values are checked."""
+    condenses: bool
+    near: tuple[str, ...] | None
+    """How near terms are graded; None if grades are as judged."""
+
+    def values(self, run: JudgedRun) -> FloatArray:
+        """Return the value for each query of a run, in the order of its ``query_ids``."""
+        if self.needs and getattr(run, self.needs) is None:
+            raise InputError(f"{self.measure}: needs {_NEEDS[self.needs]}")
+        judged = run.condensed() if self.condenses else run
+        if self.near is not None:
+            return self._softened(judged, self.near)
+        values = self.function(judged, **self.options)
+        return values if not self.is_own else self._checked(len(run), values)
+
+    def _softened(self, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:
+        """Return the values where nearness to expected terms is the grade."""
+        from rankscope.measures.term_lists import softened  # noqa: PLC0415
+        from rankscope.ontology.nearness import Way  # noqa: PLC0415
+
+        plain = self.measure.strict
+        assert plain is not None
+        plain = plain.replaced(**{JUDGED_ONLY.name: False})  # done already, by what was judged
+        return np.concatenate([compute(plain, part) for part in softened(run, Way.of(*near))])
+
+    def _checked(self, queries: int, values: object) -> FloatArray:
+        try:
+            computed = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            computed = np.empty(0)
+        if computed.shape != (queries,) or not np.isfinite(computed).all():
+            raise InputError(
+                f"{self.measure}: its function must return one finite number for each of the "
+                f"{queries} queries"
+            )
+        return computed
+
+    def mean(self, values: FloatArray, run: JudgedRun | None = None) -> float:
+        """Turn the values of several queries into one number; see `aggregate`."""
+        if len(values) == 0:
+            return 0.0 if self.aggregate == "sum" else float("nan")
+        if self.aggregate == "pooled":
+            if run is None:
+                raise InputError(
+                    f"{self.measure} pools all queries, so it has a value for a whole run only; "
+                    f"use {self.measure.replaced(mean='macro')} here"
+                )
+            relevant = run.graded(cast("float", self.options["rel"]))
+            return float(np.rint(values * relevant).sum() / max(relevant.sum(), 1))
+        if self.aggregate == "geometric":
+            values = np.log(np.maximum(values, FLOOR))
+        total = math.fsum(values.tolist())
+        if self.aggregate == "sum":
+            return total
+        mean = total / len(values)
+        return math.exp(mean) if self.aggregate == "geometric" else mean
+
+
+_NEEDS = {
+    "subtopics": "judgments by subtopic (the second column of diversity qrels)",
+    "spans": "gold that is spans or texts, and not ids",
+    "terms": "an ontology, of which the documents are terms; evaluate, compare, gate, diagnose and "
+    "benchmarks take one (--ontology, ontology=…)",
+}
+
+
+@lru_cache(maxsize=1024)
+def computation(measure: Measure) -> Computation:
+    """Make a measure ready to be computed."""
+    definition = measure.definition
+    options = measure.options
+    condenses = bool(options.pop(JUDGED_ONLY.name))
     near = None
     if not definition.needs:
         shared = {item for item in NEARNESS if item in definition.parameters}
@@ -227,57 +305,21 @@ def _call(measure: Measure) -> tuple[Definition, dict[str, Value], bool, tuple[s
         near = None if way[0] is None else tuple(map(str, way))
     if definition.cutoff != "none":
         options["cutoff"] = measure.cutoff
-    return definition, options, condense, near
+    return Computation(
+        measure,
+        definition.function,
+        options,
+        definition.needs or ("terms" if near else ""),
+        definition.aggregate,
+        definition.family == "own",
+        condenses,
+        near,
+    )
 
 
 def compute(measure: Measure, run: JudgedRun) -> FloatArray:
     """Return a measure's value for each query of a run, in the order of its ``query_ids``."""
-    definition, options, condense, near = _call(measure)
-    needs = definition.needs or ("terms" if near else "")
-    if needs and getattr(run, needs) is None:
-        raise InputError(f"{measure}: needs {_NEEDS[needs]}")
-    judged = run.condensed() if condense else run
-    if near is not None:
-        return _softened(measure, judged, near)
-    values = definition.function(judged, **options)
-    return values if definition.family != "own" else _checked(measure, run, values)
-
-
-def _softened(measure: Measure, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:
-    """Return a measure's values where nearness to expected terms is the grade."""
-    import numpy as np  # noqa: PLC0415
-
-    from rankscope.measures.term_lists import softened  # noqa: PLC0415
-    from rankscope.ontology.nearness import Way  # noqa: PLC0415
-
-    plain = measure.strict
-    assert plain is not None
-    plain = plain.replaced(**{JUDGED_ONLY.name: False})  # done already, by what was judged
-    return np.concatenate([compute(plain, part) for part in softened(run, Way.of(*near))])
-
-
-_NEEDS = {
-    "subtopics": "judgments by subtopic (the second column of diversity qrels)",
-    "lengths": "the lengths of the retrieved documents",
-    "spans": "gold that is spans or texts, and not ids",
-    "terms": "an ontology, of which the documents are terms; evaluate, compare, gate, diagnose and "
-    "benchmarks take one (--ontology, ontology=…)",
-}
-
-
-def _checked(measure: Measure, run: JudgedRun, values: object) -> FloatArray:
-    import numpy as np  # noqa: PLC0415
-
-    try:
-        computed = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        computed = np.empty(0)
-    if computed.shape != (len(run),) or not np.isfinite(computed).all():
-        raise InputError(
-            f"{measure}: its function must return one finite number for each of the {len(run)} "
-            "queries"
-        )
-    return computed
+    return computation(measure).values(run)
 
 
 def aggregate(measure: Measure, values: FloatArray, run: JudgedRun | None = None) -> float:
@@ -288,23 +330,4 @@ def aggregate(measure: Measure, values: FloatArray, run: JudgedRun | None = None
     the values are of. The mean of no query is not a number (NaN). The sum is exact before it is
     rounded, so the number does not depend on the order of the queries.
     """
-    import numpy as np  # noqa: PLC0415
-
-    kind = measure.definition.aggregate
-    if len(values) == 0:
-        return 0.0 if kind == "sum" else float("nan")
-    if kind == "pooled":
-        if run is None:
-            raise InputError(
-                f"{measure} pools all queries, so it has a value for a whole run only; "
-                f"use {measure.replaced(mean='macro')} here"
-            )
-        relevant = run.graded(cast("float", measure.options["rel"]))
-        return float(np.rint(values * relevant).sum() / max(relevant.sum(), 1))
-    if kind == "geometric":
-        values = np.log(np.maximum(values, FLOOR))
-    total = math.fsum(values.tolist())
-    if kind == "sum":
-        return total
-    mean = total / len(values)
-    return math.exp(mean) if kind == "geometric" else mean
+    return computation(measure).mean(values, run)

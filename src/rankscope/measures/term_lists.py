@@ -167,6 +167,5 @@ def _graded(
         judged_grade=np.concatenate([_NONE.astype(np.float64), *judged_grade]),
         max_grade=float(terms.grade.max(initial=0.0)),
         subtopics=None,
-        lengths=None,
         terms=None,
     )

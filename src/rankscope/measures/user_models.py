@@ -248,39 +248,6 @@ def bejewelled_player(
 
 
 @define(
-    "TBG",
-    cutoff="optional",
-    parameters=[
-        number("halflife", 224.0, "seconds after which half the users are gone", lowest=1.0),
-        REL,
-    ],
-    range=(0.0, INFINITY),
-    needs="lengths",
-    example="TBG",
-)
-def time_biased_gain(
-    run: JudgedRun, *, cutoff: int | None, halflife: float, rel: float
-) -> FloatArray:
-    """Relevant documents a user saves before time runs out, longer documents taking longer.
-
-    Formula: Σ down to k over relevant of 0.64 · 0.77 · 2^(−t/halflife), t = Σ over documents above
-    of 4.4 s + c · (0.018 s · words + 7.8 s), c = 0.64 if relevant, else 0.39
-    Reference: Smucker & Clarke 2012
-    """
-    lengths = run.lengths
-    assert lengths is not None  # `compute` asks for what a measure needs
-    hits = run.relevant(rel)
-    starts = np.cumsum(run.retrieved) - run.retrieved
-    at = starts[hits.query] + hits.rank - 1
-    click = np.full(len(lengths), 0.39)
-    click[at] = 0.64
-    taken = np.cumsum(np.concatenate(([0.0], 4.4 + click * (0.018 * lengths + 7.8))))
-    before = taken[at] - taken[starts[hits.query]]
-    weights = 0.64 * 0.77 * np.exp2(-before / halflife)
-    return total_within(run, hits.query, hits.rank, weights, cutoff)
-
-
-@define(
     "Compat",
     parameters=[
         number("p", 0.95, "chance to compare one rank more", highest=1.0, open_ended=True),

@@ -22,8 +22,8 @@ from rankscope.scale.run_parts import RunParts
 from rankscope.scale.visible import check_visible
 from rankscope.scoring.bounds import BoundsTable, bounds_of
 from rankscope.scoring.evaluate import score
+from rankscope.scoring.inputs import is_several
 from rankscope.scoring.options import DEFAULT
-from rankscope.scoring.parted import is_several
 from rankscope.scoring.scores import RunScores
 from rankscope.tables.columns import Columns
 

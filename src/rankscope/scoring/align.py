@@ -6,15 +6,15 @@ score that the tie rule puts first. Counts add up over parts of a run, so a run 
 needs no other way.
 
 There are three sources and one result: `scan_tables` joins `Run` tables by hash (equal hashes are
-then compared as text), `scan_native` passes over a file's bytes, and `align_dicts` looks up plain
-dicts as they are.
+then compared as text), `scanned_run` passes over a file's bytes, and `dicts` looks up plain dicts
+as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -22,19 +22,117 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Precision, Ties
-from rankscope.scoring.hits import Hits, hits_in_scan
+from rankscope.scoring.dicts import found_in_dicts
 from rankscope.scoring.rules import QueryPolicy
-from rankscope.scoring.soundness import Lists, refuse_broken
+from rankscope.scoring.soundness import refuse_broken
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from rankscope.measures.judged import BoolArray
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
+    from rankscope.scoring.dicts import Found
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scans import Scan
     from rankscope.scoring.soundness import KnownCorpus
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
+
+
+class Lists(NamedTuple):
+    """How the scores of the judged queries go down their lists, as given: numbers of queries."""
+
+    several: int = 0
+    """That have two documents or more."""
+    rising: int = 0
+    """Of these, whose scores rise somewhere."""
+    climbing: int = 0
+    """Of these, whose scores rise and never fall."""
+    level: int = 0
+    """Whose scores are all the same."""
+
+    @classmethod
+    def of(cls, sizes: IntArray, rises: BoolArray, falls: BoolArray) -> Lists:
+        """Count queries by whether a score rises, and whether one falls."""
+        several = int(np.count_nonzero(sizes > 1))
+        rising = int(np.count_nonzero(rises))
+        level = several - int(np.count_nonzero(rises | falls))
+        return cls(several, rising, rising - int(np.count_nonzero(rises & falls)), level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Judged retrieved documents by query and rank, and how many documents each query has.
+
+    Queries are numbered as in the judgments, those a run lacks included.
+    """
+
+    query: IntArray
+    pair: IntArray
+    """By hit: the number of its pair in the judgments, which know its document."""
+    rank: IntArray
+    grade: FloatArray
+    tie_first: IntArray
+    """By hit: the rank of the first document that has its score."""
+    tie_size: IntArray
+    """By hit: how many documents of its query have its score, itself included."""
+    retrieved: IntArray
+    """By query: how many documents it has."""
+    tied_at: dict[int, int]
+    """For each cutoff asked for: how many queries have a tie across it."""
+    lists: Lists
+    """How scores go down the lists, as given."""
+
+    @classmethod
+    def in_dicts(cls, judgments: Judgments, walked: Found) -> Hits:
+        """Take what was found in plain dicts."""
+        hits, pair = walked.hits, walked.hits["pair"].copy()
+        retrieved = np.zeros(len(judgments.query_ids), np.int64)
+        retrieved[walked.queries] = walked.sizes
+        return cls(
+            query=walked.queries[hits["query"]],
+            pair=pair,
+            rank=hits["rank"].copy(),
+            grade=judgments.grade[pair],
+            tie_first=hits["above"] + 1,
+            tie_size=hits["tied"].copy(),
+            retrieved=retrieved,
+            tied_at=walked.tied_at,
+            lists=Lists.of(walked.sizes, walked.rises, walked.falls),
+        )
+
+    @classmethod
+    def in_scan(
+        cls, judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[int, ...]
+    ) -> Hits:
+        """Take what a scan found; each query has one stretch."""
+        position = {query_id: place for place, query_id in enumerate(scan.query_ids)}
+        ids = judgments.query_ids
+        stretch = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
+        pair, above, tied = scan.pair, scan.above.astype(np.int64), scan.tied.astype(np.int64)
+        ahead = scan.ahead_as_given if ties == "given" else scan.ahead_by_id
+        if ties == "id-asc":
+            ahead = tied - 1 - ahead
+        query, rank = judgments.query[pair], above + ahead + 1
+        place = (query << 32) + rank  # no two are equal
+        if (place[1:] < place[:-1]).any():  # a scan has its hits by rank, in the order of the file
+            best = np.argsort(place, kind="stable")
+            pair, above, tied, query, rank = (
+                column[best] for column in (pair, above, tied, query, rank)
+            )
+        known = stretch[stretch >= 0]
+        across = scan.tied_across
+        return cls(
+            query=query,
+            pair=pair,
+            rank=rank,
+            grade=judgments.grade[pair],
+            tie_first=above + 1,
+            tie_size=tied,
+            retrieved=np.append(scan.sizes, 0)[stretch],
+            tied_at={k: int(across[k]) if k < len(across) else 0 for k in cutoffs},
+            lists=Lists.of(scan.sizes[known], scan.rises[known], scan.falls[known]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +149,6 @@ class Aligned:
     """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
     """What gold is measured in, where it is spans or texts: characters, words or passages."""
-    templated: int = 0
-    """How many retrieved passages find several gold passages at once."""
 
 
 _RULES: dict[str, tuple[str, ...]] = {
@@ -91,11 +187,15 @@ def align(
         hits, known = _hits(judgments, run, ties, precision, cutoffs)
         if sound:
             refuse_broken(judgments, run, hits, name=title, corpus=corpus)
-        present, missing = _present(judgments, known, queries)
-        terms = None if judgments.ontology is None else _terms(judgments, run, ties, precision)
-        more = {"subtopics": judgments.subtopics(hits), "terms": terms}
-        judged = _judged(judgments, hits, present, queries, **more)
-        return Aligned(judged, missing, _unjudged(judgments, known, missing), hits)
+        more: dict[str, Any] = {}
+        if judgments.has_subtopics:
+            more["subtopics"] = judgments.subtopics(hits)
+        if judgments.ontology is not None:
+            from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
+
+            table = run.loaded if isinstance(run, LazyRun) else run
+            more["terms"] = terms_of(judgments, table, ties=ties, precision=precision)
+        return _joined(judgments, hits, known, queries, **more)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
         return aligned()
@@ -116,9 +216,8 @@ def _hits(
 ) -> tuple[Hits, Collection[str]]:
     """Return the hits in a run, and its queries; of a file by its scan, as long as it has one."""
     if isinstance(run, Mapping):
-        from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415
-
-        return hits_in_dicts(judgments, run, ties, precision, cutoffs), run.keys()
+        walked = found_in_dicts(judgments, run, ties, precision, cutoffs)
+        return Hits.in_dicts(judgments, walked), run.keys()
     scan = None
     if isinstance(run, LazyRun) and judgments.ontology is None:
         scan = run.scan_for(judgments, precision)
@@ -127,15 +226,24 @@ def _hits(
 
         table = run.loaded if isinstance(run, LazyRun) else run
         scan = scan_of(table, JudgedPairs.of(judgments), precision)
-    return hits_in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(scan.query_ids).keys()
+    return Hits.in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(scan.query_ids).keys()
 
 
-def _judged(
-    judgments: Judgments, hits: Hits, present: BoolArray, queries: QueryPolicy, **more: Any
-) -> JudgedRun:
-    """Return hits with what the judgments hold, of the queries that count."""
+def _joined(
+    judgments: Judgments, hits: Hits, known: Collection[str], queries: QueryPolicy, **more: Any
+) -> Aligned:
+    """Join hits with what the judgments hold, of the queries that count; ``known`` has the run."""
+    ids = judgments.query_ids
+    present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
+    missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
+    if missing and queries == "strict":
+        are = "is" if len(missing) == 1 else "are"
+        raise InputError(
+            f"{counted(len(missing), 'judged query')} {are} missing from the run, "
+            f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
+        )
     judged = JudgedRun(
-        query_ids=judgments.query_ids,
+        query_ids=ids,
         retrieved=hits.retrieved,
         in_run=present,
         hit_query=hits.query,
@@ -147,36 +255,10 @@ def _judged(
         of_judgments=judgments.remembered,
         **more,
     )
-    return judged.only(present) if queries == "both" and not present.all() else judged
-
-
-def _terms(judgments: Judgments, run: AnyRun, ties: Ties, precision: Precision) -> Any:
-    from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
-
-    table = run.loaded if isinstance(run, LazyRun) else run
-    return terms_of(judgments, table, ties=ties, precision=precision)
-
-
-def _present(
-    judgments: Judgments, known: Collection[str], queries: QueryPolicy
-) -> tuple[BoolArray, tuple[str, ...]]:
-    """Return by query whether the run has it, and those it lacks."""
-    ids = judgments.query_ids
-    present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
-    missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
-    if missing and queries == "strict":
-        are = "is" if len(missing) == 1 else "are"
-        raise InputError(
-            f"{counted(len(missing), 'judged query')} {are} missing from the run, "
-            f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
-        )
-    return present, missing
-
-
-def _unjudged(judgments: Judgments, known: Collection[str], missing: tuple[str, ...]) -> int:
-    """Count the queries of a run that nobody judged, nor marked as having no answer."""
+    if queries == "both" and missing:
+        judged = judged.only(present)
     set_aside = sum(query_id in known for query_id in judgments.no_answer)
-    return len(known) - (len(judgments.query_ids) - len(missing)) - set_aside
+    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
 
 
 def _aligned_pieces(
@@ -191,27 +273,25 @@ def _aligned_pieces(
             "take spans and texts, and then for both"
         )
     covered = span_hits(judgments, run, name)
-    present, missing = _present(judgments, run.pieces.keys(), queries)
 
     def hits_of(pieces: list[tuple[int, int, float]]) -> Hits:
         rank = np.array([rank for _, rank, _ in pieces], np.int64)
         return Hits(
             query=np.array([query for query, _, _ in pieces], np.int64),
+            pair=np.empty(0, np.int64),
             rank=rank,
             grade=np.array([grade for _, _, grade in pieces], np.float64),
             tie_first=rank,
             tie_size=np.ones_like(rank),
-            doc_ids=list,
             retrieved=np.array(covered.retrieved, np.int64),
             tied_at=dict.fromkeys(cutoffs, 0),
             lists=Lists(),
         )
 
-    hits = hits_of(covered.gained)
-    refuse_broken(judgments, run, hits, name=name)
-    whole, gained = (
-        _judged(judgments, each, present, queries, spans=covered.spans)
-        for each in (hits_of(covered.whole), hits)
+    gained = hits_of(covered.gained)
+    refuse_broken(judgments, run, gained, name=name)
+    whole, by_gain = (
+        _joined(judgments, each, run.pieces.keys(), queries, spans=covered.spans)
+        for each in (hits_of(covered.whole), gained)
     )
-    unjudged = _unjudged(judgments, run.pieces.keys(), missing)
-    return Aligned(whole, missing, unjudged, hits, gained, covered.unit, covered.templated)
+    return replace(whole, hits=gained, by_gain=by_gain.judged, unit=covered.unit)

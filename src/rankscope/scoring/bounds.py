@@ -23,15 +23,14 @@ from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
-from rankscope.scoring.judging_ways import fill_holes
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.scoring.hits import Hits
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
 
@@ -93,7 +92,7 @@ def bounds(
     >>> bound.ties
     TieBounds(lowest=0.5, highest=1.0)
     """
-    scoring = Scoring.of("bounds", options, without=("lengths", "corpus", "executor", "overlap"))
+    scoring = Scoring.of("bounds", options, without=("corpus", "executor", "overlap"))
     judgments = as_judgments(qrels, scoring)
     return bounds_of(judgments, run, measures, scoring, holes=holes, hole_grade=hole_grade)
 
@@ -140,6 +139,50 @@ def hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:
         world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
     )
     return HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=grade)
+
+
+def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:
+    """Return query and rank of every unjudged document down to ``depth``, by query and rank."""
+    sizes = judged.shown(depth)
+    starts = np.cumsum(sizes) - sizes
+    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
+    if depth is not None:
+        known &= judged.hit_rank <= depth
+    is_hole = np.ones(int(sizes.sum()), np.bool_)
+    is_hole[starts[judged.hit_query[known]] + judged.hit_rank[known] - 1] = False
+    query = np.repeat(np.arange(len(judged)), sizes)[is_hole]
+    return query, np.flatnonzero(is_hole) - starts[query] + 1
+
+
+def graded_from(judged: JudgedRun, grade: float) -> JudgedRun:
+    """Return a run without hits and judgments of a lower grade."""
+    hits, judgments = judged.hit_grade >= grade, judged.judged_grade >= grade
+    return replace(
+        judged,
+        hit_query=judged.hit_query[hits],
+        hit_rank=judged.hit_rank[hits],
+        hit_grade=judged.hit_grade[hits],
+        judged_query=judged.judged_query[judgments],
+        judged_grade=judged.judged_grade[judgments],
+    )
+
+
+def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
+    """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
+    query, rank = holes_in(judged, depth)
+    known, new = graded_from(judged, 0.0), np.full(len(query), grade)
+    hit_query, hit_rank = np.append(known.hit_query, query), np.append(known.hit_rank, rank)
+    all_query, all_grade = np.append(known.judged_query, query), np.append(known.judged_grade, new)
+    by_rank, by_grade = np.lexsort((hit_rank, hit_query)), np.lexsort((-all_grade, all_query))
+    return replace(
+        known,
+        hit_query=hit_query[by_rank],
+        hit_rank=hit_rank[by_rank],
+        hit_grade=np.append(known.hit_grade, new)[by_rank],
+        judged_query=all_query[by_grade],
+        judged_grade=all_grade[by_grade],
+        max_grade=max(judged.max_grade, grade) if len(query) else judged.max_grade,
+    )
 
 
 class World:

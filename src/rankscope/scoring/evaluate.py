@@ -1,11 +1,12 @@
 """Evaluate: from judgments, runs and measures to scores with their accounting.
 
 Arguments → `Scoring` → judgments → runs → align → measures → `Scores`. Whatever a call does not
-ask for (languages, an ontology, lengths, an executor) is neither loaded nor passed through.
+ask for (languages, an ontology, an executor) is neither loaded nor passed through.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,20 +14,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.measures.language import DEFAULT_MEASURES
-from rankscope.measures.registry import aggregate, compute
+from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import (
     as_judgments,
     as_runs,
     corpus_ids,
-    how_read,
     read_inputs,
+    reading_of,
     without_identical,
 )
 from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
-from rankscope.scoring.plans import listed, plan_of
-from rankscope.scoring.remarks import remarks
+from rankscope.scoring.plans import plan_of
 from rankscope.scoring.rules import PROFILES
 from rankscope.scoring.scores import RunScores, Scored, Scores
 from rankscope.scoring.soundness import (
@@ -35,11 +34,13 @@ from rankscope.scoring.soundness import (
     refuse_repeat,
     refuse_swapped,
     refuse_swapped_numbers,
+    remarks,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Asked, Plan, Wanted
     from rankscope.scoring.rules import Profile
@@ -59,8 +60,7 @@ def evaluate(
     by name or a list. The options:
 
     - Rules: ``profile`` names a tool's; ``ties``, ``precision`` and ``queries`` change single rules
-      of it. ``lengths`` gives the number of words of each document, for measures that need it
-      (TBG). ``order="given"`` takes documents as they are listed, whatever their scores.
+      of it. ``order="given"`` takes documents as they are listed, whatever their scores.
     - Chunks: where runs hold chunks and the judgments name documents, ``doc_id_from`` says which
       document a chunk is of (``#``, ``::``, a regular expression, a table) and ``collapse`` what
       its chunks become: see `Run.collapsed`. Gold may be spans of documents or texts of passages
@@ -99,16 +99,9 @@ def score(gold: Any, runs: Any, measures: Asked, scoring: Scoring, *, apart: boo
 
     Cases in several languages have rows of their own, or are refused if not ``apart``.
     """
-    is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
-    plan = plan_of(
-        measures if isinstance(measures, tuple) else listed(measures),
-        scoring.profile.name if is_known else scoring.profile,
-        scoring.changes,
-        scoring.relevance_level,
-        scoring.ontology is not None,
-    )
+    plan = _plan(measures, scoring)
     judgments, named, single = inputs_of(gold, runs, scoring, plan)
-    judge = Judge(plan, scoring, known_corpus(judgments, scoring))
+    judge = Judge(plan, scoring, _known_corpus(judgments, scoring))
     is_apart = False
     if judgments.languages and not judgments.may_mix_languages:
         from rankscope.scoring.by_language import (  # noqa: PLC0415
@@ -135,9 +128,24 @@ def score(gold: Any, runs: Any, measures: Asked, scoring: Scoring, *, apart: boo
         judgments=judgments,
         single=single and not is_apart,
         is_by_language=is_apart,
-        reading=how_read(judgments, named),
+        readings=[reading_of(run) for run in named.values()],
     )
     return Scored(scores, judgments, named)
+
+
+def _plan(measures: Asked, scoring: Scoring) -> Plan:
+    """Return what is asked for; the same question has the same plan."""
+    asked: tuple[Any, ...] = (measures,)
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
+        asked = tuple(measures)
+    is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
+    rules = scoring.profile.name if is_known else scoring.profile
+    of_terms = scoring.ontology is not None
+    try:
+        return plan_of(asked, rules, scoring.changes, scoring.relevance_level, of_terms)
+    except TypeError:  # something that cannot be hashed
+        parse_measures(asked)  # says what is wrong
+        raise
 
 
 def inputs_of(
@@ -152,7 +160,7 @@ def inputs_of(
             judgments, named, single = read_inputs(gold, runs, scoring)
         else:
             scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
-            wanted = tuple(parsed.asked for parsed in plan.asked)
+            wanted = tuple(plan.asked.values())
             judgments = as_judgments(gold, scoring)
             spread = scale.spread(runs, scale.Question(judgments, wanted, scoring))
             named, single = as_runs(spread, judgments, scoring)
@@ -165,7 +173,7 @@ def inputs_of(
     return judgments, named, single
 
 
-def known_corpus(judgments: Judgments, scoring: Scoring) -> KnownCorpus | None:
+def _known_corpus(judgments: Judgments, scoring: Scoring) -> KnownCorpus | None:
     """Return what is known of the documents there are; those of spans are not to be found."""
     if judgments.gold is not None or scoring.corpus is None:
         return None
@@ -214,17 +222,6 @@ class Judge:
             corpus=self.corpus,
         )
         judged, by_gain = aligned.judged, aligned.by_gain
-        if self.plan.needs_lengths and self.scoring.lengths is not None:
-            from rankscope.scoring.lengths import lengths_by_rank  # noqa: PLC0415
-
-            by_rank = lengths_by_rank(
-                judged.query_ids,
-                run,
-                self.scoring.lengths,
-                ties=rules.ties,
-                precision=rules.precision,
-            )
-            judged = replace(judged, lengths=by_rank)
         without = max(judged.without(level) for level in wanted.levels)
         if without and rules.no_relevant == "out":
             by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
@@ -236,35 +233,12 @@ class Judge:
             )
         values = np.empty((len(wanted.measures), len(judged)))
         means = {}
-        for row, measure in enumerate(wanted.measures):
+        for row, computation in enumerate(wanted.computations):
             measured = by_gain if wanted.by_gain[row] and by_gain is not None else judged
-            values[row] = compute(measure, measured)
-            means[wanted.names[row]] = aggregate(measure, values[row], measured)
-        counts: dict[str, Any] = {
-            "queries": len(judged),
-            "judged": len(judgments.query_ids),
-            "missing": len(aligned.missing),
-            "missing_queries": aligned.missing,
-            "missing_policy": rules.queries,
-            "unjudged": aligned.unjudged,
-            "without_relevant": without,
-            "without_relevant_policy": rules.no_relevant,
-            "tied_hits": int((aligned.hits.tie_size > 1).sum()),
-            "tied_across_cutoff": aligned.hits.tied_at,
-        }
-        if judgments.gold is not None:
-            counts["spans"] = {
-                "unit": aligned.unit,
-                "overlap": 1.0 if aligned.unit == "passages" else judgments.gold.overlap,
-                "gold": len(judgments.query),
-                "retrieved": len(run),
-            }
-        if judgments.may_mix_languages:
-            counts["languages"] = tuple(dict.fromkeys(judgments.languages.values()))
-        if judgments.no_answer:
-            counts["no_answer"] = len(judgments.no_answer)
-        if getattr(run, "chunks", None) is not None:
-            counts["collapsed"] = run.chunks.counts()
+            values[row] = computation.values(measured)
+            means[wanted.names[row]] = computation.mean(values[row], measured)
+        counts = _counts(judgments, run, aligned, rules)
+        counts |= {"queries": len(judged), "without_relevant": without}
         about = list(remarks(judgments, run, aligned, wanted, rules, corpus=self.corpus))
         if judged.terms is not None:
             from rankscope.scoring.judged_terms import (  # noqa: PLC0415
@@ -312,3 +286,31 @@ class Judge:
             counts=counts,
             remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
         )
+
+
+def _counts(judgments: Judgments, run: Any, aligned: Aligned, rules: Profile) -> dict[str, Any]:
+    """Return the fields of an `Accounting` that alignment tells."""
+    counts: dict[str, Any] = {
+        "judged": len(judgments.query_ids),
+        "missing": len(aligned.missing),
+        "missing_queries": aligned.missing,
+        "missing_policy": rules.queries,
+        "unjudged": aligned.unjudged,
+        "without_relevant_policy": rules.no_relevant,
+        "tied_hits": int((aligned.hits.tie_size > 1).sum()),
+        "tied_across_cutoff": aligned.hits.tied_at,
+    }
+    if judgments.gold is not None:
+        counts["spans"] = {
+            "unit": aligned.unit,
+            "overlap": 1.0 if aligned.unit == "passages" else judgments.gold.overlap,
+            "gold": len(judgments.query),
+            "retrieved": len(run),
+        }
+    if judgments.may_mix_languages:
+        counts["languages"] = tuple(dict.fromkeys(judgments.languages.values()))
+    if judgments.no_answer:
+        counts["no_answer"] = len(judgments.no_answer)
+    if getattr(run, "chunks", None) is not None:
+        counts["collapsed"] = run.chunks.counts()
+    return counts

@@ -115,7 +115,7 @@ def explain(
     >>> [(step.doc_id, step.contribution) for step in explanation.steps]
     [('d2', 0.0), ('d1', 0.5)]
     """
-    scoring = Scoring.of("explain", options, without=("lengths", "corpus", "executor", "overlap"))
+    scoring = Scoring.of("explain", options, without=("corpus", "executor", "overlap"))
     [parsed] = parse_measures([measure], relevance_level=scoring.relevance_level)
     meant = scoring.profile.meaning(parsed.measure)
     rules = replace(scoring.profile.rules_for(meant), **dict(scoring.changes))

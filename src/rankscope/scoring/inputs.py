@@ -6,30 +6,34 @@ position; and what is scored is never the gold itself.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from glob import has_magic
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
 from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.order import by_id_descending
 from rankscope.runs.spooled_run import spooled
-from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
+from rankscope.scoring.judgments import FilePairs, Judgments
 from rankscope.scoring.options import DEFAULT
-from rankscope.scoring.parted import in_parts, is_several
-from rankscope.scoring.plain import holds, holds_numbers, is_plain, numbers_of, text_ids
-from rankscope.scoring.qrels_file import QrelsFile
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables.columns import NO_COLUMNS, RUN, Reading, folded, role_of
 
 if TYPE_CHECKING:
-    from rankscope.runs.collapsing import Chunking, Chunks
+    from concurrent.futures import Executor
+
+    from rankscope.files import PathLike
     from rankscope.scoring.options import Scoring
 
-_BY_QUERY = Reading("documents by query")
+BY_QUERY = Reading("documents by query")
+TREC_LINES = Reading("TREC lines")
+
+LARGE = 3 << 27
+"""A file of so many bytes is read in parts: whole, it would take about a gigabyte of memory."""
 
 
 def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict[str, Any], bool]:
@@ -39,18 +43,9 @@ def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict
     return judgments, named, single
 
 
-def how_read(judgments: Judgments, runs: Mapping[str, Any]) -> str:
-    """Say in one line how gold and runs were read."""
-    words = [f"gold: {counted(len(judgments.query_ids), 'question')}"]
-    words[0] += f", {judgments.reading.sentence('relevant')}" if judgments.reading.shape else ""
-    ways = dict.fromkeys(_reading(run).sentence("retrieved") for run in runs.values())
-    return f"{words[0]}; run: {', '.join(filter(None, ways))}".removesuffix("; run: ")
-
-
-def _reading(run: Any) -> Reading:
-    if isinstance(run, LazyRun):
-        return Reading("TREC lines")
-    return getattr(run, "reading", _BY_QUERY)
+def reading_of(run: Any) -> Reading:
+    """Return how a run was read."""
+    return TREC_LINES if isinstance(run, LazyRun) else getattr(run, "reading", BY_QUERY)
 
 
 # --- gold
@@ -74,12 +69,12 @@ def _judgments(gold: Any, scoring: Scoring) -> Judgments:
     judgments = None
     if isinstance(gold, Mapping) and scoring.labels is None and holds_numbers(gold):
         judgments = Judgments(gold, no_answer=scoring.no_answer)
-        judgments.reading = _BY_QUERY
+        judgments.reading = BY_QUERY
     elif is_path(gold) and scoring.no_answer is None and scoring.labels is None:
-        file = QrelsFile.read(gold) if scoring.columns == NO_COLUMNS else None
+        file = FilePairs.read(gold) if scoring.columns == NO_COLUMNS else None
         if file is not None:
             judgments = Judgments(file)
-            judgments.reading = Reading("TREC lines")
+            judgments.reading = TREC_LINES
     if judgments is None:
         judgments = _table_judgments(gold, scoring)
     judgments.given = gold
@@ -161,6 +156,9 @@ def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -
         return as_piece_run(
             run, name=name, order=scoring.order, corpus=scoring.corpus, columns=scoring.columns
         )
+    as_it_is = scoring.order == "score" and scoring.chunking is None
+    if as_it_is and isinstance(run, Mapping) and holds_numbers(run) and is_plain(run):
+        return run
     if is_path(run):
         run = _from_file(run, judgments, scoring)
     if isinstance(run, LazyRun):
@@ -171,12 +169,6 @@ def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -
         raise InputError(
             "the run holds spans or texts and not ids; evaluate, compare and gate take these"
         )
-    if isinstance(run, CollapsedDicts):
-        return run
-    if isinstance(run, Mapping) and holds_numbers(run) and is_plain(run):
-        if scoring.order == "given":
-            run = {query_id: _listed(run[query_id]) for query_id in run}
-        return run if scoring.chunking is None else collapsed_dicts(run, scoring.chunking)
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
     table = as_run(run, name=name, columns=scoring.columns, duplicates=scoring.duplicates)
@@ -194,21 +186,38 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     if is_several(path):
         if scoring.duplicates is not None:
             raise InputError("duplicates= is for runs in one file; join these first")
-        return in_parts(path, scoring.executor)
+        return _in_parts(path, scoring.executor)
     if not scoring.is_plain:
         return path
     path = spooled(path)
     scanned = None
     if judgments is not None and scoring.executor is None:
         scanned = ScannedRun.of(path, judgments)
-    if scanned is None and scoring.columns != NO_COLUMNS:
-        return path
-    return in_parts(path, scoring.executor) if scanned is None else scanned
+    if scanned is None and scoring.columns == NO_COLUMNS and _is_large(path):
+        return _in_parts(path, scoring.executor)
+    return path if scanned is None else scanned
 
 
-def _listed(documents: Mapping[str, float]) -> dict[str, float]:
-    """Give documents scores that fall down the list."""
-    return {doc_id: -float(place) for place, doc_id in enumerate(documents, start=1)}
+def is_several(path: PathLike) -> bool:
+    """Tell whether a path names several files: a folder, or a pattern."""
+    text = os.fspath(path)
+    return os.path.isdir(text) or (has_magic(text) and not os.path.lexists(text))
+
+
+def _is_large(path: PathLike) -> bool:
+    try:
+        status = os.stat(os.fspath(path))
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size >= LARGE
+
+
+def _in_parts(path: PathLike, executor: Executor | None) -> Any:
+    """Return a run in several files, or in a large one that can be cut, as one read in parts."""
+    scale = import_module("rankscope.scale.run_parts")  # which comes later in the flow
+    if is_several(path):
+        return scale.RunParts(path, executor=executor)
+    return scale.divided(path, executor) or path
 
 
 def corpus_ids(scoring: Scoring) -> Callable[[], Iterable[str]]:
@@ -216,45 +225,6 @@ def corpus_ids(scoring: Scoring) -> Callable[[], Iterable[str]]:
     from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
 
     return passes_over_ids(scoring.corpus, scoring.chunking)
-
-
-class CollapsedDicts(dict[str, dict[str, float]]):
-    """A run in plain dicts that was collapsed, and what from."""
-
-    chunks: Chunks
-
-
-def collapsed_dicts(run: Mapping[str, Mapping[str, float]], chunking: Chunking) -> CollapsedDicts:
-    """Collapse the chunks in plain dicts to documents."""
-    answers = [text_ids(run[query_id], query_id) for query_id in run]
-    sizes = np.fromiter(map(len, answers), np.int64, len(answers))
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    score = numbers_of(answers, int(offsets[-1]), run, "score")
-    chunk_ids = list(dict.fromkeys(chain.from_iterable(answers)))
-    names, unmatched = chunking.documents(chunk_ids)
-    of_chunk = dict(zip(chunk_ids, names, strict=True))
-    document = [of_chunk[chunk_id] for answer in answers for chunk_id in answer]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    by_row = np.fromiter(map(numbers.__getitem__, document), np.int64, len(document))
-    best = None if chunking.collapse == "best" else _best_first(answers, score, offsets)
-    rest = chunking.collapsed(offsets, score, by_row, best)
-    collapsed = CollapsedDicts()
-    rows, scores, end = rest.rows.tolist(), rest.scores.tolist(), 0
-    for query_id, size in zip(run, rest.sizes.tolist(), strict=True):
-        part = slice(end, end := end + size)
-        collapsed[query_id] = {
-            document[row]: number for row, number in zip(rows[part], scores[part], strict=True)
-        }
-    collapsed.chunks = chunking.chunks(sizes, rest.sizes, unmatched)
-    return collapsed
-
-
-def _best_first(answers: Sequence[Mapping[str, float]], score: Any, offsets: Any) -> Any:
-    """Return the rows of each query best first, ties by id descending."""
-    chunk_ids = [chunk_id for answer in answers for chunk_id in answer]
-    by_id = np.array(by_id_descending(chunk_ids), np.int64)
-    query = np.repeat(np.arange(len(answers)), np.diff(offsets))
-    return by_id[np.lexsort((-score[by_id], query[by_id]))]
 
 
 def _holds_runs(runs: Mapping[Any, Any]) -> bool:
@@ -341,16 +311,17 @@ def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scori
     """Return a run as answers to the questions of the gold, or say why it is not."""
     if judgments is None:
         return run
-    gold, read = judgments.reading, _reading(run)
+    gold, read = judgments.reading, reading_of(run)
     is_same = given is judgments.given and given is not None
-    is_same |= is_path(given) and is_path(judgments.given) and str(given) == str(judgments.given)
+    if not isinstance(given, Mapping) and is_path(given) and is_path(judgments.given):
+        is_same = str(given) == str(judgments.given)
     if is_same and gold.documents == read.documents:
         where = f" ({shown(gold.documents)})" if gold.documents else ""
         raise InputError(
             f"gold and run are the same{where}; give a run, or a table with both in different "
             "columns (relevant=, retrieved=)"
         )
-    if scoring.columns != NO_COLUMNS:
+    if scoring.columns is not NO_COLUMNS:
         _check_columns(gold, read, scoring)
     if judgments.gold is not None:
         return run
@@ -434,20 +405,18 @@ def _by_words(run: Any, judgments: Judgments) -> Any:
     return run.renamed(renamed) if is_clear else run
 
 
-# --- plain dicts
+# --- documents of one query
 
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:
     """Return the documents of one query of a run, by id as text; none if the run lacks it."""
-    documents: Mapping[str, float] = run[query_id] if query_id in run else {}  # noqa: SIM401
-    is_text = all(isinstance(doc_id, str) for doc_id in documents)
-    return documents if is_text else text_ids(documents, query_id)
+    return text_ids(run[query_id], query_id) if query_id in run else {}
 
 
 def has_identical(run: Any) -> bool:
     """Tell whether a document has the id of its own query."""
     if isinstance(run, Mapping):
-        return any(holds(run[query_id], query_id) for query_id in run)
+        return any(query_id in documents_of(run, query_id) for query_id in run)
     rows = run.to_polars()
     return bool((rows["query_id"] == rows["doc_id"]).any())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
@@ -9,24 +10,26 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
+from rankscope.files import read_bytes
 from rankscope.measures.judged import OfJudgments, Subtopics
-from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
-from rankscope.scoring.qrels_file import QrelsFile
+from rankscope.scoring.dicts import is_plain, numbers_of
 from rankscope.scoring.scans import PackedPairs
-from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading
+from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, QRELS, Reading, are_whole
 from rankscope.tables.ids import id_text
+from rankscope.tables.native import address_of, library, taken
+from rankscope.tables.trec_file import TrecFile
 from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankscope.collection.qrels import Qrels
+    from rankscope.files import PathLike
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.ontology.terms import Ontology
-    from rankscope.scoring.align import Aligned
+    from rankscope.scoring.align import Aligned, Hits
     from rankscope.scoring.coverage import Gold
-    from rankscope.scoring.hits import Hits
     from rankscope.scoring.judged_terms import ExpectedTerms
 
 __all__ = ["Judgments"]
@@ -36,21 +39,49 @@ NoAnswer = Literal["empty"] | Iterable[str]
 or these."""
 
 
-class JudgedLists(NamedTuple):
-    """The judged documents of each query: the grades of query i are offsets[i]:offsets[i + 1]."""
+class FilePairs(NamedTuple):
+    """What a plain TREC file holds, read by the native scan, without Polars."""
 
-    documents: list[Mapping[str, float]]
-    offsets: IntArray
+    pairs: PackedPairs
     grades: FloatArray
 
-    def doc_ids(self, pairs: Iterable[int]) -> list[str]:
-        """Return the documents of some pairs, which are counted through."""
-        listed = list(chain.from_iterable(self.documents))
-        return [listed[pair] for pair in pairs]
+    @classmethod
+    def read(cls, path: PathLike) -> FilePairs | None:
+        """Read a file; None if it is not plainly right, and then the reader of tables is asked."""
+        file = TrecFile.recognised(path, QRELS)
+        if file is None:
+            return None
+        try:
+            return cls._of(read_bytes(path)[file.skipped :])
+        except RankscopeError:
+            return None
+
+    @classmethod
+    def _of(cls, data: Any) -> FilePairs | None:
+        """Make them of lines, those of each query together."""
+        seed = int.from_bytes(os.urandom(8), "little")
+        for result in taken(library().rs_pairs(address_of(data), len(data), seed)):
+            if not result.rows or not result.alike:
+                return None  # nothing is there, or there are subtopics
+            sizes = result.array("sizes", np.int64, result.stretches)
+            pairs = PackedPairs(
+                result.bytes_at("query_text", result.query_size),
+                result.array("query_ends", np.int64, result.stretches + 1),
+                np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
+                result.bytes_at("doc_text", result.doc_size),
+                result.array("doc_ends", np.int64, result.rows + 1),
+            )
+            grades = result.array("numbers", np.float64, result.rows)
+            if np.abs(grades).max() > LARGEST_GRADE:
+                return None
+            if are_whole(grades):
+                grades = grades + 0.0  # as integers are: -0 is 0
+            return cls(pairs, grades) if len(set(pairs.query_ids())) == len(sizes) else None
+        return None
 
 
 class Judgments:
-    """Qrels as both ways of aligning need them; made of a table or of plain dicts.
+    """Qrels as every way of aligning needs them; made of a table, of a file or of plain dicts.
 
     Where judgments have subtopics, a document's plain grade is its highest. With ``remember``, a
     `Run` that was aligned with them is not aligned again while they live. Queries that are marked
@@ -64,82 +95,87 @@ class Judgments:
     """How they were read."""
     is_numbered = False
     """Whether the queries have no ids, and are known by their place."""
+    gold: Gold | None = None
+    """What is to be found, where that is spans or texts and not documents."""
+    ontology: Ontology | None = None
+    """What the documents are terms of, if they are."""
+    may_mix_languages = False
+    """Whether somebody asked for means over cases in several languages."""
+    questions = NO_QUESTIONS
+    """What the queries ask, where the qrels were read with ids and words."""
+    listed: tuple[str, ...] = ()
+    """All queries in the order of their file, also those set aside, if each has its list."""
+    no_answer: tuple[str, ...] = ()
+    """The queries that are meant to have no answer; they are in no mean."""
+    has_subtopics = False
+    """Whether documents are judged by subtopic."""
 
     def __init__(
         self,
-        qrels: Qrels | QrelsFile | Mapping[str, Mapping[str, float]],
+        qrels: Qrels | FilePairs | Mapping[str, Mapping[str, float]],
         *,
         remember: bool = False,
         no_answer: NoAnswer | None = None,
     ) -> None:
-        self.gold: Gold | None = None
-        """What is to be found, where that is spans or texts and not documents."""
-        self.ontology: Ontology | None = None
-        """What the documents are terms of, if they are."""
-        self.may_mix_languages = False
-        """Whether somebody asked for means over cases in several languages."""
         self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
-        self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
-        if isinstance(qrels, QrelsFile) and no_answer is not None:
-            qrels = qrels.table()
-        self._qrels = qrels
-        if isinstance(qrels, Mapping) and self._numeric is None:
-            self._qrels = self.table
-        self.listed: tuple[str, ...] = ()
-        """All queries in the order of their file, also those set aside, if each has its list."""
-        if not isinstance(self._qrels, Mapping) and self._qrels.is_listed:
-            self.listed = tuple(self._qrels.query_ids)
-        self.no_answer = _set_aside(self._qrels, no_answer)
-        """The queries that are meant to have no answer; they are in no mean."""
-        if self.no_answer:
-            self._qrels = _without(self._qrels, frozenset(self.no_answer))
-            self.__dict__.pop("table", None)
-        if isinstance(self._qrels, Mapping):
-            self.query_ids = tuple(self._qrels)
-            lengths, grades = _numbers_in(self._qrels)
+        self._file: FilePairs | None = None
+        if isinstance(qrels, FilePairs):
+            self._file = qrels
+            self.query_ids = qrels.pairs.query_ids()
+            lengths, grades = np.diff(qrels.pairs.pair_offsets), qrels.grades
+        elif isinstance(qrels, Mapping) and _holds_text(qrels):
+            if no_answer is not None:
+                self.no_answer = _set_aside(qrels, no_answer)
+                qrels = {each: qrels[each] for each in qrels if each not in set(self.no_answer)}
+            self.by_query = qrels
+            self.query_ids = tuple(qrels)
+            lengths, grades = _numbers_in(qrels)
         else:
-            self.query_ids = tuple(self._qrels.query_ids)
-            lengths, grades = np.diff(self._qrels.offsets), self._grades(self._qrels)
-            if self.has_subtopics:
-                counts = dict(self.pairs.group_by("query_id").len().iter_rows())
-                lengths = np.array([counts.get(query_id, 0) for query_id in self.query_ids])
-        self.grade = grades
+            lengths, grades = self._take_table(qrels, no_answer)
+        self.grade: FloatArray = grades
         """By pair: its grade, where `query` is its query."""
-        self.questions = NO_QUESTIONS if isinstance(self._qrels, Mapping) else self._qrels.questions
-        """What the queries ask, where the qrels were read with ids and words."""
-        self.query = np.repeat(np.arange(len(lengths)), lengths)
+        self.query: IntArray = np.repeat(np.arange(len(lengths)), lengths)
         order = np.lexsort((-grades, self.query))
         self.judged_query = self.query[order]
         self.judged_grade = grades[order]
         self.max_grade = float(grades.max(initial=0.0))
+        self.offsets: IntArray = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        """Where the pairs of each query begin."""
+
+    def _take_table(self, qrels: Any, no_answer: NoAnswer | None) -> tuple[IntArray, FloatArray]:
+        """Take a table, or dicts that must be made one; return the sizes and grades by query."""
+        if isinstance(qrels, Mapping):
+            from rankscope.collection.qrels import Qrels  # noqa: PLC0415
+
+            qrels = Qrels(qrels)
+        if qrels.is_listed:
+            self.listed = tuple(qrels.query_ids)
+        self.no_answer = _set_aside(qrels, no_answer)
+        self.table = qrels.without(frozenset(self.no_answer)) if self.no_answer else qrels
+        self.questions = self.table.questions
+        self.has_subtopics = self.table.subtopics is not None
+        self.query_ids = tuple(self.table.query_ids)
+        lengths: IntArray = np.diff(self.table.offsets)
+        if self.has_subtopics:
+            counts = dict(self.pairs.group_by("query_id").len().iter_rows())
+            lengths = np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
+        return lengths, self.pairs["grade"].to_numpy().astype(np.float64)
 
     @cached_property
     def languages(self) -> Mapping[str, str]:
         """The languages of the queries, as codes such as ``de``, where the qrels know them."""
-        known = {} if isinstance(self._qrels, Mapping) else self._qrels.languages
+        known = self.table.languages if "table" in self.__dict__ else {}
         return {query_id: known[query_id] for query_id in self.query_ids if query_id in known}
-
-    @property
-    def has_subtopics(self) -> bool:
-        """Whether documents are judged by subtopic."""
-        return not isinstance(self._qrels, Mapping) and self._qrels.subtopics is not None
-
-    def _grades(self, qrels: Qrels | QrelsFile) -> FloatArray:
-        """Return the grade of each pair."""
-        if isinstance(qrels, QrelsFile):
-            return qrels.grades
-        return self.pairs["grade"].to_numpy().astype(np.float64)
 
     @cached_property
     def table(self) -> Qrels:
         """The qrels as a table."""
-        if isinstance(self._qrels, QrelsFile):
-            return self._qrels.table()
-        if not isinstance(self._qrels, Mapping):
-            return self._qrels
         from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
-        return Qrels(self._qrels)
+        if self._file is None:
+            return Qrels(self.by_query)
+        documents = self._file.pairs.doc_ids()
+        return Qrels.from_columns(self.query_ids, self.offsets, documents, self.grade)
 
     @cached_property
     def expected_terms(self) -> ExpectedTerms | None:
@@ -152,28 +188,38 @@ class Judgments:
 
     @cached_property
     def by_query(self) -> Mapping[str, Mapping[str, float]]:
-        """The qrels as ``{query_id: {doc_id: grade}}``."""
-        if isinstance(self._qrels, Mapping):
-            return self._qrels
-        nested: Mapping[str, Any] = self._qrels.to_dict()
-        if not self.has_subtopics:
-            return nested
+        """The qrels as ``{query_id: {doc_id: grade}}``, with whole numbers where all are such."""
+        grades = (self.grade.astype(np.int64) if are_whole(self.grade) else self.grade).tolist()
+        doc_ids, edges = self._doc_ids(), self.offsets.tolist()
         return {
-            query_id: {doc_id: max(grades.values()) for doc_id, grades in documents.items()}
-            for query_id, documents in nested.items()
+            query_id: dict(zip(doc_ids[low:high], grades[low:high], strict=True))
+            for query_id, low, high in zip(self.query_ids, edges, edges[1:], strict=False)
         }
+
+    @cached_property
+    def documents(self) -> list[Mapping[str, float]]:
+        """By query: its judged documents."""
+        return [self.by_query[query_id] for query_id in self.query_ids]
+
+    def _doc_ids(self) -> list[str]:
+        """Return the document of each pair, in the order of `query`."""
+        if self._file is not None:
+            return self._file.pairs.doc_ids()
+        if "by_query" in self.__dict__:
+            return list(chain.from_iterable(self.by_query.values()))
+        return self.pairs["doc_id"].to_list()
+
+    def doc_ids_of(self, pairs: IntArray) -> list[str]:
+        """Return the documents of some pairs."""
+        doc_ids = self._doc_ids()
+        return [doc_ids[pair] for pair in pairs.tolist()]
 
     @cached_property
     def packed(self) -> PackedPairs:
         """The judged pairs as bytes, for a scan to look for; in the order of `query`."""
-        if isinstance(self._qrels, QrelsFile):
-            return self._qrels.packed
-        if isinstance(self._qrels, Mapping):
-            doc_ids = [id_text(doc_id) for docs in self._qrels.values() for doc_id in docs]
-        else:
-            doc_ids = self.pairs["doc_id"].to_list()
-        offsets = np.searchsorted(self.query, np.arange(len(self.query_ids) + 1))
-        return PackedPairs.of(self.query_ids, offsets.astype(np.int64), doc_ids)
+        if self._file is not None:
+            return self._file.pairs
+        return PackedPairs.of(self.query_ids, self.offsets, self._doc_ids())
 
     @cached_property
     def remembered(self) -> OfJudgments:
@@ -181,31 +227,9 @@ class Judgments:
         return OfJudgments(len(self.query_ids), self.judged_query, self.judged_grade)
 
     @cached_property
-    def lists(self) -> JudgedLists:
-        """The qrels as one list of documents for each query, as `by_query` has them."""
-        documents = [self.by_query[query_id] for query_id in self.query_ids]
-        offsets = np.zeros(len(documents) + 1, np.int64)
-        np.cumsum(list(map(len, documents)), out=offsets[1:])
-        values = chain.from_iterable(each.values() for each in documents)
-        grades = np.fromiter(values, np.float64, int(offsets[-1]))
-        return JudgedLists(documents, offsets, grades)
-
-    @cached_property
     def relevant_ids(self) -> dict[str, None]:
         """The documents that are relevant to some query, in their order."""
-        return dict.fromkeys(
-            doc_id
-            for grades in self.by_query.values()
-            for doc_id, grade in grades.items()
-            if grade > 0
-        )
-
-    @property
-    def numeric_ids(self) -> dict[str, frozenset[int]]:
-        """By query: the judged ids that are a whole number's digits, as numbers."""
-        if self._numeric is None:
-            self._numeric = numeric_ids(self.by_query)
-        return self._numeric
+        return dict.fromkeys(self.doc_ids_of(np.flatnonzero(self.grade > 0)))
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -251,7 +275,7 @@ class Judgments:
         ranks = pl.DataFrame(
             {
                 "query": hits.query,
-                "doc_id": pl.Series(hits.doc_ids(), dtype=pl.String),
+                "doc_id": pl.Series(self.doc_ids_of(hits.pair), dtype=pl.String),
                 "rank": hits.rank,
             }
         )
@@ -269,6 +293,11 @@ class Judgments:
         )
 
 
+def _holds_text(qrels: Mapping[Any, Any]) -> bool:
+    """Tell whether all ids are text; others are made so by a table."""
+    return is_plain(qrels) and set(map(type, chain.from_iterable(qrels.values()))) <= {str}
+
+
 def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, FloatArray]:
     """Return the numbers of documents by query, and the grades of all."""
     documents = list(qrels.values())
@@ -284,40 +313,19 @@ def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, Flo
     return lengths, grades
 
 
-def _numeric_ids(qrels: Mapping[str, Mapping[str, float]]) -> dict[str, frozenset[int]] | None:
-    """Return what `numeric_ids` finds in plain dicts; None if they must be made a table first."""
-    try:
-        return numeric_ids(qrels) if is_plain(qrels) else None
-    except TypeError:  # ids of several kinds
-        return None
-
-
 def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
     """Return the queries that are marked, or that the rule means, as having no answer."""
-    marked = {} if isinstance(qrels, Mapping) else dict.fromkeys(qrels.no_answer)
-    if rule is None:
-        return tuple(marked)
+    marked = dict.fromkeys(getattr(qrels, "no_answer", ()))
     if isinstance(rule, str):
         if rule != "empty":
             raise UnknownNameError("rule for questions without an answer", rule, ["empty"])
         if isinstance(qrels, Mapping):
             return tuple(query_id for query_id, documents in qrels.items() if not documents)
-        sizes = np.diff(qrels.offsets)
-        pairs = zip(qrels.query_ids, sizes.tolist(), strict=True)
-        return tuple(marked | {query_id: None for query_id, size in pairs if not size})
-    for query_id in map(id_text, rule):
-        if query_id in qrels and any(_grade(value) > 0 for value in qrels[query_id].values()):
+        empty = np.flatnonzero(np.diff(qrels.offsets) == 0).tolist()
+        return tuple(marked | dict.fromkeys(qrels.query_ids[number] for number in empty))
+    for query_id in map(id_text, rule or ()):
+        grades = qrels[query_id].values() if query_id in qrels else ()
+        if any(float(max(g.values()) if isinstance(g, Mapping) else g) > 0 for g in grades):
             raise refuse_answer(query_id, "no_answer")
         marked[query_id] = None
     return tuple(marked)
-
-
-def _grade(value: Any) -> float:
-    """Return a grade, or the highest by subtopic."""
-    return float(max(value.values()) if isinstance(value, Mapping) else value)
-
-
-def _without(qrels: Any, query_ids: frozenset[str]) -> Any:
-    if not isinstance(qrels, Mapping):
-        return qrels.without(query_ids)
-    return {query_id: qrels[query_id] for query_id in qrels if query_id not in query_ids}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.runs.order import Order, Precision, Ties
 from rankscope.scoring.rules import PROFILES, Profile, QueryPolicy, profile_named
-from rankscope.tables.columns import Columns
+from rankscope.tables.columns import NO_COLUMNS, Columns
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -40,8 +40,6 @@ class ScoringOptions(TypedDict, total=False):
     """Which queries count."""
     relevance_level: float | None
     """The grade from which on binary measures count a document as relevant."""
-    lengths: Mapping[str, float] | None
-    """The number of words of each document, for measures that need it (TBG)."""
     order: Order
     """What ranks documents: their scores, or the order in which they are listed."""
     corpus: Any
@@ -80,10 +78,6 @@ class ScoringOptions(TypedDict, total=False):
     """That of a judgment's grade."""
 
 
-NO_COLUMNS = Columns()
-"""Where no column is named."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scoring:
     """How judgments and runs are read, and by which rules they are scored."""
@@ -92,7 +86,6 @@ class Scoring:
     changes: tuple[tuple[str, Any], ...] = ()
     """The rules that replace those of the profile: ties, precision, queries."""
     relevance_level: float | None = None
-    lengths: Mapping[str, float] | None = None
     order: Order = "score"
     corpus: Any = None
     chunking: Chunking | None = None
@@ -138,7 +131,11 @@ class Scoring:
                 "one language cannot be taken together with others; leave one of them out"
             )
         if doc_id_from is not None:
-            given["chunking"] = _chunking(doc_id_from, collapse or "best")
+            from rankscope.runs.collapsing import Chunking  # noqa: PLC0415
+
+            is_made = isinstance(doc_id_from, Chunking)
+            made = doc_id_from if is_made else Chunking.of(doc_id_from, collapse or "best")
+            given["chunking"] = made
         elif collapse not in (None, "best"):
             raise InputError(
                 f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
@@ -161,12 +158,6 @@ DEFAULT = Scoring()
 """What counts where nothing was asked for."""
 
 _COLUMNS = tuple(field.name for field in fields(Columns))
-
-
-def _chunking(doc_id_from: Any, collapse: Collapse) -> Chunking:
-    from rankscope.runs.collapsing import Chunking  # noqa: PLC0415
-
-    return doc_id_from if isinstance(doc_id_from, Chunking) else Chunking.of(doc_id_from, collapse)
 
 
 def _unknown(function: str, option: str, known: list[str]) -> TypeError:

@@ -5,7 +5,7 @@ Made once for the same question: a training loop asks it thousands of times.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
+from rankscope.measures.registry import Computation, computation
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Wanted:
     """Measures to which the same rules apply, and what is known of them before any run is."""
 
     measures: list[Measure]
+    computations: list[Computation]
     names: list[str]
     cutoffs: tuple[int, ...]
     """Rising."""
@@ -55,6 +57,7 @@ class Wanted:
         levels = {name: _threshold_of(measure) for name, measure in named.items()}
         return cls(
             measures,
+            list(map(computation, measures)),
             list(named),
             tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
             tuple({*map(relevance_level_of, measures)} or {1.0}),
@@ -70,21 +73,12 @@ class Wanted:
 class Plan:
     """All measures that are asked for, and the rules for each."""
 
-    asked: list[Parsed]
+    asked: dict[str, str]
+    """The measures by their canonical names, with what they were asked for as."""
     main: Profile
     by_rules: list[tuple[Profile, Wanted]]
     """The main rules first, where any measure goes by them; some tools have others for some."""
     everything: Wanted
-    needs_lengths: bool
-
-
-def listed(measures: Asked) -> tuple[str | Measure, ...]:
-    """Return measures as a tuple, one that is asked for alone too."""
-    is_single = isinstance(measures, str | Measure) or not isinstance(measures, Iterable)
-    items: tuple[Any, ...] = (measures,) if is_single else tuple(measures)  # type: ignore[arg-type]
-    if not all(isinstance(item, Hashable) for item in items):
-        parse_measures(items)  # says what is wrong
-    return items
 
 
 @lru_cache(maxsize=256)
@@ -106,14 +100,13 @@ def plan_of(
     for parsed in asked:
         groups.setdefault(rules.rules_for(parsed.measure), []).append(parsed.measure)
     return Plan(
-        asked,
+        {str(parsed.measure): parsed.asked for parsed in asked},
         main,
         [
             (main if each is rules else replace(each, **dict(changes)), Wanted.of(groups[each]))
             for each in sorted(groups, key=lambda each: each is not rules)
         ],
         Wanted.of([parsed.measure for parsed in asked]),
-        any(parsed.measure.needs == "lengths" for parsed in asked),
     )
 
 

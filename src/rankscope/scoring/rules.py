@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from rankscope.errors import InputError, UnknownNameError
 
@@ -76,79 +76,17 @@ def _ranx(measure: Measure) -> Measure:
     return measure
 
 
-# --- what a tool has -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """The measures a tool has, so that a profile can say which of its numbers are the tool's."""
-
-    names: frozenset[str]
-    gains: frozenset[tuple[str, str]] = frozenset()
-    """Pairs of a measure and a word for its gain, where the tool does not have all of them."""
-    norms: frozenset[str] = frozenset({"rel"})
-    """What average precision may be divided by."""
-    but: tuple[tuple[str, str], ...] = ()
-    """Measures it has and whose numbers are not promised, with the reason."""
-
-    def doubt(self, measure: Measure) -> str:
-        """Say why a measure is not promised to be the tool's; '' if it is."""
-        if measure.name not in self.names:
-            return "it has no such measure"
-        options = measure.options
-        gain = options.get("gain")
-        limited = any(name == measure.name for name, _ in self.gains)
-        if limited and isinstance(gain, str) and (measure.name, gain) not in self.gains:
-            return f"it has no gain={gain}"
-        if measure.name == "AP" and options["norm"] not in self.norms:
-            return f"it has no norm={options['norm']}"
-        return dict(self.but).get(measure.name, "")
-
-
-def _offer(names: str, **limits: Any) -> Offer:
-    return Offer(frozenset(names.split()), **limits)
-
-
-_TREC_EVAL = (
-    "NumQ NumRet NumRel NumRelRet AP GMAP Rprec Bpref RR IPrec P R infAP GMBpref Utility 11pt binG "
-    "G nDCG nDCG_rel RnDCG R_cap Success SetP SetR SetAP SetF NumNonrelJudgedRet YAAP"
-)
-_LINEAR = frozenset({("nDCG", "linear"), ("DCG", "linear"), ("RBP", "linear")})
-_ROUNDED = "it rounds the value of each query to five decimals"
-
-OFFERS = {
-    "trec_eval-9": _offer(_TREC_EVAL, gains=_LINEAR),
-    "trec_eval-10": _offer(
-        f"{_TREC_EVAL} DCG IDCG RBP RBP_residual Unjudged",
-        gains=_LINEAR,
-    ),
-    "ir_measures": _offer(
-        "Accuracy alpha_DCG alpha_nDCG AP AP_IA BPM Bpref Compat ERR ERR_IA infAP INSQ INST IPrec "
-        "Judged nDCG nERR_IA nNRBP NRBP NumQ NumRel NumRelRet NumRet P P_IA R RBP Rprec RR SDCG "
-        "SetAP SetF SetP SetR StRecall Success",
-        gains=frozenset({("nDCG", "linear"), ("nDCG", "exp"), ("RBP", "binary")}),
-        but=(
-            ("Accuracy", "it leaves out queries for which no relevant document is retrieved"),
-            ("Compat", "its ideal has equal scores in the order of the judgments"),
-            ("ERR", _ROUNDED),
-        ),
-    ),
-    "ranx": _offer(
-        "NumRelRet Success P R F SetP SetR SetF Rprec RR AP DCG nDCG Bpref RBG",
-        gains=frozenset({(name, gain) for name in ("nDCG", "DCG") for gain in ("linear", "exp")}),
-        but=(
-            ("NumRelRet", "it prints the mean over queries, not the sum"),
-            ("Bpref", "it has no number for a query that lacks relevant or nonrelevant judgments"),
-        ),
-    ),
-    "beir": _offer("nDCG AP R P RR R_cap Success", gains=_LINEAR),
-    "sentence-transformers": _offer(
-        "Success P R RR nDCG AP",
-        gains=frozenset({("nDCG", "binary")}),
-        norms=frozenset({"min"}),
-    ),
+DIFFERENT = {
+    (
+        "ir_measures",
+        "Accuracy",
+    ): "it leaves out queries for which no relevant document is retrieved",
+    ("ir_measures", "Compat"): "its ideal has equal scores in the order of the judgments",
+    ("ir_measures", "ERR"): "it rounds the value of each query to five decimals",
+    ("ranx", "NumRelRet"): "it prints the mean over queries, not the sum",
+    ("ranx", "Bpref"): "it has no number for a query that lacks relevant or nonrelevant judgments",
 }
-
+"""By profile and measure: why a tool's own number is another one."""
 
 # --- profiles ------------------------------------------------------------------------------------
 
@@ -182,9 +120,8 @@ class Profile:
         return self.apart(measure) or self
 
     def doubt(self, measure: Measure) -> str:
-        """Say why a measure under this profile is not promised to be the tool's; '' if it is."""
-        offer = OFFERS.get(self.name)
-        return "" if offer is None else offer.doubt(measure)
+        """Say why a measure under this profile is not the tool's own number; '' if it is."""
+        return DIFFERENT.get((self.name, measure.name), "")
 
 
 _IR_ASCENDING = Profile("ir_measures", "by id ascending, double precision", ties="id-asc")

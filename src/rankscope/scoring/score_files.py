@@ -1,17 +1,14 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` writes, and reading it back.
 
-An EvaluationReport of a benchmark, with the table of values beside it, is read as well.
-
 Between `evaluate`, whose scores `score_record` puts into a record, and
 `rankscope.statistics.comparable`, which sets two sides side by side. A file comes from another
-machine and another day, so nothing in it is trusted: a wrong schema, a missing part or a value that
-is no number becomes a `FormatError` that says where it is.
+machine and another day: what does not fit the fields of `ScoreRecord` becomes a `FormatError` that
+says where it is.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field, Strict
 
-from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
@@ -105,37 +102,6 @@ class ScoreRecord(Record):
     """How the input was read, in one line."""
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
-
-
-class _NamedMeasure(Part):
-    measure: Text
-    asked: Text
-    value: float
-
-
-class _NamedRun(Part):
-    system: Text
-
-
-class _JudgedBy(Part):
-    qrels_sha256: Sha256
-
-
-class _EvaluationReport(Record):
-    """What is needed of an EvaluationReport, which is defined much later, to compare its values."""
-
-    kind: ClassVar[str] = "evaluation"
-    written_by: ClassVar[str] = "rankscope benchmark run CONFIG"
-
-    created: str | None = None
-    profile: Text
-    rules: dict[str, Text]
-    collection: _JudgedBy
-    run: _NamedRun
-    measures: tuple[_NamedMeasure, ...]
-    accounting: Accounting | None
-    broken: str | None = None
-    per_query: FileRef
 
 
 def score_record(
@@ -254,23 +220,18 @@ class RecordedScores:
         record = ScoreRecord.from_data(data, source=source)
         runs = {}
         for name, run in record.runs.items():
-            where = f"run {shown(name, 40)}"
-            if run.per_query is None:
+            if not run.per_query:
                 raise FormatError(
-                    f"{where} has no values by query, which a comparison needs; write the file "
-                    f"again with {HOW_TO_WRITE!r}",
+                    f"run {shown(name, 40)} has no values by query, which a comparison needs; "
+                    f"write the file again with {HOW_TO_WRITE!r}",
                     source=source,
                 )
-            by_query = run.per_query
-            if not by_query:
-                raise FormatError(f"{where} has values for no query", source=source)
-            rows = {
-                measure: np.array([row.get(measure) for row in by_query.values()], np.float64)
+            rows = [
+                [values.get(measure) for values in run.per_query.values()]
                 for measure in record.measures
-            }
-            _check_means(run.means, rows, where, source)
-            values = np.array(list(rows.values()))
-            runs[name] = RecordedRun(tuple(by_query), values, run.accounting, run.findings)
+            ]
+            values = np.array(rows, np.float64)
+            runs[name] = RecordedRun(tuple(run.per_query), values, run.accounting, run.findings)
         return cls(
             source=source,
             profile=record.profile,
@@ -279,29 +240,6 @@ class RecordedScores:
             measures=record.measures,
             runs=runs,
         )
-
-
-def _check_means(
-    means: Mapping[str, float], rows: Mapping[str, FloatArray], where: str, source: str
-) -> None:
-    """Refuse means that do not follow from the values by query: one of them was changed.
-
-    Left out are measures that are not known here, as nothing says how their values are put
-    together, and those that lack a value, which a comparison refuses by itself.
-    """
-    for name, row in rows.items():
-        if name not in means or np.isnan(row).any():
-            continue
-        try:
-            mean = aggregate(Measure.parse(name), row)
-        except RankscopeError:
-            continue
-        if not math.isclose(mean, means[name], rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
-            raise FormatError(
-                f"{where}: the recorded mean of {name} is {means[name]:.6g}, but its values by "
-                f"query give {mean:.6g}: the file was changed; write it again",
-                source=source,
-            )
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -314,7 +252,7 @@ def is_score_file(path: PathLike) -> bool:
 
 
 def read_scores(path: PathLike) -> RecordedScores:
-    """Read a file written by ``evaluate --per-query --format json``, or an EvaluationReport."""
+    """Read a file written by ``evaluate --per-query --format json``."""
     from rankscope.files import decoded  # noqa: PLC0415
     from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
 
@@ -327,37 +265,7 @@ def read_scores(path: PathLike) -> RecordedScores:
             source=source,
         )
     data = parse_json(decoded(content, source=source), source=source)
-    if isinstance(data, Mapping) and _EvaluationReport.is_kind_of(data):
-        report = _EvaluationReport.from_data(data, source=source)
-        return _of_report(report, Path(os.fspath(path)).parent, source)
     return RecordedScores.from_data(data, source=source)
-
-
-def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
-    """Take the report of one system; the Parquet file it names has its values by query."""
-    if report.accounting is None:
-        raise FormatError(
-            f"{report.run.system} was not scored: {report.broken or 'its run is broken'}; repair "
-            "it and run the benchmark again",
-            source=source,
-        )
-    measures = {measure.measure: measure.asked for measure in report.measures}
-    path = folder / report.per_query.path
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise FormatError(
-            f"per_query.path: {shown(report.per_query.path)} is outside the report's folder",
-            source=source,
-        )
-    means = {measure.measure: measure.value for measure in report.measures}
-    run = read_values(path, report.per_query, means, report.accounting, source=source)
-    return RecordedScores(
-        source=source,
-        profile=report.profile,
-        rules=report.rules,
-        qrels=report.collection.qrels_sha256,
-        measures=measures,
-        runs={report.run.system: run},
-    )
 
 
 def read_values(
@@ -377,23 +285,24 @@ def read_values(
 
     from rankscope.tables.parquet import recorded_frame  # noqa: PLC0415
 
-    measures = list(means)
     try:
         frame = recorded_frame(path, recorded.sha256, source=path.name)
         long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
-        table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
+        query_ids = tuple(wide["query_id"].cast(pl.String))
+        rows = [wide[name].cast(pl.Float64).fill_null(math.nan).to_numpy() for name in means]
     except (FormatError, pl.exceptions.PolarsError) as error:
         problem = error.problem if isinstance(error, FormatError) else str(error)
         reason = problem.partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None
-    rows = {name: table[name].fill_null(float("nan")).to_numpy() for name in measures}
-    if any(not np.nanmax(np.abs(row), initial=0.0) <= LARGEST for row in rows.values()):
-        raise FormatError(
-            f"{shown(path.name)} contains values that are no numbers; run the benchmark again",
-            source=source,
-        )
-    _check_means(means, rows, shown(path.name), source)
-    return RecordedRun(tuple(table["query_id"]), np.array(list(rows.values())), accounting)
+    for (name, mean), row in zip(means.items(), rows, strict=True):
+        counted = aggregate(Measure.parse(name), row[~np.isnan(row)])
+        if not math.isclose(mean, counted, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
+            raise FormatError(
+                f"{shown(path.name)}: the recorded mean of {name} is {mean:.6g}, but its values by "
+                f"query give {counted:.6g}: the file was changed; run the benchmark again",
+                source=source,
+            )
+    return RecordedRun(query_ids, np.array(rows), accounting)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rankscope.document.views import Shown, document_of
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted
 from rankscope.measures.language import Measure
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
-    from rankscope.measures.language import Parsed
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.judgments import Judgments
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
     from rankscope.statistics.intervals import Interval
+    from rankscope.tables.columns import Reading
 
 __all__ = ["Scores"]
 
@@ -72,12 +72,15 @@ class RunScores:
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
-        counts = ~np.isnan(self.values).any(axis=0)
-        if counts.all():
+        places = np.flatnonzero(~np.isnan(self.values).any(axis=0))
+        if len(places) == len(self.query_ids):
             return self
-        query_ids = tuple(self.query_ids[place] for place in np.flatnonzero(counts).tolist())
-        again = tuple(values[:, counts] for values in self.again)
-        return replace(self, query_ids=query_ids, values=self.values[:, counts], again=again)
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[place] for place in places.tolist()),
+            values=self.values[:, places],
+            again=tuple(values[:, places] for values in self.again),
+        )
 
     def with_again(self, others: Sequence[RunScores]) -> RunScores:
         """Return these with the values of other runs of the same system, query by query."""
@@ -135,23 +138,22 @@ class Scores(Shown):
     def __init__(
         self,
         runs: Iterable[RunScores],
-        measures: Iterable[Parsed],
+        asked: Mapping[str, str],
         profile: Profile,
         *,
         judgments: Judgments,
         single: bool,
         is_by_language: bool = False,
-        reading: str = "",
+        readings: Sequence[Reading] = (),
     ) -> None:
         self._runs = {run.name: run for run in runs}
-        self._asked = {str(parsed.measure): parsed.asked for parsed in measures}
+        self._asked = asked
         self.profile = profile
         self.judgments = judgments
         self._single = single
         self.is_by_language = is_by_language
         """Whether each run has a row for each language; rows are then of different queries."""
-        self.reading = reading
-        """How the input was read, in one line."""
+        self._readings = readings
         self._intervals: dict[str, dict[str, Interval]] = {}
 
     def with_again(self, name: str, others: Sequence[RunScores]) -> Scores:
@@ -159,6 +161,18 @@ class Scores(Shown):
         changed = self.only(self.measures)
         changed._runs = {**self._runs, name: self._runs[name].with_again(others)}
         return changed
+
+    @cached_property
+    def reading(self) -> str:
+        """How the input was read, in one line; '' where that is not known."""
+        if not self._readings:
+            return ""
+        gold = self.judgments.reading
+        words = f"gold: {counted(len(self.judgments.query_ids), 'question')}"
+        words += f", {gold.sentence('relevant')}" if gold.shape else ""
+        ways = dict.fromkeys(reading.sentence("retrieved") for reading in self._readings)
+        runs = ", ".join(filter(None, ways))
+        return f"{words}; run: {runs}" if runs else words
 
     @property
     def runs(self) -> list[str]:
@@ -187,7 +201,7 @@ class Scores(Shown):
 
     @property
     def not_promised(self) -> dict[str, str]:
-        """The measures that may differ from the numbers of the profile's tool, and why."""
+        """The measures that differ from the numbers of the profile's tool, and why."""
         doubts = {name: self.profile.doubt(Measure.parse(name)) for name in self._asked}
         return {name: doubt for name, doubt in doubts.items() if doubt}
 
@@ -205,14 +219,13 @@ class Scores(Shown):
         rows = [self.measures.index(measure) for measure in wanted]
         part = Scores(
             [],
-            [],
+            {measure: self._asked[measure] for measure in wanted},
             self.profile,
             judgments=self.judgments,
             single=self._single,
             is_by_language=self.is_by_language,
-            reading=self.reading,
+            readings=self._readings,
         )
-        part._asked = {measure: self._asked[measure] for measure in wanted}
         part._runs = {
             name: replace(
                 run,
@@ -237,29 +250,33 @@ class Scores(Shown):
                 return name
         raise UnknownNameError("measure in these scores", text, self._asked)
 
+    def _each(self, of: Callable[[RunScores], Any]) -> Any:
+        """Return something of every run, by run; with a single one, that of it alone."""
+        by_run = {name: of(run) for name, run in self._runs.items()}
+        return next(iter(by_run.values())) if self._single else by_run
+
     def __getitem__(self, measure: str | Measure) -> Any:
         """Return a measure's mean; with several runs, by run."""
         key = self.name_of(measure)
-        if self._single:
-            return self.run().means[key]
-        return {name: run.means[key] for name, run in self._runs.items()}
+        return self._each(lambda run: run.means[key])
 
     @property
     def means(self) -> dict[str, Any]:
         """The means by measure, under any of its names; with several runs by run, then measure."""
-        by_run = {name: ByMeasure(run.means, self.name_of) for name, run in self._runs.items()}
-        return next(iter(by_run.values())) if self._single else by_run
+        means: dict[str, Any] = self._each(lambda run: ByMeasure(run.means, self.name_of))
+        return means
 
     @property
     def std(self) -> dict[str, Any]:
         """The standard deviation over queries (n - 1), as `means` has these; NaN of one query."""
-        by_run = {
-            name: ByMeasure(
+
+        def deviations(run: RunScores) -> ByMeasure[float]:
+            return ByMeasure(
                 dict(zip(self.measures, map(_deviation, run.values), strict=True)), self.name_of
             )
-            for name, run in self._runs.items()
-        }
-        return next(iter(by_run.values())) if self._single else by_run
+
+        by_measure: dict[str, Any] = self._each(deviations)
+        return by_measure
 
     def at_k(self, measure: str) -> dict[Any, Any]:
         """Return the means of a measure by cutoff, for those measured; with several runs, by run.
@@ -278,20 +295,16 @@ class Scores(Shown):
                 continue
         if not names:
             raise UnknownNameError("measure with a cutoff in these scores", measure, self._asked)
-        return (
-            {cutoff: self[name] for cutoff, name in names.items()}
-            if self._single
-            else {
-                run: {cutoff: self._runs[run].means[name] for cutoff, name in names.items()}
-                for run in self._runs
-            }
+        by_cutoff: dict[Any, Any] = self._each(
+            lambda run: {cutoff: run.means[name] for cutoff, name in names.items()}
         )
+        return by_cutoff
 
     @property
     def intervals(self) -> dict[str, Any]:
         """The 95% confidence intervals of the means, as `means` has these; see `intervals_of`."""
-        by_run = {name: self.intervals_of(name) for name in self._runs}
-        return next(iter(by_run.values())) if self._single else by_run
+        intervals: dict[str, Any] = self._each(lambda run: self.intervals_of(run.name))
+        return intervals
 
     def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
         """Return the 95% confidence intervals of one run's means, by measure.
@@ -325,9 +338,7 @@ class Scores(Shown):
     @property
     def accounting(self) -> Any:
         """What the means are made of; with several runs, by run."""
-        if self._single:
-            return self.run().accounting
-        return {name: run.accounting for name, run in self._runs.items()}
+        return self._each(lambda run: run.accounting)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -1,29 +1,38 @@
-"""Is the question sound? What can only score 0 is refused.
+"""Is the question sound, and what should be known beside its answer?
 
-`align` refuses here, so that whatever scores a run does (evaluate, compare, gate, power, explain,
-bounds, benchmarks). What means less than it seems is said in `rankscope.scoring.remarks`.
+What can only score 0 is refused, by whatever scores a run (evaluate, compare, gate, power, explain,
+bounds, benchmarks). Where a mean means less than it seems, `evaluate` collects remarks, and its
+scores carry them into every record and report. Nothing passes over a run again that alignment has
+not passed over, unless it found nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from rankscope.errors import InputError, InvalidDataError, Place, RankscopeError, shown
-from rankscope.runs.mismatch import empty_message, nothing_in_common
+from rankscope.errors import InputError, InvalidDataError, Place, RankscopeError, counted, shown
+from rankscope.runs.mismatch import (
+    empty_message,
+    gold_outside_message,
+    near_misses,
+    nothing_in_common,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from rankscope.findings import Finding, Severity
     from rankscope.measures.language import Measure
-    from rankscope.scoring.hits import Hits
+    from rankscope.runs.collapsing import Chunks
+    from rankscope.scoring.align import Aligned, Hits, Lists
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Wanted
+    from rankscope.scoring.rules import Profile
 
 MANY = 10
 """From so many queries on, a run that shares no document with the judgments is refused; a few
@@ -31,6 +40,16 @@ queries without a hit are normal."""
 
 NAMED = 3
 """How many ids a remark names."""
+
+SMALL = 5_000
+"""Lines of a run and judgments up to which ids that are nearly the same are looked for."""
+
+NEARLY = 0.1
+"""From this share of the relevant documents on it is said."""
+
+CUT = 0.25
+"""A run is cut at a depth if this share of its answers has it; others end where nothing was left
+to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +82,20 @@ class Remark:
         )
 
 
+@dataclass(slots=True)
 class KnownCorpus:
     """How many documents there are, and which of the judged ones are not among them."""
 
-    def __init__(self, documents: int, *, depth: int | None = None, gold: int = 0) -> None:
-        self.documents = documents
-        self.depth = depth
-        """How many documents a system was asked for; None if nobody knows."""
-        self.gold = gold
-        """Relevant pairs."""
-        self.outside: list[tuple[str, str]] = []
-        """Those whose document is not in the corpus."""
-        self.holds_judged = True
-        self.holds_any: Callable[[Iterable[str]], bool] = lambda _: True
-        """Tells whether one of some documents is in the corpus."""
+    documents: int
+    depth: int | None = None
+    """How many documents a system was asked for; None if nobody knows."""
+    gold: int = 0
+    """Relevant pairs."""
+    outside: list[tuple[str, str]] = field(default_factory=list)
+    """Those whose document is not in the corpus."""
+    holds_judged: bool = True
+    holds_any: Callable[[Iterable[str]], bool] = lambda _: True
+    """Tells whether one of some documents is in the corpus."""
 
     @classmethod
     def read(cls, ids: Callable[[], Iterable[str]], judgments: Judgments) -> KnownCorpus:
@@ -93,24 +112,34 @@ class KnownCorpus:
         for doc_id in ids():
             documents += 1
             absent.discard(doc_id)
-        known = cls(documents, gold=len(gold))
-        known.holds_judged = len(absent) < len(judged)
-        known.holds_any = lambda doc_ids: not set(doc_ids).isdisjoint(ids())
-        known.outside = [pair for pair in gold if pair[1] in absent]
-        return known
+        return cls(
+            documents,
+            gold=len(gold),
+            outside=[pair for pair in gold if pair[1] in absent],
+            holds_judged=len(absent) < len(judged),
+            holds_any=lambda doc_ids: not set(doc_ids).isdisjoint(ids()),
+        )
 
 
-class Lists(NamedTuple):
-    """How the scores of the judged queries go down their lists, as given: numbers of queries."""
+def queries_in(run: Any) -> Any:
+    """Return the queries of a run, as a set in their order."""
+    return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
 
-    several: int = 0
-    """That have two documents or more."""
-    rising: int = 0
-    """Of these, whose scores rise somewhere."""
-    climbing: int = 0
-    """Of these, whose scores rise and never fall."""
-    level: int = 0
-    """Whose scores are all the same."""
+
+def documents_in(run: Any) -> Iterator[str]:
+    """Yield the documents of a run, some of them more than once."""
+    if isinstance(run, Mapping):
+        return (str(doc_id) for query_id in run for doc_id in run[query_id])
+    if hasattr(run, "documents"):  # of a file that was scanned
+        documents: Iterator[str] = run.documents()
+        return documents
+    return iter(run.doc_ids)
+
+
+def few(names: Iterable[str]) -> str:
+    """List the first names."""
+    listed = list(islice(names, NAMED + 1))
+    return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -122,7 +151,7 @@ def refuse_broken(
     """Raise `InvalidDataError` if no number about this run could mean anything.
 
     It is empty, or every answer is; no judgment is above 0; run and judgments share no query, or no
-    document over `MANY` queries or more: see `no_document_in_common`.
+    document over `MANY` queries or more: see `_no_document_in_common`.
     """
     if judgments.max_grade <= 0:
         _refuse("RS214", "no document is relevant: no grade in the qrels is above 0")
@@ -131,21 +160,36 @@ def refuse_broken(
     if len(hits.query):
         return
     query_ids = queries_in(run)
-    if not _has_documents(run):
+    if not (any(map(run.get, run)) if isinstance(run, Mapping) else len(run)):
         _refuse("RS101", empty_message(len(query_ids)), name)
     if query_ids.isdisjoint(judgments.query_ids):
-        judged = _judged_documents(judgments)
         message = nothing_in_common(
-            "query", query_ids, judgments.query_ids, documents_in(run), judged
+            "query",
+            query_ids,
+            judgments.query_ids,
+            documents_in(run),
+            _judged_documents(judgments),
         )
-        _refuse("RS171", message + _by_words(judgments, run, query_ids), name)
+        _refuse("RS171", message, name)
     if sum(query_id in query_ids for query_id in judgments.query_ids) >= MANY:
-        message = no_document_in_common(judgments, run, corpus)
+        message = _no_document_in_common(judgments, run, corpus)
         if message:
             _refuse("RS172", message, name)
 
 
-def no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus | None) -> str:
+def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
+    finding = Remark(code, message).finding(name or "qrels")
+    where = "" if name is None else f"run {shown(name)}: "
+    raise InvalidDataError(f"{where}{finding.sentence}", [finding])
+
+
+def _judged_documents(judgments: Judgments) -> dict[str, None]:
+    if judgments.gold is not None:
+        return dict.fromkeys(judgments.gold.documents)
+    return dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
+
+
+def _no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus | None) -> str:
     """Say that no retrieved document is judged for any query, and guess why; '' if not so.
 
     A run that found documents that are judged for other queries is poor and not broken; so is one
@@ -166,26 +210,25 @@ def no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus | 
     )
 
 
-def _judged_documents(judgments: Judgments) -> dict[str, None]:
-    if judgments.gold is not None:
-        return dict.fromkeys(judgments.gold.documents)
-    return dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
-
-
 def _refuse_other_questions(judgments: Judgments, run: Any, name: str) -> None:
     """Refuse a run whose ids belong to questions that have other ids in the judgments.
 
     Words that the judgments do not have at all are no contradiction: a system may have rewritten
     them.
     """
-    judged, asked = judgments.questions, _questions(run)
-    ids = {_words(text): query_id for query_id, text in judged.texts.items()}
+
+    def words(text: str) -> str:
+        return " ".join(text.casefold().split())
+
+    judged, questions = judgments.questions, getattr(run, "questions", None)
+    asked = {} if questions is None else questions.texts
+    ids = {words(text): query_id for query_id, text in judged.texts.items()}
     wrong = [
         query_id
         for query_id, text in asked.items()
         if query_id in judged.texts
-        and _words(text) != _words(judged.texts[query_id])
-        and _words(text) in ids
+        and words(text) != words(judged.texts[query_id])
+        and words(text) in ids
     ]
     if len(wrong) < 2:
         return
@@ -194,55 +237,10 @@ def _refuse_other_questions(judgments: Judgments, run: Any, name: str) -> None:
         "RS173",
         f"{len(wrong):,} ids are those of other questions: query {shown(first)} asks "
         f"{shown(asked[first], 60)} in the run and {shown(judged.texts[first], 60)} in the qrels, "
-        f"where the run's question is {shown(ids[_words(asked[first])])}; "
+        f"where the run's question is {shown(ids[words(asked[first])])}; "
         f"query={judged.column!r} joins them by their words",
         name,
     )
-
-
-def _questions(run: Any) -> Mapping[str, str]:
-    """Return what the queries of a run ask; dicts and runs of pieces have only ids."""
-    questions = getattr(run, "questions", None)
-    return {} if questions is None else questions.texts
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _by_words(judgments: Judgments, run: Any, query_ids: Iterable[str]) -> str:
-    """Say how to join a side that has ids and words with one that has the words as ids."""
-    judged, asked = judgments.questions, getattr(run, "questions", None)
-    if not set(judged.texts.values()).isdisjoint(query_ids):
-        return f"; the run's ids are the questions of the qrels: query={judged.column!r} joins them"
-    if asked is not None and not set(asked.texts.values()).isdisjoint(judgments.query_ids):
-        return f"; the ids of the qrels are the run's questions: query={asked.column!r} joins them"
-    return ""
-
-
-def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
-    finding = Remark(code, message).finding(name or "qrels")
-    where = "" if name is None else f"run {shown(name)}: "
-    raise InvalidDataError(f"{where}{finding.sentence}", [finding])
-
-
-def queries_in(run: Any) -> Any:
-    """Return the queries of a run, as a set in their order."""
-    return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
-
-
-def _has_documents(run: Any) -> bool:
-    return any(map(run.get, run)) if isinstance(run, Mapping) else bool(len(run))
-
-
-def documents_in(run: Any) -> Iterator[str]:
-    """Yield the documents of a run, some of them more than once."""
-    if isinstance(run, Mapping):
-        return (str(doc_id) for query_id in run for doc_id in run[query_id])
-    if hasattr(run, "documents"):  # of a file that was scanned
-        documents: Iterator[str] = run.documents()
-        return documents
-    return iter(run.doc_ids)
 
 
 def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
@@ -285,7 +283,7 @@ def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
 def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> None:
     """Refuse pairs judged twice in a TREC file, unless a measure reads subtopics there."""
     repeat = judgments.table.repeat if judgments.has_subtopics else None
-    if repeat is None or any(m.needs == "subtopics" for m in measures):
+    if repeat is None or any(measure.needs == "subtopics" for measure in measures):
         return
     message = "the pair was judged before, with another second column"
     about = {"places": (repeat,), "system": None}
@@ -330,7 +328,151 @@ def check_levels(judgments: Judgments, wanted: Wanted) -> tuple[Remark, ...]:
     return (Remark("RS215", fate, low),)
 
 
-def few(names: Iterable[str]) -> str:
-    """List the first names."""
-    listed = list(islice(names, NAMED + 1))
-    return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
+# --- what is remarked ----------------------------------------------------------------------------
+
+
+def remarks(
+    judgments: Judgments,
+    run: Any,
+    aligned: Aligned,
+    wanted: Wanted,
+    rules: Profile,
+    *,
+    corpus: KnownCorpus | None = None,
+) -> Iterator[Remark]:
+    """Yield what should be known beside the numbers of one run."""
+    hits, missing = aligned.hits, aligned.missing
+    chunks: Chunks | None = getattr(run, "chunks", None)
+    if missing:
+        fate = "they count as 0" if rules.queries == "all" else "they are left out of the means"
+        yield Remark(
+            "RS161",
+            f"{len(missing):,} of {len(judgments.query_ids):,} judged queries are missing from the "
+            f"run ({few(map(shown, missing))}); {fate}",
+            len(missing),
+            tuple(missing[:NAMED]),
+        )
+    if not len(hits.query):
+        message = _no_document_in_common(judgments, run, corpus)
+        message = message or "no retrieved document is judged for its query"
+        yield Remark("RS172", message, severity="warning")
+    yield from _about_order(run, hits.lists, rules.ties)
+    if chunks is not None:
+        yield from _about_chunks(chunks, wanted, corpus)
+    if chunks is None or chunks.chunks == chunks.documents:
+        yield from _about_depth(hits, wanted, corpus)
+    if corpus is not None and corpus.outside:
+        outside = [doc_id for _, doc_id in corpus.outside]
+        yield Remark(
+            "RS166",
+            gold_outside_message(outside, corpus.gold),
+            len(set(outside)),
+            tuple(dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])),
+        )
+    if chunks is None and len(hits.query) and judgments.gold is None:
+        yield from _nearly_found(judgments, run, hits)
+
+
+def _about_order(run: Any, lists: Lists, ties: str) -> Iterator[Remark]:
+    def of_all(count: int) -> str:
+        return f"{count:,} of {counted(lists.several, 'query')}"
+
+    is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
+    rising = 2 * lists.rising > lists.several  # else nobody asks, and large runs need not tell
+    is_list = rising and not is_plain and getattr(run, "is_list", True)
+    if 2 * lists.climbing > lists.several and (is_list or is_plain):
+        message = f"scores rise down the list, as distances do, in {of_all(lists.climbing)}"
+        yield Remark("RS114", message, lists.climbing)
+    elif is_list:
+        message = (
+            f"scores and the order of the lists disagree in {of_all(lists.rising)}, as after"
+            " a rerank that kept old scores; scores decide"
+        )
+        yield Remark("RS114", message, lists.rising)
+    if lists.several and lists.level == lists.several and ties != "given":
+        yield Remark(
+            "RS123",
+            f"all documents of a query have the same score ({counted(lists.several, 'query')}), so "
+            "their ids decide the order",
+            lists.several,
+        )
+
+
+def _about_depth(hits: Hits, wanted: Wanted, corpus: KnownCorpus | None) -> Iterator[Remark]:
+    """Say which measures look deeper than the run, or at every document there is."""
+    deepest = int(hits.retrieved.max(initial=0))
+    if corpus is not None:
+        size = corpus.documents
+        trivial = [name for name, k in wanted.cut.items() if k >= size and name in wanted.finds_all]
+        if trivial:
+            verb = "looks" if len(trivial) == 1 else "look"
+            yield Remark(
+                "RS134",
+                f"{few(trivial)} {verb} at all of the {counted(size, 'document')} there are: "
+                "whatever returns them in any order has 1",
+                len(trivial),
+            )
+        if deepest >= size:
+            return
+    asked = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
+    deeper = [name for name, cutoff in wanted.cut.items() if cutoff > asked]
+    if not deeper:
+        return
+    answered = hits.retrieved[hits.retrieved > 0]
+    if np.count_nonzero(answered == deepest) >= CUT * len(answered):
+        verb = "looks" if len(deeper) == 1 else "look"
+        yield Remark(
+            "RS133",
+            f"{few(deeper)} {verb} deeper than the run, which ends at rank {deepest:,}",
+            len(deeper),
+        )
+
+
+def _about_chunks(chunks: Chunks, wanted: Wanted, corpus: KnownCorpus | None) -> Iterator[Remark]:
+    """Say where a measure looks at more documents than the chunks of a query belong to."""
+    if chunks.is_doubtful:
+        more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
+        names = f"{', '.join(map(shown, chunks.unmatched_ids))}{more}"
+        fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
+        yield Remark(
+            "RS136",
+            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} ({names}), "
+            f"which {fate}",
+            chunks.unmatched,
+        )
+    if chunks.chunks == chunks.documents:
+        return
+    most = np.inf if corpus is None else corpus.documents
+    deeper = {name: k for name, k in wanted.cut.items() if k <= most and chunks.fewer_than(k)}
+    if deeper:
+        queries = chunks.fewer_than(max(deeper.values()))
+        verb = "looks" if len(deeper) == 1 else "look"
+        yield Remark(
+            "RS135",
+            f"{few(deeper)} {verb} at more documents than remain in {counted(queries, 'query')}, "
+            f"whose {counted(chunks.depth, 'chunk')} are of as few as "
+            f"{counted(min(chunks.remaining), 'document')}",
+            queries,
+        )
+
+
+def _nearly_found(judgments: Judgments, run: Any, hits: Hits) -> Iterator[Remark]:
+    """Say which gold the run has under ids that are nearly the same, if that is much of it."""
+    pairs = int(np.count_nonzero(judgments.judged_grade > 0))
+    if 2 * int(np.count_nonzero(hits.grade > 0)) > pairs or len(judgments.judged_grade) > SMALL:
+        return  # most was found, or looking takes longer than scoring
+    lines = sum(map(len, map(run.__getitem__, run))) if isinstance(run, Mapping) else len(run)
+    if lines > SMALL:
+        return
+    retrieved = dict.fromkeys(documents_in(run))
+    relevant = judgments.relevant_ids
+    if 2 * sum(doc_id in retrieved for doc_id in relevant) > len(relevant):
+        return  # little would be amiss
+    for reason, misses in near_misses(retrieved, relevant).items():
+        if len(misses) >= max(2, NEARLY * len(relevant)):
+            yield Remark(
+                "RS167",
+                f"{len(misses):,} of {counted(len(relevant), 'relevant document')} are in the run "
+                f"under another id: {reason}",
+                len(misses),
+            )

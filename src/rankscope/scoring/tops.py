@@ -37,7 +37,7 @@ def tops(
     """Return the first documents of all answers: query_id, rank, doc_id, score, adds.
 
     The order is that in which the measure sees them under the rules of the profile. ``adds`` is
-    null where the query is not judged, or the measure cannot be computed of a part of a run.
+    null where the query is not judged.
     """
     rules = profile.rules_for(measure)
     table: Any = run if rules.identical_ids else without_identical(run)
@@ -49,15 +49,14 @@ def tops(
     source = rows if order is None else order[rows]
     group = np.repeat(np.arange(len(sizes)), sizes)[rows]
     adds = np.full((len(sizes), depth), np.nan)
-    if measure.needs != "lengths":
-        judged = align(
-            judgments, table, ties=rules.ties, precision=rules.precision, sound=False
-        ).judged  # it was checked when it was scored
-        cuts = [compute(measure, judged.cut(rank)) for rank in range(depth + 1)]
-        place = {query_id: at for at, query_id in enumerate(judged.query_ids)}
-        at = [place.get(query_id, -1) for query_id in table.query_ids]
-        known = np.flatnonzero(np.array(at, np.int64) >= 0)
-        adds[known] = np.diff(cuts, axis=0).T[[at[number] for number in known]]
+    judged = align(
+        judgments, table, ties=rules.ties, precision=rules.precision, sound=False
+    ).judged  # it was checked when it was scored
+    cuts = [compute(measure, judged.cut(rank)) for rank in range(depth + 1)]
+    place = {query_id: at for at, query_id in enumerate(judged.query_ids)}
+    at = [place.get(query_id, -1) for query_id in table.query_ids]
+    known = np.flatnonzero(np.array(at, np.int64) >= 0)
+    adds[known] = np.diff(cuts, axis=0).T[[at[number] for number in known]]
     return pl.DataFrame(
         {
             "query_id": pl.Series(list(table.query_ids), dtype=pl.String).gather(group),

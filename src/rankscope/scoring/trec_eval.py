@@ -32,7 +32,7 @@ from rankscope.measures.registry import FLOOR, compute
 from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
 from rankscope.scoring.align import align
-from rankscope.scoring.judging_ways import holes_in
+from rankscope.scoring.bounds import holes_in
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.preferences import (
     BY_GROUP,

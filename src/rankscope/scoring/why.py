@@ -22,7 +22,6 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
-from rankscope.measures.parts import ratio
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Why", "why"]
 
 _OF_NO_USE = (
-    *("profile", "ties", "precision", "queries", "lengths", "corpus", "executor", "overlap"),
+    *("profile", "ties", "precision", "queries", "corpus", "executor", "overlap"),
     "ontology",
 )
 """Options of `evaluate` that are compared, or of no use here."""
@@ -291,8 +290,16 @@ _OTHER_PARAMETERS: dict[str, dict[Any, str]] = {
     },
     "rule": {9: "recall points: those of trec_eval 9"},
     "p": {p: f"p: {p:g}" for p in (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)},
+    "max_rel": {grade: f"highest grade: {grade}" for grade in (1, 2, 3, 4, 5)},
 }
 """Parameters that differ between definitions that go by one name."""
+
+_OTHER_NAMES = {
+    "R": ("R_cap", "denominator: min(R, k)"),
+    "R_cap": ("R", "denominator: R"),
+    "RBP": ("RBG", "gain: grade, not scaled"),
+}
+"""Measures that go by the same name with another divisor or gain."""
 
 _CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
 
@@ -306,24 +313,30 @@ def _meanings(measure: Measure, highest: float) -> Iterator[tuple[Measure, _Comp
         if measure.cutoff is not None:
             yield measure, _ideal_of_shown, "ideal: of the first k documents only"
     if measure.name == "P":
-        yield measure, _by_retrieved, "denominator: documents retrieved, up to k"
+        retrieved = measure.replaced(norm="retrieved")
+        yield retrieved, compute, "denominator: documents retrieved, up to k"
 
 
 def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
     """Yield the definitions that are measures of ours."""
     yield measure, ""
     options: dict[str, Any] = dict(measure.options)
-    yield from _relatives(measure, highest)
+    is_binary = options.get("gain", "binary") == "binary"
+    if measure.name in _OTHER_NAMES and is_binary:
+        name, change = _OTHER_NAMES[measure.name]
+        key = "p" if name == "RBG" else "rel"
+        yield Measure.of(name, cutoff=measure.cutoff, **{key: options[key]}), change
     for name, words in _OTHER_PARAMETERS.items():
         parameter = measure.definition.parameter(name)
+        used = highest if name == "max_rel" and options.get(name) is None else options.get(name)
         for word, change in words.items() if parameter is not None else ():
             fits = parameter is not None and (not parameter.choices or word in parameter.choices)
-            if fits and word != options[name]:
-                changed = {name: word}
+            if fits and word != used:
+                changed: dict[str, Any] = {name: word}
                 if name == "gain" and "rel" in options:
                     changed["rel"] = 1.0  # a level counts with binary gains only
                 yield measure.replaced(**changed), change
-    if "rel" in options and options.get("gain", "binary") == "binary":
+    if "rel" in options and is_binary:
         for level in (level for level in (2, 3) if level <= highest):
             yield measure.replaced(rel=level), f"relevant from grade {level} up"
     yield measure.replaced(judged_only=True), "unjudged documents removed"
@@ -333,24 +346,6 @@ def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]
         for cutoff in _CUTOFFS:
             if cutoff != measure.cutoff:
                 yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
-
-
-def _relatives(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
-    """Yield measures that go by the same name with another constant or divisor."""
-    options: dict[str, Any] = dict(measure.options)
-    if measure.name == "R":
-        capped = Measure.of("R_cap", cutoff=measure.cutoff, rel=options["rel"])
-        yield capped, "denominator: min(R, k)"
-    if measure.name == "R_cap":
-        yield Measure.of("R", cutoff=measure.cutoff, rel=options["rel"]), "denominator: R"
-    if measure.name in ("ERR", "nERR"):
-        used = highest if options["max_rel"] is None else options["max_rel"]
-        for grade in (1, 2, 3, 4, 5):
-            if grade != used:
-                yield measure.replaced(max_rel=grade), f"highest grade: {grade}"
-    if measure.name == "RBP" and options["gain"] == "binary":
-        graded = Measure.of("RBG", cutoff=measure.cutoff, p=options["p"])
-        yield graded, "gain: grade, not scaled"
 
 
 def _ideal_of_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
@@ -364,9 +359,3 @@ def _ideal_of_shown(measure: Measure, judged: JudgedRun) -> FloatArray:
     """Measure as if nothing were judged but what is above the cutoff."""
     assert measure.cutoff is not None
     return _ideal_of_retrieved(measure, judged.cut(measure.cutoff))
-
-
-def _by_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
-    """Divide precision by the documents there are, where they are fewer than the cutoff."""
-    rel: Any = measure.options["rel"]
-    return ratio(judged.found(rel, measure.cutoff), judged.shown(measure.cutoff))

@@ -101,9 +101,6 @@ RUN = {
     "long": {f"{number:03}": 1.0 / (1 + number * 7 % 83) for number in range(80)},
     "unjudged": {"a": 1.0, "b": 0.5},
 }
-LENGTHS = {
-    doc: 20.0 + 37 * at % 900 for at, doc in enumerate(sorted({*"abcdefguxyz", *RUN["long"]}))
-}
 ASPECTS = {
     "one": {"a": {"1": 1, "2": 1}, "b": {"1": 1}, "c": {"3": 1}, "d": {"2": 0}},
     "two": {"a": {"1": 0}, "b": {"2": 1}, "e": {"1": 1, "2": 1, "3": 1}},
@@ -124,15 +121,14 @@ def measures_hostile() -> dict[str, Any]:
     query's own id, no relevant document, a query the run lacks, one that nobody judged. Oracles:
     the naive twins (measures/test_twins.py) and other tools (measures/test_oracles.py).
     """
-    lengths = {**LENGTHS, "itself": 50.0}
     plain = [str(measure) for measure in VARIANTS if measure.needs != "subtopics"]
     whole = {q: {d: int(g) for d, g in grades.items()} for q, grades in GRADES.items()}
     answered = {query: RUN[query] for query in GRADES if query in RUN}
     judged = {query: GRADES[query] for query in answered}
     by_aspect = [str(measure) for measure in VARIANTS if measure.needs == "subtopics"]
     return {
-        "any grades": under_profiles(GRADES, RUN, plain, lengths=lengths),
-        "each query judged and answered": under_profiles(judged, answered, plain, lengths=lengths),
+        "any grades": under_profiles(GRADES, RUN, plain),
+        "each query judged and answered": under_profiles(judged, answered, plain),
         "whole grades, by id": {
             "id-asc": under_profiles(whole, RUN, ["nDCG@5", "AP", "RR"], ties="id-asc")[
                 "rankscope"

@@ -14,6 +14,7 @@ import numpy as np
 from rankscope.measures.judged import place_in
 from rankscope.measures.registry import compute
 from rankscope.runs.order import rows_of
+from rankscope.scoring.bounds import graded_from, holes_in
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
@@ -56,43 +57,11 @@ def is_rising(measure: Measure, judged: JudgedRun, grade: float) -> bool:
     return measure.name in RISING and is_by_number(measure) and not is_scaled
 
 
-def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:
-    """Return query and rank of every unjudged document down to ``depth``, by query and rank."""
-    sizes = judged.shown(depth)
-    starts = np.cumsum(sizes) - sizes
-    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
-    if depth is not None:
-        known &= judged.hit_rank <= depth
-    is_hole = np.ones(int(sizes.sum()), np.bool_)
-    is_hole[starts[judged.hit_query[known]] + judged.hit_rank[known] - 1] = False
-    query = np.repeat(np.arange(len(judged)), sizes)[is_hole]
-    return query, np.flatnonzero(is_hole) - starts[query] + 1
-
-
-def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
-    """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
-    ways = Ways(np.arange(len(judged)), *holes_in(judged, depth))
-    return replace(ways.of(_at_least(judged, 0.0), grade), query_ids=judged.query_ids)
-
-
 def as_seen(measure: Measure, judged: JudgedRun) -> JudgedRun:
     """Return a run without what a measure does not look at, so that its ways are few rows."""
     if measure.cutoff is not None and not measure.options["judged_only"]:
         judged = judged.cut(measure.cutoff)
-    return _at_least(judged, np.finfo(np.float64).tiny if is_by_number(measure) else 0.0)
-
-
-def _at_least(judged: JudgedRun, grade: float) -> JudgedRun:
-    """Return a run without hits and judgments of a lower grade."""
-    hits, judgments = judged.hit_grade >= grade, judged.judged_grade >= grade
-    return replace(
-        judged,
-        hit_query=judged.hit_query[hits],
-        hit_rank=judged.hit_rank[hits],
-        hit_grade=judged.hit_grade[hits],
-        judged_query=judged.judged_query[judgments],
-        judged_grade=judged.judged_grade[judgments],
-    )
+    return graded_from(judged, np.finfo(np.float64).tiny if is_by_number(measure) else 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

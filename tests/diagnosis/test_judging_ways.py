@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankscope.diagnosis.judging_ways import changes_of_one, is_by_number, value_range
 from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judging_ways import changes_of_one, is_by_number, value_range
 
 DOCS = list("abcdefg")
 GRADES = st.dictionaries(st.sampled_from(DOCS), st.sampled_from([-1, 0, 1, 1, 2, 3]), max_size=6)

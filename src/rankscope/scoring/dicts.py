@@ -1,0 +1,310 @@
+"""Plain dicts, ``{query_id: {doc_id: number}}``, scored as they are: judged documents and ranks.
+
+The native library walks the dicts with Python's own functions, under the interpreter's lock. It
+takes real dicts with text as ids and plain numbers as scores; anything else is looked at query by
+query in Python, which makes ids text and says what is no finite number.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+import sys
+from collections.abc import Mapping
+from functools import cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankscope.errors import InputError, shown
+from rankscope.runs import order
+from rankscope.tables.ids import id_text
+from rankscope.tables.native import address_of, library, library_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.judgments import Judgments
+
+    Documents = Mapping[str, float]
+    ByQuery = Mapping[str, Documents]
+
+_PACKED = 1 << 12
+"""So many numbers are taken at once,"""
+
+_SEVERAL = 16
+"""unless queries have more than so many on average: then those of one query are."""
+
+
+def holds_numbers(data: Mapping[Any, Any]) -> bool:
+    """Tell ``{query: {doc: number}}`` from other mappings, by the first document."""
+    for documents in data.values():
+        if not isinstance(documents, Mapping):
+            return False
+        for number in documents.values():
+            return hasattr(number, "__float__") and not isinstance(number, bool)
+    return True
+
+
+def is_plain(data: Mapping[Any, Any]) -> bool:
+    """Tell whether data is ``{text: {text: number}}`` and can be used without being copied.
+
+    One key and one value of each query are looked at, not all.
+    """
+    for query_id, documents in data.items():
+        if type(documents) is not dict and not isinstance(documents, Mapping):
+            return False
+        if type(query_id) is not str and not isinstance(query_id, str):
+            return False
+        for doc_id in documents:
+            number = documents[doc_id]
+            if type(number) is not float and isinstance(number, Mapping):
+                return False
+            if type(doc_id) is not str and not isinstance(doc_id, str):
+                return False
+            break
+    return True
+
+
+def text_ids(documents: Mapping[Any, float], query_id: str) -> Documents:
+    """Return a query's documents with every id as text; a whole number becomes its digits."""
+    if all(isinstance(doc_id, str) for doc_id in documents):
+        return documents
+    try:
+        by_id = {id_text(doc_id): number for doc_id, number in documents.items()}
+    except ValueError as error:
+        raise InputError(f"query {shown(query_id)}: a document id is {error}") from None
+    if len(by_id) < len(documents):
+        others = (id_text(doc_id) for doc_id in documents if not isinstance(doc_id, str))
+        twice = next(doc_id for doc_id in others if doc_id in documents)
+        raise InputError(
+            f"query {shown(query_id)}: the document {shown(twice)} appears twice, as text and as a "
+            "whole number; keep each document once per query"
+        )
+    return by_id
+
+
+def numbers_of(
+    documents: Sequence[Documents], size: int, query_ids: Iterable[str], what: str
+) -> FloatArray:
+    """Return the numbers of some queries one after the other, ``size`` in all.
+
+    Packing them is the quickest way that takes numbers only (NumPy would read text too); what is no
+    number, or is not finite, is looked for only if there is some.
+    """
+    try:
+        if size > _SEVERAL * len(documents):
+            packed = [struct.pack(f"{len(each)}d", *each.values()) for each in documents]
+        else:
+            values: Any = chain.from_iterable([each.values() for each in documents])
+            counts = [_PACKED] * (size // _PACKED) + [size % _PACKED]
+            packed = [struct.pack(f"{count}d", *islice(values, count)) for count in counts]
+        numbers = np.frombuffer(b"".join(packed))
+        if np.isfinite(numbers).all():
+            return numbers
+    except (struct.error, TypeError, ValueError, ArithmeticError):
+        pass
+    slowly = []
+    for query_id, each in zip(query_ids, documents, strict=True):
+        value: Any
+        for doc_id, value in each.items():
+            try:
+                number = math.nan if isinstance(value, str | bytes) else float(value)
+            except (TypeError, ValueError, ArithmeticError):
+                number = math.nan
+            if not math.isfinite(number):
+                raise InputError(
+                    f"query {shown(query_id)}, document {shown(doc_id)}: the {what} is "
+                    f"{shown(value)}; expected a finite number"
+                )
+            slowly.append(number)
+    return np.array(slowly, np.float64)
+
+
+# --- judged documents and their ranks ------------------------------------------------------------
+
+_COLUMNS = ("query", "pair", "rank", "above", "tied")
+_HIT = np.dtype([(name, np.int64) for name in _COLUMNS])
+_RISES, _FALLS = 1, 2
+_FLOAT_AT = object.__basicsize__  # where a float has its value, in all versions so far
+_FLOATS = (1.5, -2.25e300, 5e-324, 123456.789)  # which show whether it has
+_TIES = {"trec": 0, "id-asc": 1, "given": 2}
+
+
+class Found(NamedTuple):
+    """The judged documents of a run, by query and rank, and how the scores of its queries go."""
+
+    hits: Any
+    """By hit: its query (a place in `queries`), pair, rank, and how many are above and tied."""
+    queries: IntArray
+    """The numbers of the judged queries that the run answers."""
+    sizes: IntArray
+    """By such query: how many documents it has."""
+    rises: BoolArray
+    """By such query: whether a score is higher than the one before."""
+    falls: BoolArray
+    """By such query: whether a score is lower than the one before."""
+    tied_at: dict[int, int]
+    """By cutoff: how many queries have a tie across it."""
+
+
+def found_in_dicts(
+    judgments: Judgments,
+    run: ByQuery,
+    ties: Ties,
+    precision: Precision,
+    cutoffs: tuple[int, ...],
+) -> Found:
+    """Find the judged documents of a run and their ranks."""
+    quick = found_natively(judgments, run, ties, precision, cutoffs)
+    return quick or found_in_python(judgments, run, ties, precision, cutoffs)
+
+
+def found_in_python(
+    judgments: Judgments,
+    run: ByQuery,
+    ties: Ties,
+    precision: Precision,
+    cutoffs: tuple[int, ...],
+) -> Found:
+    """Find them query by query, whatever mappings, ids and numbers there are."""
+    query_ids = judgments.query_ids
+    queries = [number for number, query_id in enumerate(query_ids) if run.get(query_id)]
+    sizes, rises, falls = [], [], []
+    parts = [np.empty((len(_COLUMNS), 0), np.int64)]
+    tied_at = dict.fromkeys(cutoffs, 0)
+    for place, number in enumerate(queries):
+        documents = text_ids(run[query_ids[number]], query_ids[number])
+        size = len(documents)
+        numbers = numbers_of([documents], size, (query_ids[number],), "score")
+        scores = order.compared(numbers, precision)
+        sizes.append(size)
+        rises.append(bool((scores[1:] > scores[:-1]).any()))
+        falls.append(bool((scores[1:] < scores[:-1]).any()))
+        rising = np.sort(scores)
+        for cutoff in cutoffs:
+            tied_at[cutoff] += size > cutoff and bool(rising[-cutoff] == rising[-cutoff - 1])
+        judged = judgments.documents[number]
+        retrieved = [(pair, doc_id) for pair, doc_id in enumerate(judged) if doc_id in documents]
+        mine = np.array([float(documents[doc_id]) for _, doc_id in retrieved])
+        mine = order.compared(mine, precision)
+        above = size - np.searchsorted(rising, mine, side="right")
+        tied = size - above - np.searchsorted(rising, mine)
+        ahead: dict[str, int] = {}  # of those that are tied
+        listing = list(documents) if (tied > 1).any() else []
+        for score in np.unique(mine[tied > 1]):
+            level = [listing[at] for at in np.flatnonzero(scores == score).tolist()]
+            order.sort_ids(level, ties)
+            ahead |= {doc_id: count for count, doc_id in enumerate(level)}
+        rank = above + 1 + np.array([ahead.get(doc_id, 0) for _, doc_id in retrieved], np.int64)
+        pair = judgments.offsets[number] + np.array([pair for pair, _ in retrieved], np.int64)
+        columns = np.full(len(retrieved), place), pair, rank, above, tied
+        parts.append(np.stack(columns)[:, np.argsort(rank)])
+    return Found(
+        np.concatenate(parts, axis=1).T.copy().view(_HIT)[:, 0],
+        np.array(queries, np.int64),
+        np.array(sizes, np.int64),
+        np.array(rises, np.bool_),
+        np.array(falls, np.bool_),
+        tied_at,
+    )
+
+
+# --- by the library ------------------------------------------------------------------------------
+
+
+# --- by the library ------------------------------------------------------------------------------
+
+
+class _Python(ctypes.Structure):
+    """What the library calls, and the types it takes; the fields are those of its source."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("list_item", "dict_next", "dict_get", "as_double")),
+        *((name, ctypes.c_void_p) for name in ("hash", "compare", "error", "clear")),
+        *((name, ctypes.c_void_p) for name in ("dict", "text")),
+        ("numbers", ctypes.c_void_p * 4),
+        ("float_at", ctypes.c_int64),
+    ]
+
+
+@cache
+def _walker() -> tuple[Any, _Python] | None:
+    """Return the function that walks dicts, and what it calls; None where that is not safe."""
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None
+    loaded = ctypes.PyDLL(str(library_path()))  # which keeps the lock
+    kinds: list[type] = [float, int, np.float64, np.float32]
+    loaded.rs_knows_types.restype = ctypes.c_int32
+    loaded.rs_knows_types.argtypes = (ctypes.py_object, ctypes.c_void_p)
+    samples: tuple[Any, ...] = (1.5, 10**9, np.float64(2.5), np.float32(2.5), {}, "text")
+    if not all(loaded.rs_knows_types(sample, id(type(sample))) for sample in samples):
+        return None
+    names = (
+        *("PyList_GetItem", "PyDict_Next", "PyDict_GetItemWithError", "PyFloat_AsDouble"),
+        *("PyObject_Hash", "PyUnicode_Compare", "PyErr_Occurred", "PyErr_Clear"),
+    )
+    functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
+    loaded.rs_knows_floats.restype = ctypes.c_int32
+    loaded.rs_knows_floats.argtypes = (ctypes.py_object, ctypes.c_double, ctypes.c_int64)
+    is_usual = all(loaded.rs_knows_floats(value, value, _FLOAT_AT) for value in _FLOATS)
+    numbers = (ctypes.c_void_p * len(kinds))(*map(id, kinds))
+    calls = _Python(*functions, id(dict), id(str), numbers, _FLOAT_AT if is_usual else 0)
+    walk = loaded.rs_dicts
+    walk.restype = size = ctypes.c_int64
+    place, object_ = ctypes.c_void_p, ctypes.py_object
+    walk.argtypes = (
+        *(ctypes.POINTER(_Python), object_, object_, size, place, place, place),
+        *(ctypes.c_int32, ctypes.c_int32, place, size, place, place),
+        *(ctypes.POINTER(ctypes.c_int32), place),
+    )
+    return walk, calls
+
+
+def found_natively(
+    judgments: Judgments,
+    run: ByQuery,
+    ties: Ties,
+    precision: Precision,
+    cutoffs: tuple[int, ...],
+) -> Found | None:
+    """Find the judged documents of a run and their ranks; None if the library refuses."""
+    walker = None if library() is None else _walker()
+    if walker is None:
+        return None
+    walk, calls = walker
+    answers: Any = list(map(run.get, judgments.query_ids))
+    answered = [number for number, documents in enumerate(answers) if documents]
+    judged = judgments.documents
+    if len(answered) < len(answers):
+        judged = [judged[number] for number in answered]
+        answers = [answers[number] for number in answered]
+    queries = np.array(answered, np.int64)
+    sizes = np.array(list(map(len, answers)), np.int64)
+    starts, ends = judgments.offsets[queries], judgments.offsets[queries + 1]
+    hits = np.empty(int((ends - starts).sum()), _HIT)
+    wanted, tied_at = np.array(cutoffs, np.int64), np.zeros(len(cutoffs), np.int64)
+    flags = np.empty(len(queries), np.uint8)
+    count = walk(
+        calls,
+        answers,
+        judged,
+        len(queries),
+        *map(address_of, (sizes, starts, ends)),
+        precision == "single",
+        _TIES[ties],
+        address_of(wanted),
+        len(cutoffs),
+        *map(address_of, (tied_at, flags)),
+        ctypes.c_int32(),  # whether all queries have the same documents
+        address_of(hits),
+    )
+    if count < 0:
+        return None
+    at_cutoffs = dict(zip(cutoffs, tied_at.tolist(), strict=True))
+    rises, falls = (flags & _RISES) != 0, (flags & _FALLS) != 0
+    return Found(hits[:count], queries, sizes, rises, falls, at_cutoffs)
