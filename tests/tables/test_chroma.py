@@ -149,13 +149,13 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "nan": ({**answer(["a"]), "distances": [[float("nan")]]}, "'nan'"),
     "null": ({**answer(["a"]), "distances": [[None]]}, "'None'"),
-    "unequal": ({**answer(["a", "b"]), "distances": [[0.1]]}, "2 metadatas and 1 distances"),
-    "unequal queries": ({**answer(["a"], ["b"]), "distances": [[0.1]]}, "lists for 2 metadatas"),
+    "unequal": ({**answer(["a", "b"]), "distances": [[0.1]]}, "metadatas has lists of"),
+    "unequal queries": ({**answer(["a"], ["b"]), "distances": [[0.1]]}, "metadatas has lists of"),
     "no list": ({"metadatas": [entries(["a"])], "distances": 3}, "'3'"),
     "a batch by query": ({"q": answer(["a"], ["b"])}, "query 'q': has 2 lists"),
     "others in a list": ([answer(["a"]), "a"], "cannot make"),
     "some with ids": ([{"text": "t", "results": answer(["a"])}, answer(["a"])], "item 2"),
-    "a null query": ([{"text": None, "results": answer(["a"])}], "item 1: has no text"),
+    "a null query": ([{"text": None, "results": answer(["a"])}], "a query is missing"),
     "a query twice": ([{"text": "t", "results": answer(["a"])}] * 2, "'t' appears twice"),
 }
 

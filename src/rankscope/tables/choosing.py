@@ -77,9 +77,8 @@ class Table:
         source: str,
         *,
         line_of: Callable[[int], int] | None = None,
-        are_cells: bool = False,
     ) -> None:
-        self.source, self.line_of, self.are_cells = source, line_of, are_cells
+        self.source, self.line_of = source, line_of
         self.frame = data if isinstance(data, pl.DataFrame) else None
         self.records = () if isinstance(data, pl.DataFrame) else data
         self.height = len(data)

@@ -16,7 +16,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -43,24 +42,25 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
     return csv.reader(lines, delimiter=separator, strict=True)
 
 
+def _holds_cells(line: str) -> bool:
+    """Tell a first line of a table from a blank one and from a comment: ``# …``.
+
+    What follows the sign at once may be an id.
+    """
+    text = line.strip(" \r\n")
+    return bool(text) and text != "#" and not text.startswith(("# ", "##"))
+
+
 # --- pairs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Delimited:
-    """A table of text cells; ``roles`` are those of its columns if it has no header."""
-
-    frame: pl.DataFrame
-    line_of: Callable[[int], int]
-    roles: dict[str, str] | None = None
 
 
 def read_delimited(
     data: bytes, layout: PairLayout, columns: Columns, *, source: str, separator: str
-) -> Delimited:
+) -> tuple[pl.DataFrame, Callable[[int], int], dict[str, str] | None]:
     """Read a table with a header, or without one if the first line names no known column.
 
-    Blank lines and comments (``# …``) may precede it.
+    Blank lines and comments (``# …``) may precede it. Return cells of text, a function from row to
+    line, and the roles of the columns if there is no header.
     """
     data = data.removeprefix(BOM)
     begin = _first_row(data)
@@ -84,16 +84,14 @@ def read_delimited(
         raise _located(data, above, separator, source) or FormatError(
             f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
         ) from None
-    line_of = _line_finder(data, has_header=has_header)
-    roles = None
-    if not has_header:
-        names = layout.headerless[len(cells)]
-        roles = {role: name for role, name in zip(names, frame.columns, strict=True) if role}
-        blank = pl.all_horizontal(pl.all() == "")
-        numbers = frame.select(~blank).to_series().arg_true()
-        frame = frame.filter(~blank)
-        return Delimited(frame, lambda row: above + line_of(int(numbers[row])), roles)
-    return Delimited(frame, lambda row: above + line_of(row), roles)
+    line_of = _line_finder(data, above, has_header=has_header)
+    if has_header:
+        return frame, line_of, None
+    names = layout.headerless[len(cells)]
+    roles = {role: name for role, name in zip(names, frame.columns, strict=True) if role}
+    kept = ~frame.select(pl.all_horizontal(pl.all() == "")).to_series()
+    numbers = kept.arg_true()
+    return frame.filter(kept), lambda row: line_of(int(numbers[row])), roles
 
 
 def _is_number(text: str) -> bool:
@@ -109,11 +107,9 @@ def _first_row(data: bytes) -> int:
     begin = 0
     while begin < len(data):
         end = data.find(b"\n", begin)
-        line = data[begin : len(data) if end < 0 else end]
-        if _holds_cells(line.decode("utf-8", "replace")):
+        end = len(data) if end < 0 else end
+        if _holds_cells(data[begin:end].decode("utf-8", "replace")):
             return begin
-        if end < 0:
-            break
         begin = end + 1
     return 0
 
@@ -124,34 +120,28 @@ def _located(data: bytes, above: int, separator: str, source: str) -> FormatErro
     if not text.strip():
         return FormatError("is empty", source=source)
     reader = _csv_reader(io.StringIO(text, newline=""), separator)
+    problem = ""
     try:
         width = len(next(reader))
-        for record in reader:
-            if len(record) > width:
-                return FormatError(
-                    f"expected {width} columns, found {len(record)}; quote values that hold a "
-                    "separator",
-                    source=source,
-                    line=above + reader.line_num,
-                )
+        wrong = next((len(record) for record in reader if len(record) > width), None)
+        if wrong is not None:
+            problem = f"expected {width} columns, found {wrong}; quote values with a separator"
     except csv.Error as error:
-        return FormatError(
-            f"a broken quoted value ({error})", source=source, line=above + reader.line_num
-        )
-    return None
+        problem = f"a broken quoted value ({error})"
+    return FormatError(problem, source=source, line=above + reader.line_num) if problem else None
 
 
-def _line_finder(data: bytes, *, has_header: bool) -> Callable[[int], int]:
+def _line_finder(data: bytes, above: int, *, has_header: bool) -> Callable[[int], int]:
     """Return a function from row to line; only quoted line breaks make it more than an addition."""
     if b'"' not in data:
-        return lambda row: row + 1 + has_header
+        return lambda row: above + row + 1 + has_header
 
     def find(row: int) -> int:
         text = np.frombuffer(data, np.uint8)
         ends, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord('"'))
         outside = np.searchsorted(quotes, ends) % 2 == 0  # a line end within quotes ends no row
         begins = np.concatenate(([1], np.flatnonzero(outside) + 2))
-        return int(begins[min(row + has_header, len(begins) - 1)])
+        return above + int(begins[min(row + has_header, len(begins) - 1)])
 
     return find
 
@@ -181,7 +171,9 @@ def read_lines(
                 continue
         if len(row) != len(names):
             raise origin.error(
-                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}", number
+                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}; "
+                "quote the header too where cells hold line ends or tabs",
+                number,
             )
         fields: Row = {}
         for name, cell in zip(names, row, strict=True):
@@ -197,7 +189,10 @@ def _rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Split lines into cells; the module says what quotes mean."""
     if separator == "\t" and not first.startswith('"'):
-        yield from _plain_rows(lines, len(first.rstrip("\r\n").split("\t")) if first else 0)
+        for number, text in lines:
+            if text.strip(" \r\n"):
+                cells = text.rstrip("\r\n").split("\t")
+                yield number, [_unquoted(cell) if first else cell for cell in cells]
         return
     number = 1
 
@@ -219,40 +214,9 @@ def _rows(
         ) from None
 
 
-def _plain_rows(lines: Iterator[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:
-    """Split lines below a plain header; only a cell that needs quotes is in quotes.
-
-    Without a header (``width`` 0) none is.
-    """
-    following = next(lines, None)
-    while following is not None:
-        number, text = following
-        following = next(lines, None)
-        cells = text.rstrip("\r\n").split("\t")
-        if width and '"' in text and (len(cells) != width or text.count('"') % 2):
-            while text.count('"') % 2 and following is not None:  # a cell goes on in the next line
-                if len(following[1].rstrip("\r\n").split("\t")) == width:
-                    break
-                text += following[1]
-                following = next(lines, None)
-            whole = io.StringIO(text.rstrip("\r\n"), newline="")
-            quoted = next(csv.reader(whole, delimiter="\t"), [])
-            cells = quoted if len(quoted) == width else cells
-        if text.strip(" \r\n"):
-            yield number, [_unquoted(c) if width and _QUOTED.fullmatch(c) else c for c in cells]
-
-
 def _unquoted(cell: str) -> str:
-    return cell[1:-1].replace('""', '"')
-
-
-def _holds_cells(line: str) -> bool:
-    """Tell a first line of a table from a blank one and from a comment: ``# …``.
-
-    What follows the sign at once may be an id.
-    """
-    text = line.strip(" \r\n")
-    return bool(text) and text != "#" and not text.startswith(("# ", "##"))
+    """Return a cell below a plain header; only one with doubled quotes inside is in quotes."""
+    return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
 def _column_names(

@@ -210,25 +210,35 @@ def is_chroma(data: object) -> bool:
     return "ids" in data and any(name in data for name in ("distances", "documents", "included"))
 
 
-def chroma_queries(answer: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
-    """Return a Chroma answer as one for each query."""
+def chroma_queries(answer: Mapping[str, Any], where: str) -> list[dict[str, list[Any]]]:
+    """Return a Chroma answer as one for each query: lists of entries, equally long."""
     given = {part: answer[part] for part in _PARTS if answer.get(part) is not None}
-    for part, lists in given.items():
-        if not isinstance(lists, list):
-            raise InputError(f"{where}: {part} is {shown(lists)}; expected a list for each query")
-    if not any(isinstance(item, list) for lists in given.values() for item in lists):
-        given = {part: [lists] for part, lists in given.items()}
-    sizes = {part: len(lists) for part, lists in given.items()}
-    if len(set(sizes.values())) > 1:
-        raise InputError(
-            f"{where}: has lists for {_sizes(sizes)}; give one for each query in all of them"
-        )
-    if not sizes:
+    if all(isinstance(lists, list) for lists in given.values()) and not any(
+        isinstance(item, list) for lists in given.values() for item in lists
+    ):
+        given = {part: [lists] for part, lists in given.items()}  # one query
+    sizes = {part: _sizes(lists, where, part) for part, lists in given.items()}
+    if not sizes.keys() & {"ids", "metadatas"}:
         raise InputError(f"{where}: an answer of Chroma without ids and metadatas; ask for ids")
-    return [
-        {part: lists[at] for part, lists in given.items() if lists[at] is not None}
-        for at in range(next(iter(sizes.values())))
-    ]
+    first, counts = next(iter(sizes.items()))
+    for part, others in sizes.items():
+        if others != counts:
+            raise InputError(
+                f"{where}: {first} has lists of {counts} entries and {part} of {others}; give one "
+                "of each for every entry of every query"
+            )
+    return [{part: lists[at] for part, lists in given.items()} for at in range(len(counts))]
+
+
+def _sizes(lists: object, where: str, part: str) -> list[int]:
+    """Return how many entries a part of an answer has for each query."""
+    by_query: list[Any] = lists if isinstance(lists, list) else [lists]
+    for entries in by_query:
+        if not isinstance(entries, list):
+            raise InputError(
+                f"{where}: {part} holds {shown(entries)}; expected a list of entries for each query"
+            )
+    return [len(entries) for entries in by_query]
 
 
 def chroma_documents(answer: Mapping[str, Any], field: str | None, where: str) -> Listed:
@@ -243,45 +253,22 @@ def chroma_documents(answer: Mapping[str, Any], field: str | None, where: str) -
             f"{where}: has {counted(len(queries), 'list')} for one query; give every query its own"
         )
     (entries,) = queries
-    for part, items in entries.items():
-        if not isinstance(items, list):
-            raise InputError(f"{where}: {part} is {shown(items)}; expected a list of entries")
-    sizes = {part: len(items) for part, items in entries.items()}
-    if len(set(sizes.values())) > 1:
-        raise InputError(f"{where}: has {_sizes(sizes)}; give one of each for every entry")
-    metadata = entries.get("metadatas", [])
-    for item in metadata:
-        if item is not None and not isinstance(item, Mapping):
-            raise InputError(
-                f"{where}: metadatas hold {shown(item)}; expected an object for each entry"
-            )
-    ids, distances = entries.get("ids"), entries.get("distances")
-    name = _metadata_id(metadata, field, where, has_ids=ids is not None)
-    names = [item[name] for item in metadata] if name is not None else ids or []
-    numbers = [None] * len(names) if distances is None else [_near(d, where) for d in distances]
-    matching: dict[Any, Any] = {}
-    for doc_id, number in zip(names, numbers, strict=True):
+    name = chroma_field(queries, field, where)
+    if name is not None and name in _names(entries.get("metadatas", [])):
+        ids = [item[name] for item in entries["metadatas"]]
+    else:
+        name, ids = None, entries.get("ids", [])
+    distances = entries.get("distances")
+    numbers = [None] * len(ids) if distances is None else [_near(d, where) for d in distances]
+    nearest: dict[Any, Any] = {}
+    for doc_id, number in zip(ids, numbers, strict=True):
         if not isinstance(doc_id, str | int):
             raise InputError(f"{where}: an id is {shown(doc_id)}; expected text or a whole number")
-        if name is None and doc_id in matching:
-            return list(zip(names, numbers, strict=True))  # twice: whoever takes it says so
-        known = matching.setdefault(doc_id, number)
-        matching[doc_id] = number if known is not None and number > known else known
-    return list(matching.items())
-
-
-def chroma_field(answers: Iterable[Mapping[str, Any]], field: str | None, where: str) -> str | None:
-    """Return the field of the metadata that names what was retrieved, the same for all answers."""
-    entries = [query for answer in answers for query in chroma_queries(answer, where)]
-    lists = [query.get("metadatas", []) for query in entries]
-    metadata = [item for items in lists if isinstance(items, list) for item in items]
-    if not all(item is None or isinstance(item, Mapping) for item in metadata):
-        return field  # whoever reads the answer says so
-    return _metadata_id(metadata, field, where, has_ids=all("ids" in query for query in entries))
-
-
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return " and ".join(f"{count:,} {part}" for part, count in sizes.items())
+        if name is None and doc_id in nearest:
+            return list(zip(ids, numbers, strict=True))  # twice: whoever takes it says so
+        known = nearest.setdefault(doc_id, number)
+        nearest[doc_id] = number if known is not None and number > known else known
+    return list(nearest.items())
 
 
 def _near(distance: Any, where: str) -> float:
@@ -291,48 +278,46 @@ def _near(distance: Any, where: str) -> float:
     return -number
 
 
-def _metadata_id(
-    metadata: Sequence[Any], field: str | None, where: str, *, has_ids: bool
-) -> str | None:
-    """Return the field of the metadata that names what was retrieved; None if the ids do."""
-    records = [item or {} for item in metadata]
+def _names(metadata: Iterable[Mapping[str, Any] | None]) -> dict[str, None]:
+    return dict.fromkeys(str(name) for item in islice(metadata, 100) for name in item or {})
+
+
+def chroma_field(answers: Iterable[Mapping[str, Any]], field: str | None, where: str) -> str | None:
+    """Return the field of the metadata that names what was retrieved; None if the ids do.
+
+    It is the same for all answers: the one that the caller named, one for terms (``hpo_id``, or ids
+    such as HP:0001250), or, where there are no ids, the only one that is called an id.
+    """
+    entries = [query for answer in answers for query in chroma_queries(answer, where)]
+    records = [item or {} for query in entries for item in query.get("metadatas", [])]
+    has_ids = all("ids" in query for query in entries)
+    for item in records:
+        if not isinstance(item, Mapping):
+            raise InputError(
+                f"{where}: metadatas hold {shown(item)}; expected an object for each entry"
+            )
     if not records:
         return None
-    names = dict.fromkeys(str(name) for item in islice(records, 100) for name in item)
+    names = _names(records)
     shared = [n for n in names if all(item.get(n) is not None for item in records)]
+    named = [n for n in shared if folded(n).endswith("id") or folded(n) in ("docno", "asin")]
     if field is not None and (field in names or not has_ids):
-        if field in shared:
-            return field
-        raise _without(records, field, where)
-    terms = [name for name in shared if _names_id(name) and _are_terms(records, name)]
-    known = find_name(shared, _TERMS)
-    if known is not None or terms:
-        return known or terms[0]
-    if (some := find_name(names, _TERMS)) is not None:  # an index entry would be taken for a term
-        raise _without(records, some, where)
-    if has_ids or not records:
-        return None
-    ids = [name for name in shared if _names_id(name)]
-    chosen = find_name(ids, ALIASES["doc_id"]) or (ids[0] if len(ids) == 1 else None)
-    if chosen is None:
-        raise _without(records, None, where)
-    return chosen
-
-
-def _names_id(name: str) -> bool:
-    return folded(name).endswith("id") or folded(name) in ("docno", "asin")
-
-
-def _are_terms(records: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return all(isinstance(item[name], str) and _TERM.fullmatch(item[name]) for item in records)
-
-
-def _without(records: Sequence[Mapping[str, Any]], field: str | None, where: str) -> InputError:
-    """Return the error for entries that do not say what was retrieved."""
-    lacking = next((r for r in records if field is None or r.get(field) is None), {})
+        chosen, wanted = (field if field in shared else None), field
+    else:
+        terms = [n for n in named if all(_TERM.fullmatch(str(item[n])) for item in records)]
+        chosen = find_name(shared, _TERMS) or next(iter(terms), None)
+        wanted = find_name(names, _TERMS) or ""  # or an entry of the index is taken for a term
+        if chosen is None and not wanted and not has_ids:
+            only = named[0] if len(named) == 1 else None
+            chosen = find_name(named, ALIASES["doc_id"]) or only
+        elif chosen is None and not wanted:
+            return None
+    if chosen is not None:
+        return chosen
+    lacking = next((item for item in records if not wanted or item.get(wanted) is None), {})
     holds = ", ".join(map(shown, list(lacking)[:8])) or "nothing"
-    wanted = "no id that all entries have" if field is None else f"no {shown(field)}"
-    return InputError(
-        f"{where}: an entry has {wanted} in its metadata, which hold {holds}; name the field that "
+    missing = f"no {shown(wanted)}" if wanted else "no id that all entries have"
+    raise InputError(
+        f"{where}: an entry has {missing} in its metadata, which hold {holds}; name the field that "
         "is the id of a document (doc=), or give ids"
     )

@@ -6,14 +6,10 @@ here their failures become our errors.
 
 from __future__ import annotations
 
-import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryFile
-from threading import Lock
-from time import sleep
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
@@ -35,71 +31,16 @@ class ArrowFrame(Protocol):
         """Return the columns as an Arrow stream."""
 
 
-class _Silence:
-    """Standard error while engines work: kept back, and dropped if one of them panics.
-
-    A panic in Rust writes its backtrace to the file descriptor before Python hears of it, so the
-    descriptor is what has to be turned aside. Threads share it: the first one turns it aside, the
-    last one puts it back and writes what else was said meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._users = 0
-        self._stderr = -1
-        self._aside: IO[bytes] | None = None
-
-    def begin(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users > 1:
-                return
-            with suppress(OSError):  # standard error is closed: nothing can be printed there
-                self._stderr = os.dup(2)
-                self._aside = TemporaryFile()  # noqa: SIM115
-                os.dup2(self._aside.fileno(), 2)
-
-    def end(self, *, panicked: bool) -> None:
-        if panicked:  # other threads of the engine may still be writing that they did, too
-            sleep(0.01)
-        with self._lock:
-            self._users -= 1
-            if self._users or self._aside is None:
-                return
-            os.dup2(self._stderr, 2)
-            os.close(self._stderr)
-            with self._aside as aside:
-                aside.seek(0)
-                text = aside.read()
-            self._aside = None
-        if text and b"panicked at" not in text:
-            os.write(2, text)
-
-
-_SILENCE = _Silence()
-
-
-@contextmanager
-def _quiet_panics() -> Iterator[None]:
-    panicked = False
-    _SILENCE.begin()
-    try:
-        yield
-    except pl.exceptions.PanicException:
-        panicked = True
-        raise
-    finally:
-        _SILENCE.end(panicked=panicked)
-
-
 @contextmanager
 def engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
     """Turn whatever an engine raises into the error that ``refusal`` returns for its reason."""
     try:
-        with _quiet_panics():
-            yield
+        yield
     except RankscopeError:
         raise
+    except ImportError as error:
+        package = error.name or "pyarrow"
+        raise MissingExtraError(package, needed_for="this table", extra="frames") from None
     except (Exception, pl.exceptions.PanicException) as error:
         first_line = (str(error).splitlines() or ["no reason given"])[0]
         raise refusal(f"{type(error).__name__}: {shown(first_line, 120)}") from None
@@ -127,11 +68,7 @@ def frame_of(data: ArrowFrame, *, source: str) -> pl.DataFrame:
         )
 
     with engine_errors(refusal):
-        try:
-            return arrow_frame(data)
-        except ImportError as error:
-            package = error.name or "pyarrow"
-            raise MissingExtraError(package, needed_for="this frame", extra="frames") from None
+        return arrow_frame(data)
 
 
 def arrow_frame(data: ArrowFrame) -> pl.DataFrame:

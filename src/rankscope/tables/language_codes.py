@@ -14,47 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankscope.files import PathLike
 
-CODES = {
-    "arabic": "ar",
-    "bulgarian": "bg",
-    "catalan": "ca",
-    "chinese": "zh",
-    "croatian": "hr",
-    "czech": "cs",
-    "danish": "da",
-    "dutch": "nl",
-    "english": "en",
-    "estonian": "et",
-    "finnish": "fi",
-    "french": "fr",
-    "german": "de",
-    "greek": "el",
-    "hebrew": "he",
-    "hindi": "hi",
-    "hungarian": "hu",
-    "indonesian": "id",
-    "irish": "ga",
-    "italian": "it",
-    "japanese": "ja",
-    "korean": "ko",
-    "latvian": "lv",
-    "lithuanian": "lt",
-    "maltese": "mt",
-    "norwegian": "no",
-    "persian": "fa",
-    "polish": "pl",
-    "portuguese": "pt",
-    "romanian": "ro",
-    "russian": "ru",
-    "serbian": "sr",
-    "slovak": "sk",
-    "slovenian": "sl",
-    "spanish": "es",
-    "swedish": "sv",
-    "turkish": "tr",
-    "ukrainian": "uk",
-    "vietnamese": "vi",
-}
+_NAMES = (
+    "arabic ar bulgarian bg catalan ca chinese zh croatian hr czech cs danish da dutch nl "
+    "english en estonian et finnish fi french fr german de greek el hebrew he hindi hi "
+    "hungarian hu indonesian id irish ga italian it japanese ja korean ko latvian lv lithuanian "
+    "lt maltese mt norwegian no persian fa polish pl portuguese pt romanian ro russian ru "
+    "serbian sr slovak sk slovenian sl spanish es swedish sv turkish tr ukrainian uk vietnamese "
+    "vi"
+)
+_WORDS = _NAMES.split()
+CODES = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True))
 """English names of languages, with their codes."""
 
 _KNOWN = frozenset(CODES.values())

@@ -1,41 +1,30 @@
-"""Parquet: a frame at once, for pairs, or records in batches.
+"""Parquet: a frame at once, or in batches.
 
 Files from outside are read by pyarrow: a damaged page is an error there, where Polars allocates
 what the page asks for and ends the process. What rankscope recorded itself is compared with its
 hash first, and then read by Polars, which needs no extra.
-
-Parquet carries everything: a field of records that has no plain type is written as JSON text, and
-the file's metadata names these columns, so that they come back as what they were.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import FormatError, MissingExtraError, shown
+from rankscope.errors import FormatError, MissingExtraError
 from rankscope.files import check_expansion
-from rankscope.tables.columns import check_columns, find_name
+from rankscope.tables.columns import check_columns
 from rankscope.tables.frames import arrow_frame, engine_errors
-from rankscope.tables.jsontext import parse_json
-from rankscope.tables.record_rows import frame_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from rankscope.tables.columns import RecordLayout
-    from rankscope.tables.record_rows import Origin, Row
-
 _BATCH = 1 << 16  # rows: larger batches are slower
-_TEXTS = 5_000  # rows, where a row may be a document
-_JSON_COLUMNS = "rankscope.json"
 
 
 def _damage_reported(source: str) -> AbstractContextManager[None]:
@@ -68,8 +57,6 @@ class ParquetFile:
             metadata = self._file.metadata
             check_columns(metadata.num_columns, source=source)
             self._empty = arrow_frame(self._file.schema_arrow.empty_table())
-            self.metadata: dict[bytes, bytes] = metadata.metadata or {}
-            """What the writer noted, by name."""
             self._groups = [
                 int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)
             ]
@@ -97,19 +84,14 @@ class ParquetFile:
         """Yield the rows from ``low`` to ``high``, ``size`` or fewer at a time."""
         columns = self.schema.names() if columns is None else columns
         high = self.rows if high is None else min(high, self.rows)
-        start, first = 0, 0
-        groups: list[int] = []
-        for group, rows in enumerate(self._groups):
-            if start < high and start + rows > low:
-                first = first if groups else start
-                groups.append(group)
-            start += rows
+        edges = np.cumsum([0, *self._groups])  # group g is rows edges[g]:edges[g + 1]
+        groups = np.flatnonzero((edges[:-1] < high) & (edges[1:] > low)).tolist()
         if not groups:
             return
+        at, expanded = int(edges[groups[0]]), 0
         with _damage_reported(self._source):
             batches = self._file.iter_batches(size, row_groups=groups, columns=columns)
-        expanded = 0
-        while first < high:
+        while at < high:
             with _damage_reported(self._source):
                 batch = next(batches, None)
                 if batch is None:
@@ -118,8 +100,8 @@ class ParquetFile:
                 check_expansion(expanded, self._size, self._source)
                 frame = arrow_frame(batch).select(columns)
             # by number, which copies: a slice would hold on to pyarrow's memory
-            kept = np.arange(max(low - first, 0), min(high - first, frame.height))
-            first += frame.height
+            kept = np.arange(max(low - at, 0), min(high - at, frame.height))
+            at += frame.height
             if len(kept):
                 yield frame[kept]
 
@@ -154,38 +136,8 @@ def recorded_frame(path: Path, sha256: str, *, source: str) -> pl.DataFrame:
         return pl.read_parquet(content)
 
 
-def records_from_parquet(
-    data: str | bytes, origin: Origin, layout: RecordLayout, *, ids_only: bool
-) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a file, by its name or its bytes, decoding one batch at a time."""
-    source = str(origin.source)
-    file = ParquetFile(data, source=source)
-    columns = file.schema.names()
-    with _damage_reported(source):
-        as_json = set(json.loads(file.metadata.get(_JSON_COLUMNS.encode(), b"[]")))
-    id_name = find_name(columns, layout.id_names)
-    if ids_only and id_name is not None:
-        columns = [id_name]
-    as_json.intersection_update(columns)
-    before = 0
-    for batch in file.batches(columns, size=_TEXTS):
-        for _, position, row in frame_rows(batch, origin, layout, before=before):
-            for name in as_json.intersection(row):
-                row[name] = _restored(row[name], name, origin, position)
-            yield position, row
-        before += batch.height
-
-
-def _restored(text: object, name: str, origin: Origin, position: int) -> object:
-    try:
-        return parse_json(str(text), source="")  # on no line of the file
-    except FormatError as error:
-        raise origin.error(f"the field {shown(name)}: {error.problem}", position) from None
-
-
-def parquet_bytes(frame: pl.DataFrame, json_columns: list[str] | None = None) -> bytes:
-    """Return a file that remembers which of its columns hold JSON text."""
-    metadata = None if json_columns is None else {_JSON_COLUMNS: json.dumps(json_columns)}
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a file."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata)
+    frame.write_parquet(buffer)
     return buffer.getvalue()

@@ -193,7 +193,7 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
     for record, query_id, items in zip(rows, queries, lists, strict=True):
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
         given = [] if unanswered and column is None else items
-        if column is not None and isinstance(given, str) and table.are_cells:
+        if column is not None and isinstance(given, str):
             given = table.cell("documents", given) if given.lstrip().startswith("[") else given
         _add(pieces, query_id, given, layout, table.source, is_row=column is None)
         if unanswered:

@@ -1,18 +1,18 @@
 """From a file to rows: the one door for all kinds of tables.
 
-`TableFile` reads pairs (qrels, runs): TREC lines by the fast way where the bytes prove that it is
-safe, and by the exact way otherwise; all other formats become data, which passes through the list
-of shapes. `read_records` reads records (queries, corpora), one at a time.
+`TableFile` reads pairs (qrels, runs): TREC lines go to `whitespace`; all other formats become data,
+which passes through the list of shapes. `read_records` reads records (queries, corpora), one at a
+time.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import polars as pl
 
@@ -29,8 +29,8 @@ from rankscope.files import (
 from rankscope.tables.cases import are_case_names, cases_in_folder
 from rankscope.tables.choosing import Table
 from rankscope.tables.collection_folder import parts_of, table_in
-from rankscope.tables.columns import NO_COLUMNS, Columns, Questions, Reading
-from rankscope.tables.delimited import Delimited, read_delimited, read_lines
+from rankscope.tables.columns import NO_COLUMNS, Columns, Questions, Reading, find_name
+from rankscope.tables.delimited import read_delimited, read_lines
 from rankscope.tables.detection import (
     BOM,
     Sniffed,
@@ -47,8 +47,8 @@ from rankscope.tables.filling import Filling
 from rankscope.tables.frames import engine_errors
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.language_codes import folder_language, language_code
-from rankscope.tables.parquet import parquet_bytes, parquet_frame, records_from_parquet
-from rankscope.tables.record_rows import Origin, rows_of
+from rankscope.tables.parquet import ParquetFile, parquet_bytes, parquet_frame
+from rankscope.tables.record_rows import Origin, frame_rows, rows_of
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.traces import retrievals
@@ -70,6 +70,16 @@ _TYPES: dict[str, Any] = {
     "rank": pl.Float64,
     "subtopic": pl.Categorical,
 }
+_TEXTS = 5_000  # rows of Parquet that are decoded at a time, where a row may be a document
+
+
+class _Held(NamedTuple):
+    """What a file holds, from row to line if it has lines, and the roles if it has no header."""
+
+    data: Any
+    line_of: Callable[[int], int] | None = None
+    roles: dict[str, str] | None = None
+
 
 # --- pairs
 
@@ -108,7 +118,8 @@ class TableFile:
             path = table_in(path, layout.kind)
             shards = parts_of(path, layout.kind)
         if len(shards) > 1:
-            return cls._of_shards(path, shards, layout, format, columns)
+            files = [cls.open(shard, layout, format=format, columns=columns) for shard in shards]
+            return replace(files[0], path=path, data=_joined(files, source_name(path)))
         path = shards[0]
         with enough_memory(source_name(path)):
             is_plain = is_plain_file(path)
@@ -122,31 +133,6 @@ class TableFile:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout, columns) or layout.formats[0]
         return cls(path, layout, detected, chosen is not None, sniffed, data, columns)
-
-    @classmethod
-    def _of_shards(
-        cls,
-        path: PathLike,
-        shards: Sequence[PathLike],
-        layout: PairLayout,
-        format: str | None,
-        columns: Columns,
-    ) -> TableFile:
-        """Put a table together that is in several files of one format."""
-        files = [cls.open(shard, layout, format=format, columns=columns) for shard in shards]
-        formats = {file.format for file in files}
-        if len(formats) > 1 or not formats <= {"jsonl", "trec", "parquet"}:
-            raise FormatError(
-                f"{len(files)} files that are {', '.join(sorted(formats))}; several make a table "
-                "only if all are jsonl, trec or parquet; name one of them",
-                source=source_name(path),
-            )
-        if formats == {"parquet"}:
-            frames = [parquet_frame(file._place, source=file.source) for file in files]
-            data = parquet_bytes(pl.concat(frames, how="diagonal_relaxed"))
-        else:
-            data = b"\n".join(file.content.removeprefix(BOM) for file in files)
-        return replace(files[0], path=path, data=data)
 
     @property
     def source(self) -> str:
@@ -183,45 +169,42 @@ class TableFile:
         """
         with enough_memory(self.source):
             if self.format in ("trec", "msmarco"):
-                rows = self._by_white_space(roles, as_text=as_text)
-                return replace(rows, reading=Reading("TREC lines"))
+                return self._by_white_space(roles, as_text=as_text)
             if self.format == "traces":
                 return self._of_traces()
-            data, lines = self._data()
-            if isinstance(data, Delimited):
-                if data.roles is not None:
-                    return self._headerless(data)
-                lines, frame = data.line_of, data.frame
-                return pair_rows(
-                    frame, self.layout, self.columns, source=self.source, line_of=lines,
-                    are_cells=True, language=folder_language(self.path),
-                )  # fmt: skip
+            data, line_of, header = self._held()
+            if header is not None:
+                frame = data.select(pl.col(name).alias(role) for role, name in header.items())
+                rows = ranks_or_scores(Rows(frame, self.source, self.layout, line_of=line_of))
+                return replace(rows, reading=Reading("a table without a header"))
+            language = folder_language(self.path)
             return pair_rows(
-                data, self.layout, self.columns, source=self.source, line_of=lines,
-                language=folder_language(self.path),
+                data, self.layout, self.columns, source=self.source, line_of=line_of,
+                language=language,
             )  # fmt: skip
 
-    def _data(self) -> tuple[Any, Any]:
-        """Return what a file that is not of TREC holds, and from row to line if it has lines."""
+    def _held(self) -> _Held:
+        """Return what a file holds that is neither of TREC nor traces."""
         source = self.source
         if self.cases is not None:
-            return self.cases, None
+            return _Held(self.cases)
         if self.format == "parquet":
-            return parquet_frame(self._place, source=source), None
+            return _Held(parquet_frame(self._place, source=source))
         if self.format == "xlsx":
-            return _spreadsheet(self.content, source), None
+            return _Held(_spreadsheet(self.content, source))
         if self.format == "json":
-            return read_json(self.content, source=source), None
+            return _Held(read_json(self.content, source=source))
         if self.format == "jsonl":
-            numbered = list(
-                read_json_lines(self.content.removeprefix(BOM).split(b"\n"), source=source)
-            )
-            lines = [line for line, _ in numbered]
-            return [record for _, record in numbered], lines.__getitem__
+            lines = self.content.removeprefix(BOM).split(b"\n")
+            numbered = list(read_json_lines(lines, source=source))
+            numbers = [number for number, _ in numbered]
+            return _Held([record for _, record in numbered], numbers.__getitem__)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
-        return read_delimited(
-            self.content, self.layout, self.columns, source=source, separator=separator
-        ), None
+        return _Held(
+            *read_delimited(
+                self.content, self.layout, self.columns, source=source, separator=separator
+            )
+        )
 
     def records(self) -> Any:
         """Return what the file holds as plain data, or as a `Table`, for spans and texts."""
@@ -232,23 +215,13 @@ class TableFile:
                 source=self.source,
             )
         with enough_memory(self.source):
-            data, _ = self._data()
-        if isinstance(data, Delimited):
-            return Table(data.frame, self.source, are_cells=True)
+            data = self._held().data
         return Table(data, self.source) if isinstance(data, pl.DataFrame) else data
 
     @property
     def _place(self) -> str | bytes:
-        """What Polars opens: the file by its name, or its bytes."""
+        """What engines open: the file by its name, or its bytes."""
         return os.path.abspath(os.fspath(self.path)) if self.data is None else self.data
-
-    @contextmanager
-    def _stream(self) -> Iterator[BinaryIO]:
-        if self.data is not None:
-            yield io.BytesIO(self.data)
-        else:
-            with open_bytes(self.path) as stream:
-                yield stream
 
     def _of_traces(self) -> Rows:
         """Take the retrievals of traces; see `rankscope.tables.traces`."""
@@ -265,12 +238,6 @@ class TableFile:
             filling.rows(), questions=Questions("input", texts), reading=Reading("traces")
         )
 
-    def _headerless(self, data: Delimited) -> Rows:
-        roles = data.roles or {}
-        frame = data.frame.select(pl.col(name).alias(role) for role, name in roles.items())
-        rows = Rows(frame, self.source, self.layout, line_of=data.line_of)
-        return replace(ranks_or_scores(rows), reading=Reading("a table without a header"))
-
     def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
         layout = self.layout
         most = max(layout.headerless)
@@ -280,9 +247,25 @@ class TableFile:
             width = usual_width(self.sniffed, layout)
         columns = layout.headerless.get(width, layout.headerless[most])
         types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
-        with self._stream() as stream:
+        with open_bytes(self.path) if self.data is None else io.BytesIO(self.data) as stream:
             rows = read_columns(stream, columns, types, source=self.source, layout=layout)
+        rows = replace(rows, reading=Reading("TREC lines"))
         return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
+
+
+def _joined(files: Sequence[TableFile], source: str) -> bytes:
+    """Put a table together that is in several files of one format."""
+    formats = {file.format for file in files}
+    if formats == {"parquet"}:
+        frames = [parquet_frame(file._place, source=file.source) for file in files]
+        return parquet_bytes(pl.concat(frames, how="diagonal_relaxed"))
+    if formats in ({"jsonl"}, {"trec"}):
+        return b"\n".join(file.content.removeprefix(BOM) for file in files)
+    raise FormatError(
+        f"{len(files)} files that are {', '.join(sorted(formats))}; several make a table only if "
+        "all are jsonl, trec or parquet; name one of them",
+        source=source,
+    )
 
 
 def _spreadsheet(content: bytes, source: str) -> pl.DataFrame:
@@ -374,17 +357,32 @@ def _records(
             (origin, retrieval.line or 1, {"_id": retrieval.query_id, "text": retrieval.text})
             for retrieval in retrievals(values, source=source, query=layout.key)
         )
-    origin = Origin(source, "row" if format == "parquet" else "line")
     if format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
-        rows = records_from_parquet(place, origin, layout, ids_only=ids_only)
-    elif format == "jsonl":
+        return _parquet_records(place, layout, source, ids_only=ids_only)
+    origin = Origin(source, "line")
+    if format == "jsonl":
         rows = read_json_lines(_lines(stream), source=source, ids_only=ids_only)
     elif format in ("tsv", "csv"):
         rows = read_lines(_lines(stream), origin, layout, tabs=format == "tsv")
     else:
         rows = layout.markup[format].read(stream, origin)
     return ((origin, position, row) for position, row in rows)
+
+
+def _parquet_records(
+    place: str | bytes, layout: RecordLayout, source: str, *, ids_only: bool
+) -> Iterator[Placed]:
+    """Yield the rows of a file, decoding one batch at a time."""
+    file = ParquetFile(place, source=source)
+    columns = file.schema.names()
+    id_name = find_name(columns, layout.id_names)
+    if ids_only and id_name is not None:
+        columns = [id_name]
+    before = 0
+    for batch in file.batches(columns, size=_TEXTS):
+        yield from frame_rows(batch, Origin(source, "row"), layout, before=before)
+        before += batch.height
 
 
 def _json_values(stream: BinaryIO, source: str, suffix: str) -> Iterator[tuple[int | None, object]]:
