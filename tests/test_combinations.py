@@ -202,8 +202,38 @@ def odd_cases() -> Iterator[Case]:
         yield Case("PyTerrier's docid and docno", form, (pairs, two), MANY)
 
 
+def _spaced(lists: list[list[str]]) -> list[str]:
+    return [" ".join(each) for each in lists]
+
+
+def _in_words(lists: list[list[str]]) -> list[list[str]]:
+    return [[f"passage{doc_id * 4}" for doc_id in each] for each in lists]
+
+
+def cell_cases() -> Iterator[Case]:
+    """Yield ids between blanks under names that promise ids, and passages of a single word."""
+    named = {"relevant": "reference_contexts", "retrieved": "retrieved_contexts"}
+    for form, query in product(("csv", "records", "polars"), QUERY_NAMES):
+        for gold, retrieved in product(GOLD_NAMES, RETRIEVED_NAMES):
+            if gold.endswith("_ids") and retrieved.endswith("_ids") and len(gold) % 3 == 0:
+                both = table(query, {gold: _spaced(GOLD), retrieved: _spaced(RETRIEVED)})
+                yield Case(f"blanks, {form} {gold} {retrieved}", FORMS[form], (both,), MANY)
+        words = table(query, {"expected_ids": _in_words(GOLD), "retrieved_ids": RETRIEVED})
+        spoilt = [{**row, "expected_ids": "Marie Curie"} for row in words]
+        yield Case(f"words between blanks, {form}", FORMS[form], (spoilt,), MANY)
+        passages = {
+            "reference_contexts": _in_words(GOLD),
+            "retrieved_contexts": _in_words(RETRIEVED),
+        }
+        both = table(query, passages)
+        yield Case(f"passages of one word, {form}", FORMS[form], (both,), MANY)
+        yield Case(f"passages, named, {form}", FORMS[form], (both,), MANY, named)
+        mixed = table(query, {"expected_ids": GOLD, "retrieved_contexts": _in_words(RETRIEVED)})
+        yield Case(f"passages beside ids, {form}", FORMS[form], (mixed,), MANY)
+
+
 def all_cases() -> list[Case]:
-    return [*named_cases(), *positional_cases(), *odd_cases()]
+    return [*named_cases(), *positional_cases(), *odd_cases(), *cell_cases()]
 
 
 def outcome(case: Case, folder: Path) -> tuple[str, str]:
@@ -232,6 +262,6 @@ def test_none_is_wrong(part: int, tmp_path: Path) -> None:
     refused = [line for line in outcomes if line[1] == "refused"]
     sentences = Counter(sentence for _, _, sentence in refused)
     assert len(refused) <= 0.15 * len(cases), sentences.most_common(10)
-    remedies = (*(f"{name}=" for name in OPTIONS), "{query: [doc, …]}")
+    remedies = (*(f"{name}=" for name in OPTIONS), "{query: [doc, …]}", "JSON list")
     mute = [line for line in refused if not any(remedy in line[2] for remedy in remedies)]
     assert not mute, mute[:20]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,61 @@ def test_json_lines_name_the_line(tmp_path: Path) -> None:
     for bad in ('{"qid": "q",\n', "[1]\n", '{"qid": "q", "qid": "p", "doc": "d", "score": 1}\n'):
         with pytest.raises(FormatError, match=r"a\.jsonl:3: "):
             read_run(put(tmp_path, f"{good}\n{bad}", "a.jsonl"))
+
+
+# --- files of others
+
+_PARTS = {
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/'
+    'content-types"><Default Extension="xml" ContentType="application/xml"/><Override '
+    'PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+    'spreadsheetml.sheet.main+xml"/></Types>',
+    "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+    'relationships"><Relationship Id="a" Target="xl/workbook.xml" Type="http://schemas.'
+    'openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>',
+    "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/'
+    'main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>'
+    '<sheet name="s" sheetId="1" r:id="b"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/'
+    '2006/relationships"><Relationship Id="b" Target="worksheets/s.xml" Type="http://schemas.'
+    'openxmlformats.org/officeDocument/2006/relationships/worksheet"/></Relationships>',
+}
+
+
+def write_xlsx(path: Path, rows: list[list[Any]]) -> None:
+    """Write a workbook by hand: one sheet, texts and numbers."""
+
+    def cell(value: Any, place: str) -> str:
+        if isinstance(value, str):
+            return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+        return f'<c r="{place}"><v>{value}</v></c>'
+
+    lines = (
+        f'<row r="{n}">'
+        + "".join(cell(v, f"{'ABC'[at]}{n}") for at, v in enumerate(row))
+        + "</row>"
+        for n, row in enumerate(rows, start=1)
+    )
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{main}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+    with zipfile.ZipFile(path, "w") as book:
+        for name, text in {**_PARTS, "xl/worksheets/s.xml": sheet}.items():
+            book.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+
+
+def test_spreadsheets(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    write_xlsx(path, [["question", "expected_ids"], ["a", "d1; d2"], ["b", "d3"]])
+    assert read_qrels(path).to_dict() == {"a": {"d1": 1, "d2": 1}, "b": {"d3": 1}}
+    write_xlsx(path, [["query_id", "doc_id", "score"], ["q1", "d1", 2.5], ["q1", "d2", 1.5]])
+    assert read_run(path).to_dict() == EXPECTED
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(FormatError, match="not a sheet"):
+        read_run(path)
+
+
+def test_what_is_packed_by_lz4_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, b"\x04\x22\x4d\x18\x64\x40\xa7", "a.run.lz4")
+    with pytest.raises(FormatError, match=r"a\.run\.lz4: is compressed by lz4, .*; unpack it"):
+        read_run(path)

@@ -1,7 +1,8 @@
 """A query's list in one cell of a table or one JSON string.
 
 It is written as JSON or Python writes a list, or as ids between separators: line ends, semicolons,
-bars, or commas where no id holds a blank. Only under a name that promises a list is a text taken
+bars, or commas where no id holds a blank; under a name that promises ids (``expected_ids``) also
+blanks, where every part looks like an id. Only under a name that promises a list is a text taken
 apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``.
 """
 
@@ -13,25 +14,32 @@ from typing import Any
 from rankscope.errors import RankscopeError
 from rankscope.tables.jsontext import parse_json
 
-MAY_BE_LIST = r"[;|,\n]|^\s*[\[{]"
-"""What every text holds that is a list, as a regular expression."""
-
 _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))\s*(?:,|$)""")
 _BRACKETS = {"[": "]", "{": "}"}
+_ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
 
 
-def listed(text: str) -> Any:
+def looks_like_id(item: object) -> bool:
+    """Tell what is hardly a word: without a blank, short, or with a digit or a sign in it."""
+    return not isinstance(item, str) or _ID.fullmatch(item) is not None
+
+
+def listed(text: str, *, blanks: bool = False) -> Any:
     """Return the documents that a text under the name of a list names.
 
     They are a list, or a dict if the text is a JSON object. The text itself is returned if it is
-    one id, and an empty list if it is blank.
+    one id, and an empty list if it is blank. ``blanks`` may separate ids, too.
     """
     text = text.strip()
     if not text:
         return []
     if _BRACKETS.get(text[0]) == text[-1] and len(text) > 1:
         return written_list(text, bare=True)
-    return _separated(text)
+    ids = _separated(text)
+    parts = text.split()
+    if blanks and ids is text and len(parts) > 1 and all(map(looks_like_id, parts)):
+        return parts
+    return ids
 
 
 def written_list(text: str, *, bare: bool = False) -> Any:

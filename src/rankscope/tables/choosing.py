@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.cells import listed, written_list
+from rankscope.tables.cells import listed, looks_like_id, written_list
 from rankscope.tables.columns import (
     ALIASES,
     NO_COLUMNS,
@@ -31,6 +31,7 @@ from rankscope.tables.columns import (
     is_weak,
     leave_subject,
     may_list,
+    promises_ids,
     rater_columns,
     role_of,
     says_ids,
@@ -121,7 +122,13 @@ class Table:
         if not isinstance(value, str):
             return value
         if may_list(name):
-            return listed(value)
+            ids = listed(value, blanks=promises_ids(name))
+            if promises_ids(name) and isinstance(ids, str) and " " in ids and not is_sentence(ids):
+                raise InputError(
+                    f"{self.source}: {shown(ids)} in {shown(name)} may be one id or several; write "
+                    'a JSON list there, such as ["a b"] or ["a", "b"]'
+                )
+            return ids
         return written_list(value) if value.lstrip().startswith("[") else value
 
     def holds_lists(self, name: str) -> bool:
@@ -145,13 +152,27 @@ class Table:
     @cached_property
     def texts(self) -> list[str]:
         """The columns that hold texts under a name of documents."""
-        return [n for n in self.names if role_of(n) is not None and self.holds_texts(n)]
+        known = [name for name in self.names if role_of(name) is not None]
+        return [name for name in known if self.holds_texts(name) or self.holds_passages(name)]
+
+    def holds_passages(self, name: str) -> bool:
+        """Tell the contexts of Ragas and DeepEval: texts, even if they are single words.
+
+        They are ids only if all look like ids, or another column has the same.
+        """
+        if not folded(name).endswith(("context", "contexts")):
+            return False
+        items = self.items(name)
+        if all(map(looks_like_id, items)):
+            return False
+        others = {
+            str(item) for n in self.names if n != name and says_ids(n) for item in self.items(n)
+        }
+        return others.isdisjoint(map(str, items))
 
     def holds_texts(self, name: str) -> bool:
         """Tell whether half of what a column holds, or more, is text in words."""
         items = [item for item in self.items(name) if isinstance(item, str)]
-        if folded(name).endswith(("context", "contexts")) and any(" " in item for item in items):
-            return True  # of Ragas and DeepEval
         return bool(items) and 2 * sum(map(is_sentence, items)) >= len(items)
 
 
@@ -267,7 +288,7 @@ def _may_be_ids(table: Table, name: str) -> bool:
         return False
     if any(isinstance(item, str) and _ASSERTION.match(item) for item in items):
         return False
-    return not table.holds_texts(name)
+    return not table.holds_texts(name) and not table.holds_passages(name)
 
 
 def _narrowed(names: list[str], table: Table) -> list[str]:

@@ -209,12 +209,6 @@ _OWN_NAMES = frozenset({"sourcedocuments", "sourcenodes", "retrievalcontext"})
 """What LangChain, LlamaIndex and DeepEval call what was retrieved."""
 _TOP = re.compile(r"top\d+")
 
-RELEVANT_NAMES = _words(
-    "relevant_docs relevant_ids relevant_doc_ids relevant expected_ids expected_docs expected "
-    "gold_ids gold ground_truth_ids ground_truth reference_ids target_ids"
-)
-"""Usual names of the relevant documents, for records that have nothing else."""
-
 Role = Literal["relevant", "retrieved", "neutral", "text"]
 
 
@@ -246,6 +240,11 @@ def role_of(name: str) -> Role | None:
 def says_ids(name: str) -> bool:
     """Tell whether a name says that the column holds ids, and not perhaps texts."""
     return _SAYS_IDS.fullmatch(folded(name)) is not None
+
+
+def promises_ids(name: str) -> bool:
+    """Tell whether a name says that a cell holds several ids: ``expected_ids``."""
+    return says_ids(name) and folded(name).endswith("s")
 
 
 def is_weak(name: str) -> bool:

@@ -97,7 +97,7 @@ def _gold_column(table: Table, columns: Columns) -> str | None:
     """Return the column of gold pieces, '' if a row is a span; None if there are none."""
     if columns.relevant is not None and columns.relevant in table.names:
         items = table.items(columns.relevant)
-        if role_of(columns.relevant) == "text" or table.holds_texts(columns.relevant):
+        if role_of(columns.relevant) == "text" or columns.relevant in table.texts:
             return columns.relevant
         return columns.relevant if any(map(_is_piece, items)) else None
     spans = find_name(table.names, _SPANS)
@@ -152,7 +152,7 @@ def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) ->
         lists = [n for n in table.names if role_of(n) in ("retrieved", "neutral", "text")]
         lists = [name for name in lists if table.holds_lists(name)]
         richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
-        texts = [name for name in lists if table.holds_texts(name)]
+        texts = [name for name in lists if name in table.texts]
         matching = richer or texts or lists
         if len(matching) > 1:
             raise InputError(
