@@ -16,7 +16,7 @@ import pytest
 import rankscope as rs
 from conftest import Rankscope
 from rankscope.scale import run_cuts
-from rankscope.scoring import parted
+from rankscope.scoring import inputs
 from scale.runs_on_disk import ordered, qrels, rows, text
 
 
@@ -113,7 +113,7 @@ def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -
 
 def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
-    monkeypatch.setattr(parted, "LARGE", 200)
+    monkeypatch.setattr(inputs, "LARGE", 200)
     monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
     for name, broken in (("r03", False), ("r01", False), ("r02", True)):
         path = folder / "runs" / f"{name}.run"
