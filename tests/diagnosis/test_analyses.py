@@ -69,6 +69,10 @@ EXACTNESS = Exactness(
         QueryExactness(query_id=query_id, wanted=2, hits=1, filtered=0.0) for query_id in QRELS
     ),
 )
+CORPUS = {
+    doc: {"text": f"{doc} is the only document about {doc}", "embedding": [1.0, n]}
+    for n, doc in enumerate("abcxy")
+}
 RATINGS = {"ann": QRELS, "bob": {query_id: {"a": 1, "b": 1, "c": 0} for query_id in QRELS}}
 
 
@@ -83,7 +87,7 @@ def inputs() -> Inputs:
         runs=runs,
         qrels=judgments,
         queries=QUERIES,
-        corpus=rs.Corpus({doc: f"{doc} is the only document about {doc}" for doc in "abcxy"}),
+        corpus=rs.Corpus(CORPUS),
         titles=str,
         pipeline=PIPELINE,
         decisions=as_decisions(DECISIONS),
