@@ -25,7 +25,6 @@ _OF_RUNS = frozenset(
         *(
             "named",
             "offsets",
-            "pieces",
             "query_ids",
             "reading",
             "renamed",

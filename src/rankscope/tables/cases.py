@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     "corpus": ("corpus",),
 }
 """What a collection in one object calls its parts."""
-_OF_QUERIES = {folded(name) for name in (*QUERY_IDS, *QUESTIONS)} | {"inputs"}
-_NOT_OF_CASES = {folded(name) for name in (*QUERY_IDS, *QUESTIONS)} - {"caseid", "queryid"}
+_OF_QUERIES = {folded(name) for name in (*QUERY_IDS, *QUESTIONS)}
 
 
 def are_case_names(names: Sequence[object]) -> bool:
@@ -45,25 +44,21 @@ def are_case_names(names: Sequence[object]) -> bool:
     A name such as ``expected_hpo_ids`` is enough. One that other golden sets have too
     (``expected_ids``) needs a ``case_id``, or a ``text`` that nothing else could be the query of.
     """
-    plain = [folded(name) for name in names if isinstance(name, str)]
-    expected = [name for name in plain if name.startswith("expected") and name.endswith("ids")]
-    if not expected:
-        return False
-    if any(len(name) > len("expectedids") and "hpo" in name for name in expected):
-        return True
-    return "caseid" in plain or ("text" in plain and _NOT_OF_CASES.isdisjoint(plain))
+    plain = {folded(name) for name in names if isinstance(name, str)}
+    expected = [name for name in plain if _EXPECTED.fullmatch(name)]
+    if not expected or any("hpo" in name for name in expected):
+        return bool(expected)
+    others = _OF_QUERIES - {"caseid", "queryid"}
+    return "caseid" in plain or ("text" in plain and others.isdisjoint(plain))
 
 
 def holds_cases(data: object) -> bool:
     """Tell whether data, as a JSON file has it, are cases."""
     if isinstance(data, Mapping):
-        held = data.get("test_cases")
-        if held is None:
-            lists = [value for value in data.values() if isinstance(value, list)]
-            held = lists[0] if len(lists) == 1 else None
-            if are_case_names(list(data)):
-                return True
-        data = held
+        if "test_cases" not in data and are_case_names(list(data)):
+            return True
+        lists = [value for value in data.values() if isinstance(value, list)]
+        data = data.get("test_cases", lists[0] if len(lists) == 1 else None)
     return isinstance(data, list | tuple) and any(
         isinstance(record, Mapping) and are_case_names(list(record)) for record in data[:_LOOKED_AT]
     )
@@ -103,23 +98,19 @@ def _records_in(data: Mapping[Any, Any], source: str) -> list[Any] | None:
                 f"{source}: test_cases is {shown(data['test_cases'])}; expected a list of cases"
             )
         return data["test_cases"]
-    lists = [name for name, value in data.items() if isinstance(value, list)]
-    if len(lists) != 1 or not data[lists[0]]:
+    lists = [value for value in data.values() if isinstance(value, list)]
+    if len(lists) != 1 or not all(isinstance(record, Mapping) for record in lists[0]):
         return None
-    records = data[lists[0]]
-    if not all(isinstance(record, Mapping) for record in records):
-        return None
-    first = records[:_LOOKED_AT]
-    if not any(_names_query(record) or is_answer(record) for record in first):
+    if not any(_names_query(record) for record in lists[0][:_LOOKED_AT]):
         return None  # the documents of a query that has this key
-    return list(records)
+    return lists[0]
 
 
 def _names_query(record: Mapping[Any, Any]) -> bool:
     names = {folded(str(name)) for name in record}
-    if any(map(is_answer, record.values())):
+    if is_answer(record) or any(map(is_answer, record.values())):
         return True
-    return not names.isdisjoint(_OF_QUERIES) or (
+    return not names.isdisjoint({*_OF_QUERIES, "inputs"}) or (
         not names.isdisjoint({"id", "text"})
         and any(role_of(str(name)) not in (None, "text") for name in record)
     )
@@ -129,8 +120,8 @@ def _with_language(record: Any, language: str | None, source: str) -> Any:
     if not isinstance(record, Mapping):
         raise InputError(f"{source}: expected a case, an object, got {shown(record)}")
     name = find_name([str(each) for each in record], ("language",))
-    spoken = None if name is None else record[name]
     nested = record.get("metadata")
+    spoken = None if name is None else record[name]
     if spoken is None and isinstance(nested, Mapping):
         spoken = nested.get("language")
     if spoken is not None and not isinstance(spoken, str):
@@ -149,30 +140,25 @@ def case_files_in(folder: PathLike) -> list[Path]:
     What begins with a full stop is left out, and so is a link that leads back to the folder.
     """
     home = Path(os.fspath(folder))
-    here = os.path.realpath(home)
     files: dict[str, Path] = {}
-    for path in _entries(home):
-        real = os.path.realpath(path)
-        if not os.path.isdir(path):
-            inside = iter([path])
-        elif os.path.commonpath([here, real]) != real:
-            inside = (entry for entry in _entries(path) if not os.path.isdir(entry))
-        else:
-            continue
-        for entry in inside:
-            if suffix_of(entry) == ".json":
-                files.setdefault(os.path.realpath(entry), entry)
-        if len(files) > _MOST_FILES:
-            raise InputError(f"{home}: has more than {_MOST_FILES:,} JSON files; name one of them")
+    try:
+        for inside in (home, *(path for path in _entries(home) if path.is_dir())):
+            if inside != home and home.resolve().is_relative_to(inside.resolve()):
+                continue
+            for path in _entries(inside):
+                if suffix_of(path) == ".json" and not path.is_dir():
+                    files.setdefault(os.path.realpath(path), path)
+            if len(files) > _MOST_FILES:
+                raise InputError(
+                    f"{home}: has more than {_MOST_FILES:,} JSON files; name one of them"
+                )
+    except OSError as error:
+        raise InputError(f"{home}: cannot be read ({error.strerror})") from None
     return sorted(files.values())
 
 
-def _entries(folder: Path) -> Iterator[Path]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-    return (folder / name for name in names if not name.startswith("."))
+def _entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def _content(path: Path) -> object:
@@ -188,9 +174,9 @@ def has_case_files(folder: PathLike) -> bool:
 def cases_in_folder(folder: PathLike) -> list[Record] | None:
     """Return the cases of all case files of a folder; None if it holds none.
 
-    JSON files of another kind are passed over. If cases in two languages share an id, all ids of
-    that kind (texts of cases without an id, or ``case_id``) begin with the language, as in
-    ``de:Anasarka``. In one language that is an error.
+    JSON files of another kind are passed over. If cases in two languages share an id, or a text
+    where they have none, all ids begin with the language, as in ``de:Anasarka``. In one language
+    that is an error.
     """
     cases: list[tuple[Record, Path]] = []
     has_files = False
@@ -199,62 +185,40 @@ def cases_in_folder(folder: PathLike) -> list[Record] | None:
         if holds_cases(content):
             has_files = True
             held = unwrapped(content, "qrels", str(path), folder_language(path))
-            held = [held] if isinstance(held, Mapping) else held
-            cases += [(record, path) for record in held]
+            records = [dict(held)] if isinstance(held, Mapping) else held
+            cases += [(record, path) for record in records]
     if not has_files:
         return None
-    expected = [
-        [name for name in record if _EXPECTED.fullmatch(folded(name))] for record, _ in cases
-    ]
-    if len({names[0] for names in expected if names}) > 1 and max(map(len, expected)) == 1:
+    names = {name for record, _ in cases for name in record if _EXPECTED.fullmatch(folded(name))}
+    if len(names) > 1 and all(len(names & record.keys()) <= 1 for record, _ in cases):
         cases = [  # files may name their ids by what these are of
             ({("expected_ids" if n in names else n): v for n, v in record.items()}, path)
-            for (record, path), names in zip(cases, expected, strict=True)
+            for record, path in cases
         ]
     return _distinct(cases, os.fspath(folder))
 
 
 def _distinct(cases: Sequence[tuple[Record, Path]], folder: str) -> list[Record]:
     """Give cases ids of which none occurs twice, or say which does."""
-    seen: dict[tuple[bool, str], dict[str | None, Path]] = {}
-    shared = {True: False, False: False}
-    for record, path in cases:
-        name = _own_id(record)
-        case_id = str(record.get(name or _text_name(record)))
-        by_language = seen.setdefault((name is not None, case_id), {})
+    id_names = [find_name(record, ("case_id", "id", "_id", "query_id")) for record, _ in cases]
+    ids = []
+    first: dict[tuple[Any, str], Path] = {}
+    for (record, path), name in zip(cases, id_names, strict=True):
+        case_id = str(record.get(name or find_name(record, ("text", *QUESTIONS)) or "text"))
         language = record.get("language")
-        if language in by_language:
-            what = f"the case {shown(case_id)}" if name else f"the text {shown(case_id)}"
-            spoken = "" if language is None else f" in one language ({language})"
+        if (language, case_id) in first:
             raise InputError(
-                f"{folder}: {by_language[language]} and {path} both hold {what}{spoken}; name one "
-                "of these files, or give each case a case_id of its own"
+                f"{folder}: {first[language, case_id]} and {path} both hold the case "
+                f"{shown(case_id)} in one language; name one of these files, or give each case a "
+                "case_id of its own"
             )
-        by_language[language] = path
-        shared[name is not None] |= len(by_language) > 1
-    distinct = []
-    for record, _ in cases:
-        name, language = _own_id(record), record.get("language")
-        case = record
-        if shared[name is not None] and language is not None:
-            text = record[name or _text_name(record)]
-            case = {**record, name or "case_id": f"{language}:{text}"}
-        distinct.append(case)
-    if any(_own_id(record) is not None for record in distinct):  # then all have one
-        distinct = [
-            {**r, "case_id": r[_own_id(r) or _text_name(r)]} if "case_id" not in r else r
-            for r in distinct
-        ]
-        ids = [str(record["case_id"]) for record in distinct]
-        twice = next((name for name in ids if ids.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"{folder}: {shown(twice)} in one language is a case and a text")
+        first[language, case_id] = path
+        ids.append(case_id)
+    if not any(id_names) and len(set(ids)) == len(ids):
+        return [record for record, _ in cases]
+    distinct, are_shared = [], len(set(ids)) < len(ids)
+    for (record, _), name, case_id in zip(cases, id_names, ids, strict=True):
+        language = record.get("language") if are_shared else None
+        whole = case_id if language is None else f"{language}:{case_id}"
+        distinct.append({**record, name or "case_id": whole, "case_id": whole})
     return distinct
-
-
-def _own_id(record: Record) -> str | None:
-    return find_name(record, ("case_id", "id", "_id", "query_id"))
-
-
-def _text_name(record: Record) -> str:
-    return find_name(record, ("text", *QUESTIONS)) or "text"

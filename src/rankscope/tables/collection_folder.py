@@ -19,13 +19,9 @@ from pathlib import Path
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS, PathLike
 
-_TABLES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
-_JUDGMENTS = (*_TABLES, ".qrels", ".txt", ".trec")
-_NAMES = {
-    "corpus": ("corpus",),
-    "queries": ("queries",),
-    "qrels": ("qrels", "default", "data"),
-}
+_FORMATS = (".jsonl", ".json", ".tsv", ".csv", ".parquet", ".qrels", ".txt", ".trec")
+"""The suffixes of tables; of several files of one name the first counts."""
+_NAMES = {"corpus": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "default", "data")}
 _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
 _MOST_FILES = 1_000_000
 
@@ -70,14 +66,12 @@ def table_in(path: PathLike, kind: str) -> PathLike:
         raise InputError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
     if folder is None:
         return path
+    if kind == "qrels":
+        return folder.qrels[folder.split()]
     try:
         split = folder.split()
     except InputError:
-        if kind == "qrels":
-            raise
         split = None
-    if kind == "qrels":
-        return folder.qrels[split]
     place = folder.queries(split) if kind == "queries" else folder.corpus(split)
     if place is None:
         raise InputError(f"{folder.home}: has no {kind}")
@@ -98,13 +92,19 @@ class CollectionFolder:
         tables = _tables(home)
         if "queries" not in tables and "qrels" not in tables:
             return None
-        chosen = _subset(home, tables, subset)
-        named = {
-            kind: by_subset.get(chosen, by_subset.get("")) for kind, by_subset in tables.items()
-        }
-        present = {kind: path for kind, path in named.items() if path is not None}
-        qrels = _splits(present["qrels"], _JUDGMENTS) if "qrels" in present else {}
-        return cls(home, present, qrels)
+        subsets = list(tables.get("queries") or tables["qrels"])
+        named = [name for name in subsets if name]
+        if subset is not None and subset not in named:
+            raise InputError(f"{home}: {UnknownNameError('subset', subset, named)}")
+        if subset is None and "" not in subsets and len(subsets) > 1:
+            raise InputError(
+                f"{home}: has the subsets {', '.join(map(shown, named[:20]))}; choose one with "
+                "collection.subset, or name its files"
+            )
+        chosen = subset or ("" if "" in subsets else subsets[0])
+        places = {kind: by.get(chosen, by.get("")) for kind, by in tables.items()}
+        present = {kind: path for kind, path in places.items() if path is not None}
+        return cls(home, present, _splits(present["qrels"]) if "qrels" in present else {})
 
     def split(self, wanted: str | None = None, key: str = "split") -> str | None:
         """Return the split asked for, or test, or the only one."""
@@ -148,9 +148,7 @@ class CollectionFolder:
     def _of_split(self, kind: str, split: str | None) -> Path | None:
         """Return a table that may have splits of its own, as on the Hugging Face Hub."""
         place = self.tables.get(kind)
-        if place is None or place.is_file():
-            return place
-        splits = _splits(place, _TABLES)
+        splits = {} if place is None or place.is_file() else _splits(place)
         if not splits:
             return place
         for name in (split, kind):
@@ -166,76 +164,48 @@ class CollectionFolder:
 
 def _tables(home: Path) -> dict[str, dict[str, Path]]:
     """Return the tables of a folder by kind and subset ('' for one without)."""
+    entries = _entries(home, folders=True)
     tables: dict[str, dict[str, Path]] = {}
-    entries: dict[str, Path] = {}
-    for path in sorted(home.iterdir(), key=_by_format):
-        stem = path.name if path.is_dir() else _stem(path, _JUDGMENTS)
-        if stem is not None and not stem.startswith("."):
-            entries.setdefault(stem, path)
     for kind, names in _NAMES.items():
         for name in names:
             for stem, path in entries.items():
-                subset = _subset_of(stem, name)
-                if subset is not None and (name != "data" or path.is_dir()):
+                matching = re.fullmatch(rf"(?:(.+)[-_])?{name}|{name}[-_](.+)", stem)
+                is_other = name == "data" and (stem != name or not path.is_dir())
+                if matching is not None and not is_other:
+                    subset = matching[1] or matching[2] or ""
                     tables.setdefault(kind, {}).setdefault(subset, path)
     for subset in tables.get("queries", {}):  # a subset's judgments may go by its name alone
-        if subset in entries and subset not in tables.get("qrels", {}):
-            tables.setdefault("qrels", {})[subset] = entries[subset]
+        if subset in entries:
+            tables.setdefault("qrels", {}).setdefault(subset, entries[subset])
     return tables
 
 
-def _by_format(path: Path) -> tuple[int, str]:
-    """Sort folders first, then files in the order in which formats are looked for."""
-    name = path.name.lower()
-    places = [place for place, suffix in enumerate(_JUDGMENTS) if f"{suffix}." in f"{name}."]
-    return (-1 if path.is_dir() else min(places, default=99)), name
+def _entries(home: Path, *, folders: bool = False) -> dict[str, Path]:
+    """Return the tables in a folder by name without suffix: folders first, then by format."""
+
+    def order(path: Path) -> tuple[int, str]:
+        place = next((n for n, suffix in enumerate(_FORMATS) if suffix in path.name.lower()), 99)
+        return (-1 if path.is_dir() else place), path.name.lower()
+
+    entries: dict[str, Path] = {}
+    for path in sorted(home.iterdir(), key=order):
+        name = path.name
+        if not path.is_dir():
+            packed = path.suffix.lower() in COMPRESSIONS
+            name, dot, suffix = (name[: -len(path.suffix)] if packed else name).rpartition(".")
+            if not dot or f".{suffix.lower()}" not in _FORMATS:
+                continue
+        if name and not name.startswith(".") and (folders or not path.is_dir()):
+            entries.setdefault(name, path)
+    return entries
 
 
-def _subset_of(stem: str, name: str) -> str | None:
-    if stem == name:
-        return ""
-    if name != "data" and stem.endswith((f"-{name}", f"_{name}")):
-        return stem[: -len(name) - 1]
-    if name in ("corpus", "queries", "qrels") and stem.startswith((f"{name}-", f"{name}_")):
-        return stem[len(name) + 1 :]
-    return None
-
-
-def _stem(path: Path, suffixes: Sequence[str]) -> str | None:
-    """Return a file's name without what tells its format; None if that is none of a table."""
-    name = path.name
-    if path.suffix.lower() in COMPRESSIONS:
-        name = name[: -len(path.suffix)]
-    stem, dot, suffix = name.rpartition(".")
-    return stem if dot and stem and f".{suffix.lower()}" in suffixes else None
-
-
-def _subset(home: Path, tables: Mapping[str, Mapping[str, Path]], wanted: str | None) -> str:
-    subsets = tables.get("queries") or tables["qrels"]
-    named = [subset for subset in subsets if subset]
-    if wanted is not None:
-        if wanted not in named:
-            raise InputError(f"{home}: {UnknownNameError('subset', wanted, named)}")
-        return wanted
-    if "" in subsets:
-        return ""
-    if len(subsets) == 1:
-        return named[0]
-    raise InputError(
-        f"{home}: has the subsets {', '.join(map(shown, named[:20]))}; choose one with "
-        "collection.subset, or name its files"
-    )
-
-
-def _splits(place: Path, suffixes: Sequence[str]) -> dict[str | None, Path]:
+def _splits(place: Path) -> dict[str | None, Path]:
     """Return the files of a folder by split; shards of one split are a pattern."""
     if place.is_file():
         return {None: place}
     by_split: dict[str | None, Path] = {}
-    for path in sorted(place.iterdir()):
-        stem = None if path.is_dir() else _stem(path, suffixes)
-        if stem is None or stem.startswith("."):
-            continue
+    for stem, path in sorted(_entries(place).items()):
         shard = _SHARD.fullmatch(stem)
         if shard is None:
             by_split.setdefault(stem, path)

@@ -103,11 +103,22 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+QUERY_IDS = _words(
+    "query_id qid q_id case_id topic_id topic question_id search_id query_no qno query_number "
+    "example_id sample_id test_id"
+)
+ROW_IDS = ("id", "_id", "uid", "uuid")
+"""What identifies a row, and with it the query, where a row is a query."""
+QUESTIONS = _words(
+    "query question q user_input user_query query_text question_text search_query search_term "
+    "input prompt utterance inputs_question inputs_query inputs_input inputs_text vars_question "
+    "vars_query"
+)
+WEAK_QUESTIONS = ("text", "phrase", "sentence", "term")
+"""What is a question only where nothing else can be one, and a row is a query."""
+
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "query_id": _words(
-        "query_id qid case_id topic_id topic question_id search_id query_no qno example_id "
-        "sample_id test_id query question q user_input user_query"
-    ),
+    "query_id": (*QUERY_IDS, *QUESTIONS[:5]),
     "doc_id": _words(
         "doc_id corpus_id docno document_id did pid passage_id product_id item_id chunk_id "
         "article_id segment_id result_id asin hpo_id target_id source_recipe_id node_id doc "
@@ -133,20 +144,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "answerable": ("answerable", "is_answerable", "has_answer"),
 }
 """For each role its names, the most telling first."""
-
-QUERY_IDS = _words(
-    "query_id qid q_id case_id topic_id topic question_id search_id query_no qno query_number "
-    "example_id sample_id test_id"
-)
-ROW_IDS = ("id", "_id", "uid", "uuid")
-"""What identifies a row, and with it the query, where a row is a query."""
-QUESTIONS = _words(
-    "query question q user_input user_query query_text question_text search_query search_term "
-    "input prompt utterance inputs_question inputs_query inputs_input inputs_text vars_question "
-    "vars_query"
-)
-WEAK_QUESTIONS = ("text", "phrase", "sentence", "term")
-"""What is a question only where nothing else can be one, and a row is a query."""
 
 _PREFIXES = {
     "relevant": _words(

@@ -29,8 +29,8 @@ _FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,'
 # --- reading
 
 
-class _DuplicateKeyError(ValueError):
-    pass
+class _UnusableError(ValueError):
+    """JSON that is valid, and whose content cannot be used."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -40,20 +40,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _DuplicateKeyError(f"the key {shown(key)} appears twice in one object")
+                raise _UnusableError(f"the key {shown(key)} appears twice in one object; keep one")
             seen.add(key)
     return built
-
-
-class _NotFiniteError(ValueError):
-    pass
 
 
 def _finite(text: str) -> float:
     """Parse a number; NaN, infinity and what is too large for a float are refused."""
     number = float(text)
     if not math.isfinite(number):
-        raise _NotFiniteError(f"{shown(text, 40)} is not a finite number")
+        raise _UnusableError(f"{shown(text, 40)} is not a finite number")
     return number
 
 
@@ -76,10 +72,8 @@ def parse_json(
     except json.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
         line = error.lineno + (line - 1 if line else 0)
-    except _DuplicateKeyError as error:
-        problem = f"{error}; keep one"
-    except _NotFiniteError as error:
-        problem = f"not usable JSON ({error})"
+    except _UnusableError as error:
+        problem = str(error)
     except RecursionError:
         problem = "not usable JSON (nested too deeply)"
     except MemoryError:

@@ -49,13 +49,8 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
     what it refuses. A file that cannot be read, or that changes meanwhile, is refused too: whoever
     reads it then says why.
     """
-    return unchanged(file, lambda: (_plain if file.is_plain else _stream)(file, work))
-
-
-def unchanged(file: TrecFile, work: Callable[[], list[T] | None]) -> list[T] | None:
-    """Return what is made of a file; None if it cannot be read, or changes meanwhile."""
     try:
-        parts = work()
+        parts = _plain(file, work) if file.is_plain else _stream(file, work)
         status = os.stat(file.path)
     except (OSError, RankscopeError):
         return None
@@ -63,7 +58,7 @@ def unchanged(file: TrecFile, work: Callable[[], list[T] | None]) -> list[T] | N
     return parts if is_same else None
 
 
-def in_turn(work: Callable[[Item], T | None], items: Iterable[Item]) -> list[T] | None:
+def _in_turn(work: Callable[[Item], T | None], items: Iterable[Item]) -> list[T] | None:
     """Return what is made of items, in several threads; None if anything is refused.
 
     Items are taken as threads get to them, so that few are in memory.
@@ -109,19 +104,19 @@ def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | No
             if not hasattr(buffers, "own"):
                 buffers.own = np.empty(largest, np.uint8)
             low, high = part
-            if not read_whole(descriptor, buffers.own[: high - low], low):
+            if not _read_whole(descriptor, buffers.own[: high - low], low):
                 return None  # the file is shorter than it was
             return work(buffers.own, high - low)
 
         if len(parts) > 1:
-            return in_turn(take, parts)
+            return _in_turn(take, parts)
         only = take(parts[0])
         return None if only is None else [only]
     finally:
         os.close(descriptor)
 
 
-def read_whole(descriptor: int, buffer: Any, place: int) -> bool:
+def _read_whole(descriptor: int, buffer: Any, place: int) -> bool:
     """Fill an array from a place of a file; False if the file ends before."""
     done = 0
     while done < len(buffer):
@@ -160,7 +155,7 @@ def cuts(descriptor: int, begin: int, end: int) -> list[int] | None:
 def _stream(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
     """Scan blocks in threads while the next one is decompressed."""
     with file.opened() as stream:
-        results = in_turn(lambda block: work(block, len(block)), query_blocks(stream))
+        results = _in_turn(lambda block: work(block, len(block)), query_blocks(stream))
     if results != []:
         return results
     empty = work(b"", 0)

@@ -7,7 +7,7 @@ appeared, and within a query in the order given. A query may have no documents.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
     from rankscope.tables.rows import Rows
-
-
-class Pieces(NamedTuple):
-    """What a table is made of, for a cache to keep; ``_trusted`` takes it back.
-
-    ``columns`` holds a row for each pair: ``doc_id``, the number, and what else the kind has. The
-    rows of query i are ``offsets[i]:offsets[i + 1]``; it is empty for a query without documents.
-    """
-
-    query_ids: pl.Series
-    offsets: NDArray[np.int64]
-    columns: pl.DataFrame
 
 
 class PairTable(ABC):
@@ -76,9 +64,10 @@ class PairTable(ABC):
         columns: pl.DataFrame,
         **slots: object,
     ) -> Self:
-        """Make a table of `Pieces`, with the slots that its kind adds.
+        """Make a table of columns with a row for each pair, and the slots that its kind adds.
 
-        For tables rankscope made itself; nothing is checked, grouped, sorted or copied.
+        The rows of query i are ``offsets[i]:offsets[i + 1]``. For tables rankscope made itself;
+        nothing is checked, grouped, sorted or copied.
         """
         table = object.__new__(cls)
         offsets.flags.writeable = False
@@ -86,11 +75,6 @@ class PairTable(ABC):
         unread = {"_questions": NO_QUESTIONS, "_is_numbered": False, "_reading": Reading()}
         table._set(**{**unread, **slots})
         return table
-
-    @property
-    def pieces(self) -> Pieces:
-        """What the table is made of, not copied."""
-        return Pieces(self._query_ids, self._offsets, self._columns)
 
     def _fill(self, groups: Groups, columns: pl.DataFrame, rows: Rows) -> None:
         """Set the content, once, from rows in any order; some queries may have none."""

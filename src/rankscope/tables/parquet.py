@@ -2,13 +2,15 @@
 
 Files from outside are read by pyarrow: a damaged page is an error there, where Polars allocates
 what the page asks for and ends the process. What rankscope recorded itself is compared with its
-hash first, and then read by Polars, which needs no extra.
+hash first, and then read by Polars, which needs no extra. A field of records that has no plain type
+is written as JSON text, and the file's metadata names these columns.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +22,12 @@ from rankscope.tables.columns import check_columns
 from rankscope.tables.frames import arrow_frame, engine_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
 _BATCH = 1 << 16  # rows: larger batches are slower
+_JSON_COLUMNS = "rankscope.json"
 
 
 def _damage_reported(source: str) -> AbstractContextManager[None]:
@@ -57,6 +60,9 @@ class ParquetFile:
             metadata = self._file.metadata
             check_columns(metadata.num_columns, source=source)
             self._empty = arrow_frame(self._file.schema_arrow.empty_table())
+            named = (metadata.metadata or {}).get(_JSON_COLUMNS.encode(), b"[]")
+            self.json_columns: set[str] = set(json.loads(named))
+            """The columns that hold JSON text."""
             self._groups = [
                 int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)
             ]
@@ -136,8 +142,9 @@ def recorded_frame(path: Path, sha256: str, *, source: str) -> pl.DataFrame:
         return pl.read_parquet(content)
 
 
-def parquet_bytes(frame: pl.DataFrame) -> bytes:
-    """Return a file."""
+def parquet_bytes(frame: pl.DataFrame, json_columns: Sequence[str] = ()) -> bytes:
+    """Return a file that remembers which of its columns hold JSON text."""
+    metadata = {_JSON_COLUMNS: json.dumps(list(json_columns))} if json_columns else None
     buffer = io.BytesIO()
-    frame.write_parquet(buffer)
+    frame.write_parquet(buffer, metadata=metadata)
     return buffer.getvalue()

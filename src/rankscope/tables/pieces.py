@@ -15,9 +15,9 @@ from typing import Any
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import Table, is_list, query_column
+from rankscope.tables.choosing import Table, is_list, is_missing, query_column
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
-from rankscope.tables.ids import id_text
+from rankscope.tables.filling import id_or_none
 from rankscope.tables.unanswered import is_unanswered, refuse_answer
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +39,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
+_FARTHEST = 2**53  # the largest start or end
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,47 +87,40 @@ class PiecesError(InputError):
 
 def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
     """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
-    if layout.kind != "qrels":
-        return
-    column = _gold_column(table, columns)
+    column = _gold_column(table, columns) if layout.kind == "qrels" else None
     if column is not None:
         raise PiecesError(_from_table(table, column or None, layout, columns), table.source)
 
 
 def _gold_column(table: Table, columns: Columns) -> str | None:
     """Return the column of gold pieces, '' if a row is a span; None if there are none."""
-    if columns.relevant is not None and columns.relevant in table.names:
-        items = table.items(columns.relevant)
-        if role_of(columns.relevant) == "text" or columns.relevant in table.texts:
-            return columns.relevant
-        return columns.relevant if any(map(_is_piece, items)) else None
+    named = columns.relevant
+    if named is not None and named in table.names:
+        is_text = role_of(named) == "text" or named in table.texts
+        return named if is_text or any(map(_is_piece, table.items(named))) else None
     spans = find_name(table.names, _SPANS)
     if spans is not None:
         return spans
-    places = [find_name(table.names, _FIELDS[role]) for role in ("start", "end")]
-    if None not in places and find_name(table.names, _FIELDS["document"]) is not None:
+    if _is_span(table.names) and find_name(table.names, _FIELDS["document"]) is not None:
         return ""
-    listed = [
-        n for n in table.names if role_of(n) == "relevant" and any(map(_is_span, table.items(n)))
-    ]
-    return listed[0] if listed else None
+    relevant = (name for name in table.names if role_of(name) == "relevant")
+    return next((name for name in relevant if any(map(_is_span, table.items(name)))), None)
 
 
 def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
     """Raise `PiecesError` for ``{query: [span, …]}``."""
-    if layout.kind != "qrels":
-        return
     lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
     first = next(filter(None, lists), None)
-    if first is not None and _is_piece(first[0]):
+    if layout.kind == "qrels" and first is not None and _is_piece(first[0]):
         raise PiecesError(_from_dict(data, layout, source), source)
 
 
-def _is_span(item: object) -> bool:
-    return isinstance(item, Mapping) and all(
-        find_name([str(name) for name in item], _FIELDS[role]) is not None
-        for role in ("start", "end")
-    )
+def _is_span(names: object) -> bool:
+    """Tell whether names, of columns or the fields of a record, are those of a span."""
+    if not isinstance(names, Mapping | list):
+        return False
+    known = [str(name) for name in names]
+    return all(find_name(known, _FIELDS[role]) is not None for role in ("start", "end"))
 
 
 def _is_piece(item: object) -> bool:
@@ -146,29 +140,28 @@ def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) ->
         if not any(role_of(str(name)) for name in data):
             return _from_dict(data, layout, source)
         data = [data]
-    table = data if isinstance(data, Table) else Table(_records(data, source), source)
+    table = data
+    if not isinstance(data, Table):
+        records = list(data)
+        for number, record in enumerate(records, start=1):
+            if not isinstance(record, Mapping):
+                raise InputError(
+                    f"{source}, row {number}: expected named fields, got {shown(record)}"
+                )
+        table = Table(records, source)
     named = columns.retrieved
     if named is None:
         lists = [n for n in table.names if role_of(n) in ("retrieved", "neutral", "text")]
         lists = [name for name in lists if table.holds_lists(name)]
         richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
-        texts = [name for name in lists if name in table.texts]
-        matching = richer or texts or lists
+        matching = richer or [name for name in lists if name in table.texts] or lists
         if len(matching) > 1:
             raise InputError(
                 f"{source}: {shown(matching[0], 30)} and {shown(matching[1], 30)} could both hold "
                 f"the retrieved passages; say which (retrieved={matching[0]!r})"
             )
-        named = matching[0] if matching else None
+        named = next(iter(matching), None)
     return _from_table(table, named, layout, columns)
-
-
-def _records(data: Iterable[Any], source: str) -> list[Mapping[str, Any]]:
-    records = list(data)
-    for number, record in enumerate(records, start=1):
-        if not isinstance(record, Mapping):
-            raise InputError(f"{source}, row {number}: expected named fields, got {shown(record)}")
-    return records
 
 
 def _from_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> Pieces:
@@ -188,16 +181,14 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
         )
     pieces = Pieces()
     rows = table.frame.to_dicts() if table.frame is not None else table.records
-    queries = table.values(query)
     lists: Iterable[Any] = rows if column is None else table.values(column)
-    for record, query_id, items in zip(rows, queries, lists, strict=True):
+    for record, query_id, items in zip(rows, table.values(query), lists, strict=True):
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
         given = [] if unanswered and column is None else items
-        if column is not None and isinstance(given, str):
-            given = table.cell("documents", given) if given.lstrip().startswith("[") else given
-        _add(pieces, query_id, given, layout, table.source, is_row=column is None)
+        if isinstance(given, str) and given.lstrip().startswith("["):
+            given = table.cell("documents", given)
+        name = _add(pieces, query_id, given, layout, table.source, is_row=column is None)
         if unanswered:
-            name = id_text(query_id)
             if pieces.by_query[name]:
                 raise refuse_answer(name, table.source)
             pieces.no_answer.append(name)
@@ -206,26 +197,21 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
 
 def _add(
     pieces: Pieces, raw_query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
-) -> None:
-    try:
-        query_id = id_text(raw_query)
-    except ValueError as error:
-        raise InputError(f"{source}: the query_id is {error}") from None
+) -> str:
+    """Append the pieces of a query; return its id as text."""
+    query_id = id_or_none(raw_query, "query_id", source)
+    where = f"{source}: query {shown(query_id)}"
+    if query_id is None:
+        raise InputError(f"{source}: a query_id is missing; give every query one")
     if query_id in pieces.by_query and not is_row:
-        raise InputError(
-            f"{source}: query {shown(query_id)} appears twice; give each query one list"
-        )
+        raise InputError(f"{where} appears twice; give each query one list")
     mine = pieces.by_query.setdefault(query_id, [])
-    if items is None or (isinstance(items, str) and not items):
-        return
-    if isinstance(items, str | Mapping):
-        items = [items]
-    if not is_list(items) or isinstance(items, Set):
-        raise InputError(
-            f"{source}: query {shown(query_id)} has {shown(items)}; expected a list of spans or "
-            "texts"
-        )
-    mine += [read_piece(item, layout, f"{source}: query {shown(query_id)}") for item in items]
+    if not is_missing(items):
+        listed = [items] if isinstance(items, str | Mapping) else items
+        if not is_list(listed) or isinstance(listed, Set):
+            raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
+        mine += [read_piece(item, layout, where) for item in listed]
+    return query_id
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
@@ -234,15 +220,14 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
         return Piece(None, None, None, item)
     if isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[1], str):
         return replace(read_piece(item[0], layout, where), number=_number(item[1], where))
-    sources = _sources(item)
-    fields = _values(sources, layout.value)
-    text = fields.get("text")
+    fields = _fields(item, layout.value)
+    text = fields.get("text") if isinstance(fields.get("text"), str) else None
     start, end = (_place(fields.get(role), role, where) for role in ("start", "end"))
-    if start is not None and end is None and isinstance(text, str):
+    if start is not None and end is None and text is not None:
         end = start + len(text)
+    document = fields.get("document")
     if (start is None) != (end is None):
         raise InputError(f"{where}: a span has a start or an end only; give both")
-    document = fields.get("document")
     if start is not None and end is not None:
         if not start < end:
             raise InputError(f"{where}: the span {start} to {end} is empty; expected start < end")
@@ -251,33 +236,37 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
                 f"{where}: the span {start} to {end} has no document; name it "
                 f"{', '.join(_FIELDS['document'][:3])}"
             )
-    elif not isinstance(text, str):
+    elif text is None:
         raise InputError(
             f"{where}: expected a text, or a document with start and end, got {shown(item)}"
         )
     number = fields.get("number")
-    if number is None and layout.kind == "run" and "rank" in fields:
+    if number is not None:
+        number = _number(number, where)
+    elif layout.kind == "run" and "rank" in fields:
         number = -_number(fields["rank"], where)
-    return Piece(
-        None if document is None else str(document),
-        start,
-        end,
-        text if isinstance(text, str) else None,
-        None if number is None else _number(number, where),
-    )
+    return Piece(None if document is None else str(document), start, end, text, number)
 
 
-def _sources(item: Any) -> list[Any]:
-    """Return where the fields of a piece may be: itself, the node in it, and its metadata."""
-    if type(item) is dict and item.keys().isdisjoint(_INSIDE):
-        return [item]
+def _fields(item: Any, value: str) -> dict[str, Any]:
+    """Return the fields of a piece by role: its own, of the node in it, or of its metadata."""
     node = _get(item, "node")
-    inner = [item] if node is None else [item, node]
-    metadata = [_get(part, name) for part in inner for name in ("metadata", "meta")]
-    return [*inner, *(part for part in metadata if isinstance(part, Mapping))]
-
-
-_INSIDE = frozenset({"node", "metadata", "meta"})
+    parts = [item] if node is None else [item, node]
+    parts += [_get(part, name) for part in list(parts) for name in ("metadata", "meta")]
+    fields: dict[str, Any] = {}
+    for part in parts:
+        if isinstance(part, Mapping):
+            roles = _roles(tuple(map(str, part)), value)
+            values = {role: part[name] for role, name in roles.items()}
+        elif part is None or isinstance(part, int | float | list):
+            continue
+        else:
+            values = {}
+            for role, names in {**_FIELDS, "number": ALIASES[value]}.items():
+                held = (getattr(part, name, None) for name in names)
+                values[role] = next((x for x in held if x is not None and not callable(x)), None)
+        fields = {**{role: x for role, x in values.items() if x is not None}, **fields}
+    return fields
 
 
 def _get(item: Any, name: str) -> Any:
@@ -285,50 +274,25 @@ def _get(item: Any, name: str) -> Any:
 
 
 @lru_cache(maxsize=1000)
-def _found(names: tuple[str, ...], value: str) -> dict[str, str]:
+def _roles(names: tuple[str, ...], value: str) -> dict[str, str]:
     """Return which of a record's names has which role; records have the same again and again."""
     roles = {**_FIELDS, "number": ALIASES[value], "rank": ALIASES["rank"]}
     named = {role: find_name(names, known) for role, known in roles.items()}
     return {role: name for role, name in named.items() if name is not None}
 
 
-def _values(sources: list[Any], value: str) -> dict[str, Any]:
-    """Return the fields of a piece by role; of several places the first counts."""
-    values: dict[str, Any] = {}
-    for part in sources:
-        if isinstance(part, Mapping):
-            roles = _found(tuple(map(str, part)), value)
-            fields = {role: part[name] for role, name in roles.items()}
-        else:
-            aliases = {**_FIELDS, "number": ALIASES[value], "rank": ALIASES["rank"]}
-            fields = {}
-            for role, names in aliases.items():
-                given = (getattr(part, name, None) for name in names)
-                fields[role] = next((x for x in given if x is not None and not callable(x)), None)
-        for role, each in fields.items():
-            if each is not None:
-                values.setdefault(role, each)
-    return values
-
-
-_FARTHEST = 2**53
-"""The largest start or end."""
-
-
 def _place(value: Any, role: str, where: str) -> int | None:
-    if value is None or value == "":
+    if is_missing(value):
         return None
-    if type(value) is int and 0 <= value <= _FARTHEST:
-        return value
     try:
-        place = float(value)
+        place = int(value) if float(value) == int(float(value)) else -1
     except (TypeError, ValueError, OverflowError):
-        place = -1.0
-    if not 0 <= place <= _FARTHEST or place != int(place):
+        place = -1
+    if not 0 <= place <= _FARTHEST:
         raise InputError(
             f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
         )
-    return int(place)
+    return place
 
 
 def _number(value: Any, where: str) -> float:

@@ -45,7 +45,7 @@ from rankscope.tables.detection import (
 from rankscope.tables.documents import documents_of
 from rankscope.tables.filling import Filling
 from rankscope.tables.frames import engine_errors
-from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.jsontext import parse_json, read_json, read_json_lines
 from rankscope.tables.language_codes import folder_language, language_code
 from rankscope.tables.parquet import ParquetFile, parquet_bytes, parquet_frame
 from rankscope.tables.record_rows import Origin, frame_rows, rows_of
@@ -381,7 +381,10 @@ def _parquet_records(
         columns = [id_name]
     before = 0
     for batch in file.batches(columns, size=_TEXTS):
-        yield from frame_rows(batch, Origin(source, "row"), layout, before=before)
+        for origin, position, row in frame_rows(batch, Origin(source, "row"), layout, before):
+            for name in file.json_columns.intersection(row):
+                row[name] = parse_json(str(row[name]), source=source)
+            yield origin, position, row
         before += batch.height
 
 

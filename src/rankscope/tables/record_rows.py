@@ -188,7 +188,7 @@ def headerless_columns(layout: RecordLayout) -> list[str]:
 
 
 def frame_rows(
-    frame: pl.DataFrame, origin: Origin, layout: RecordLayout, *, before: int = 0
+    frame: pl.DataFrame, origin: Origin, layout: RecordLayout, before: int = 0
 ) -> Iterator[Placed]:
     """Yield the rows of a frame, counted on from ``before``; a null is no field.
 

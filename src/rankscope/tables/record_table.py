@@ -127,7 +127,7 @@ class RecordTable:
         A field with one type (text, whole number, number, truth, or lists of one of them) is a
         column of that type, any other is a column of JSON text.
         """
-        frame = self.typed()
+        frame, _ = self.typed()
         id_column = self.layout.id_column
         free = id_column
         while free in frame.columns:  # a field of that name beside the id
@@ -135,17 +135,18 @@ class RecordTable:
         beside = {id_column: free} if free != id_column else {}
         return frame.rename({**beside, "_id": id_column})
 
-    def typed(self) -> pl.DataFrame:
-        """Return all fields as columns; those that have no plain type hold JSON text."""
-        columns = {"_id": self._frame["id"]}
+    def typed(self) -> tuple[pl.DataFrame, list[str]]:
+        """Return all fields as columns, and which of them have no plain type and hold JSON text."""
+        columns, as_json = {"_id": self._frame["id"]}, []
         for name, values in self._by_field():
             dtype = _column_type(values)
             if dtype is None:
+                as_json.append(name)
                 texts = [None if value is None else dump_json(value) for value in values]
                 columns[name] = pl.Series(texts, dtype=pl.String())
             else:
                 columns[name] = pl.Series(values, dtype=dtype)
-        return pl.DataFrame(columns)
+        return pl.DataFrame(columns), as_json
 
     def as_text(self) -> pl.DataFrame:
         """Return all fields as columns of text; a value that is not text is its JSON."""

@@ -134,7 +134,7 @@ def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> 
 
 def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
     if format == "parquet":
-        yield parquet_bytes(table.typed())
+        yield parquet_bytes(*table.typed())
     elif format == "csv":
         yield delimited_bytes(table.as_text(), ",")
     elif format == "tsv":
