@@ -12,7 +12,7 @@ from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.diagnosis.baselines import BASELINES
 from rankscope.diagnosis.holes import HOLES
-from rankscope.diagnosis.repeats import REPEATS
+from rankscope.diagnosis.repeats import repeats
 from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
 
@@ -84,7 +84,7 @@ def test_only_what_may_vary_is_asked_again(noisy: tuple[World, Result, list[str]
 
 def test_ids_order_and_scores_are_told_apart(noisy: tuple[World, Result, list[str]]) -> None:
     report = noisy[1].report
-    result = REPEATS.of(report.analyses)
+    result = repeats.of(report.analyses)
     assert result is not None
     [row] = result.systems
     assert (row.system, row.times, row.queries) == ("code", 3, 12)
@@ -134,10 +134,10 @@ def test_nothing_that_moves_changes_nothing(tmp_path: Path) -> None:
     assert result.report.comparison is not None
     assert single.report.comparison is not None
     assert result.report.comparison.pairs == single.report.comparison.pairs
-    repeats = REPEATS.of(result.report.analyses)
-    assert repeats is not None
-    assert [row.same for row in repeats.systems] == [12, 12]
-    assert repeats.findings == ()
+    again = repeats.of(result.report.analyses)
+    assert again is not None
+    assert [row.same for row in again.systems] == [12, 12]
+    assert again.findings == ()
 
 
 # --- no section shows a difference that the comparison does not ----------------------------------

@@ -13,7 +13,7 @@ from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.config.sweeps import expanded
 from rankscope.benchmark.run import plan_benchmark, run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.diagnosis.swept_options import SWEEPS
+from rankscope.diagnosis.swept_options import sweeps
 from rankscope.errors import FormatError
 from rankscope.retrieval.options import SpecError
 
@@ -88,15 +88,14 @@ def test_what_a_config_cannot_say(tmp_path: Path, old: str, new: str, message: s
 def test_systems_and_record(tmp_path: Path) -> None:
     result = run_benchmark(write_world(tmp_path, config=SWEEP).config, output=tmp_path / "out")
     assert [system.name for system in result.report.systems] == [*NAMES, "code"]
-    sweeps = SWEEPS.of(result.report.analyses)
-    assert sweeps is not None
-    [sweep] = sweeps.sweeps
-    assert sweep.name == "words"
-    assert [row.options for row in sweep.systems] == [
+    answer = sweeps.of(result.report.analyses)
+    assert answer is not None
+    assert {row.sweep for row in answer.systems} == {"words"}
+    assert [row.options for row in answer.systems] == [
         {"k1": k1, "b": b} for k1 in (0.5, 1.5) for b in (0, 0.75)
     ]
     means = {system.name: system.measures[0].value for system in result.report.systems}
-    assert {row.system: row.quality for row in sweep.systems} == {
+    assert {row.system: row.quality.value for row in answer.systems} == {
         name: means[name] for name in NAMES
     }
     assert verify(result.folder).ok

@@ -1,4 +1,4 @@
-"""Approximate indexes: recall, the split of the loss, filters, and the front."""
+"""Approximate indexes: recall, the split of the loss, and filters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
+from rankscope.diagnosis.approximation import ApproximationConfig, approximation
 from rankscope.runs.exactness import Exactness, QueryExactness
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
@@ -41,14 +41,13 @@ def exact(
     )
 
 
-def look(*systems: Exactness, costs: dict[str, float] | None = None) -> Any:
+def look(*systems: Exactness) -> Any:
     runs = {system.system: RUN for system in systems}
     inputs = Inputs(
         scores=rs.evaluate(QRELS, runs, ["nDCG@10"]),
         exactness={system.system: system for system in systems},
-        costs={name: {"p50, ms": cost} for name, cost in (costs or {}).items()},
     )
-    return APPROXIMATION.answer(ApproximationConfig(), inputs)
+    return approximation.answer(ApproximationConfig(), inputs)
 
 
 def test_nothing_lost_to_the_index_is_nothing_to_the_last_digit() -> None:
@@ -69,18 +68,7 @@ def test_filters_that_cost_recall() -> None:
     hits = [10, 10, 10, 10, 9, 9, 2, 4]
     shares = [0.0, 0.0, 0.4, 0.4, 0.8, 0.8, 0.95, 0.98]
     result = look(exact("a", hits, filtered=shares))
-    bands = [(band.more_than, band.up_to, band.queries) for band in result.systems[0].by_filter]
+    bands = [(band.more_than, band.up_to, band.queries) for band in result.by_filter]
     assert bands == [(0.0, 0.0, 2), (0.0, 0.5, 2), (0.5, 0.9, 2), (0.9, 0.99, 2)]
-    assert result.systems[0].by_filter[-1].recall == pytest.approx(0.3)
+    assert result.by_filter[-1].recall == pytest.approx(0.3)
     assert "RS752" in [finding.code for finding in result.findings]
-
-
-def test_the_front_is_of_recall_and_time() -> None:
-    systems = [exact(name, [hits] * 8) for name, hits in (("a", 6), ("b", 9), ("c", 8), ("d", 10))]
-    result = look(*systems, costs={"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0})
-    assert {row.system: row.on_front for row in result.systems} == {
-        "a": True,
-        "b": True,
-        "c": False,
-        "d": True,
-    }

@@ -9,7 +9,7 @@ import pytest
 from benchmark.world import write_world
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.diagnosis.approximation import APPROXIMATION
+from rankscope.diagnosis.approximation import approximation
 
 CONFIG = """\
 name: near
@@ -30,7 +30,7 @@ def test_it_holds_though_vectors_are_in_no_folder(tmp_path: Path) -> None:
     pytest.importorskip("wordllama", reason="wordllama makes them")
     small = write_world(tmp_path, config=CONFIG)
     result = run_benchmark(small.config, output=tmp_path / "out")
-    measured = APPROXIMATION.of(result.report.analyses)
+    measured = approximation.of(result.report.analyses)
     assert measured is not None
     assert [row.system for row in measured.systems] == ["bits rescore=0", "bits rescore=2"]
     assert "exactness bits rescore=0" in result.report.seconds

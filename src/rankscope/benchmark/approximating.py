@@ -10,7 +10,7 @@ from rankscope.benchmark.artifacts import PartForm
 from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, naming
-from rankscope.diagnosis.approximation import APPROXIMATION
+from rankscope.diagnosis.approximation import approximation
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness
 from rankscope.runs.exactness import Exactness
@@ -21,7 +21,7 @@ def exactness_stages(
     benchmark: Benchmark, systems: Systems, fetches: Mapping[str, Stage[Fetched]]
 ) -> dict[str, Stage[Exactness]]:
     """Make a stage for each system that searches vectors approximately, if that is asked for."""
-    config = benchmark.loaded.config.analyses.get(APPROXIMATION.name)
+    config = benchmark.loaded.config.analyses.get(approximation.name)
     if config is None or benchmark.collection.chunking is not None:
         return {}
     return {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.benchmark.folders import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
-from rankscope.diagnosis.repeats import REPEATS
+from rankscope.diagnosis.repeats import repeats
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
@@ -155,8 +155,8 @@ def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> No
     """Return how far a system moves by itself, where an experiment asked it more than once."""
     noises: dict[tuple[int, int], list[tuple[RunNoise, float]]] = {}
     for report in reports:
-        repeats = REPEATS.of(report.analyses)
-        rows = () if repeats is None else repeats.systems
+        again = repeats.of(report.analyses)
+        rows = () if again is None else again.systems
         measures = [measure for row in rows if row.system == name for measure in row.measures]
         for place, scale in enumerate(matrix.scales):
             for measure in measures:

@@ -123,7 +123,6 @@ class Evidence:
             training=self._training(),
             costs=_costs(fetched) or None,
             costs_are_times=True,
-            rates=_rates(fetched),
             exactness={name: results[stage] for name, stage in self.exactness.items()} or None,
             repeats=Repeats(
                 {
@@ -177,16 +176,6 @@ def _costs(fetched: Mapping[str, Fetched]) -> dict[str, dict[str, float]]:
         if answer.identity.kind != "run":
             costs[name] = {key: 1000 * time for key, time in times.items() if time is not None}
     return {name: times for name, times in costs.items() if times}
-
-
-def _rates(fetched: Mapping[str, Fetched]) -> dict[str, float]:
-    """Return how many queries each system answered in a second, as it was asked."""
-    timings = {name: answer.timings for name, answer in fetched.items()}
-    return {
-        name: times.asked / times.search
-        for name, times in timings.items()
-        if times.asked and times.search > 0 and fetched[name].identity.kind != "run"
-    }
 
 
 def _analyse(benchmark: Benchmark, analysis: AnyAnalysis, evidence: Evidence) -> Stage[Answer]:

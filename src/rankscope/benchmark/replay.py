@@ -45,7 +45,7 @@ from rankscope.benchmark.targets import Targets, load_targets, names_files
 from rankscope.benchmark.workflow import make_workflow
 from rankscope.collection.qrels import Qrels
 from rankscope.diagnosis.analysis import Need, all_analyses
-from rankscope.diagnosis.approximation import APPROXIMATION
+from rankscope.diagnosis.approximation import approximation
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
@@ -156,7 +156,7 @@ def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | N
         gone += ["corpus", "search"]
     if info.training not in (None, CROSS_VALIDATION):
         gone.append("training")
-    if APPROXIMATION.of(recorded.report.analyses) is not None:
+    if approximation.of(recorded.report.analyses) is not None:
         gone.append("exactness")  # vectors are in no folder
     gone += ["decisions"] if info.decisions_sha256 is not None else []
     gone += ["ratings"] if info.ratings_sha256 is not None else []

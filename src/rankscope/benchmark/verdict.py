@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankscope.benchmark.fallen_back import fallen_back
-from rankscope.diagnosis.repeats import REPEATS, noise_sentence
+from rankscope.diagnosis.repeats import repeats
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.figure_targets import figure_text
@@ -72,7 +72,8 @@ def verdict(report: BenchmarkReport) -> list[str]:
     sentences = list(broken)
     if report.measures:
         sentences += [_main(report), _others(report), _limit(report)]
-    sentences.append(noise_sentence(REPEATS.of(report.analyses)))
+    again = repeats.of(report.analyses)
+    sentences.append("" if again is None else again.sentence)
     sentences += [*_depth(report, deep), *_failures(report), *fallen_back(report)[:MOST]]
     if report.measures:
         sentences += [*_targets(report), *_contradictions(report)]

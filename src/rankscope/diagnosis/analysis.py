@@ -136,8 +136,6 @@ class Inputs:
     """Plain search in the corpus for the queries."""
     exactness: Mapping[str, Exactness] | None = None
     """By system that searches vectors approximately: its answers against exact ones."""
-    rates: Mapping[str, float] | None = None
-    """By system: queries answered in a second, as they were asked."""
     repeats: Repeats | None = None
     """Runs of systems that were asked more than once."""
     sweeps: Mapping[str, Swept] | None = None

@@ -7,24 +7,33 @@ for a test, and its answer is beside each place on the front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Block, Cell, Column, Curve, Plot, Section, Table, text_columns
+from rankscope.diagnosis.analysis import (
+    Analysed,
+    AnalysisConfig,
+    CannotAnalyseError,
+    Inputs,
+    Row,
+    analysis,
+    found,
+)
+from rankscope.diagnosis.show import system_table
+from rankscope.document.blocks import Block, Curve, Plot, Table
 from rankscope.errors import UnknownNameError
-from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
 from rankscope.statistics.compared import compare_pairs
 from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pair import Pair
 from rankscope.statistics.sentences import listed, measured, p_of
+from rankscope.statistics.settings import Settings
 
-if TYPE_CHECKING:
-    from rankscope.statistics.matrix import Scale
-    from rankscope.statistics.pair import Pair
-    from rankscope.statistics.settings import Settings
+WIDE = 10
+"""Costs that differ by a larger factor are drawn by their ratios."""
 
 DOMINATED = declare(
     "RS671",
@@ -44,37 +53,55 @@ NOT_SHOWN_WORTH = declare(
     meaning="""A system has the best mean at its cost, and is not shown to be better than one that
     costs less; corrected over the pairs of systems.""",
 )
-WIDE = 10
-"""Costs that differ by a larger factor are drawn by their ratios."""
 
 
-class PricedSystem(Part):
+class ParetoConfig(AnalysisConfig):
+    """Which way costs are read."""
+
+    higher: tuple[str, ...] = ()
+    """Costs of which more is better, such as a throughput."""
+
+
+class PricedSystem(Row):
     """What one system costs, and what it gives for that."""
 
-    system: str
-    """The system."""
     cost: float
     """What it costs."""
     quality: float
     """Its mean of the measure, over the queries that all systems have."""
-    on_front: bool
-    """Whether no system is at least as good and as cheap, and better in one of the two."""
     dominated_by: tuple[str, ...]
-    """The systems that are, the best first."""
+    """Systems that are at least as good and as cheap, and better in one of the two, the best
+    first."""
     beaten_by: tuple[str, ...]
     """Those of them that are shown to be better."""
-    shown: bool
-    """Whether the tests say so too: that a system on the front is better than every cheaper one,
-    and another worse than one that costs no more."""
     not_better_than: tuple[str, ...]
     """Cheaper systems than which it is not shown to be better, the cheapest first."""
 
+    @property
+    def on_front(self) -> bool:
+        """Whether no system is at least as good and as cheap, and better in one of the two."""
+        return not self.dominated_by
+
+    @property
+    def price(self) -> str:
+        """What it costs, with as many digits as are read."""
+        return f"{self.cost:,.0f}" if self.cost >= 1000 else f"{self.cost:.4g}"
+
+    @property
+    def shown(self) -> str:
+        """What the tests say."""
+        if self.beaten_by:
+            return f"worse than {listed(self.beaten_by, 2)}, and no cheaper"
+        if self.dominated_by:
+            return f"not shown to differ from {listed(self.dominated_by, 2)}, and no cheaper"
+        if self.not_better_than:
+            return f"not shown to be better than {listed(self.not_better_than, 2)}"
+        return "no cheaper one is as good"
+
 
 class ParetoFront(Part):
-    """One measure against one cost."""
+    """The main measure against one cost."""
 
-    measure: str
-    """The measure."""
     cost: str
     """The cost."""
     higher_is_better: bool
@@ -88,279 +115,193 @@ class ParetoFront(Part):
 class Pareto(Analysed):
     """Which systems are worth what they cost."""
 
-    alpha: float
-    """A corrected p-value up to this counts as a difference."""
+    measure: str
+    """The main measure."""
     fronts: tuple[ParetoFront, ...]
-    """By measure and cost."""
+    """By cost."""
 
 
-class ParetoConfig(AnalysisConfig):
-    """What is put against what."""
-
-    measures: tuple[str, ...] = ()
-    """The measures; none: the main one."""
-    costs: tuple[str, ...] = ()
-    """The costs, by name; none: all."""
-    higher: tuple[str, ...] = ()
-    """Costs of which more is better, such as a throughput."""
-
-
-def _look(config: ParetoConfig, inputs: Inputs) -> Pareto | NotApplicable:
+@analysis(
+    "pareto",
+    ParetoConfig,
+    Pareto,
+    title="Quality against cost",
+    needs=("scores", "costs"),
+    written="pareto: {higher: [throughput_qps]}",
+    codes=(DOMINATED, NOT_SHOWN_WORTH),
+    place=38,
+)
+def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
+    """Which systems are worth what they cost: the Pareto front, and what is shown."""
     assert inputs.scores is not None
     assert inputs.costs is not None
-    scores = inputs.scores
-    wanted = [scores.name_of(measure) for measure in config.measures]
-    matrix = Matrix.of_scores(scores, only_means=True)
-    means = [scale.name for scale in matrix.scales]
-    if not means:
-        return PARETO.not_applicable("no measure is a mean over queries")
-    for name in wanted:
-        if name not in means:
-            return PARETO.not_applicable(f"{name} is no mean over queries")
+    matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    measure = inputs.scores.measures[0]
+    if not matrix.scales or matrix.scales[0].name != measure:
+        raise CannotAnalyseError(f"{measure} is no mean over queries")
     names = list(dict.fromkeys(name for costs in inputs.costs.values() for name in costs))
-    for name in (*config.costs, *config.higher):
+    for name in config.higher:
         if name not in names:
             raise UnknownNameError("cost (pareto)", name, names)
-    priced = {name: _known(inputs.costs, name, matrix.systems) for name in config.costs or names}
-    if all(len(costs) < 2 for costs in priced.values()):
-        return PARETO.not_applicable("it needs the costs of two systems at least")
+    tested = _Tested.of(matrix.only_measure(0), inputs.settings)
     fronts: list[ParetoFront] = []
     findings: list[Finding] = []
-    for measure in wanted or means[:1]:
-        tested = _Tested(matrix, means.index(measure), inputs.settings)
-        for cost, costs in priced.items():
-            if len(costs) < 2:
-                continue
-            front = _front(tested, cost, costs, higher=cost in config.higher)
-            fronts.append(front)
-            findings += _findings(front, tested)
-    kept = () if inputs.costs_are_times else tuple(findings)
-    return Pareto(alpha=inputs.settings.alpha, fronts=tuple(fronts), findings=kept)
+    for cost in names:
+        known = {
+            system: inputs.costs[system][cost]
+            for system in matrix.systems
+            if cost in inputs.costs.get(system, {})
+        }
+        if len(known) >= 2:
+            fronts.append(_front(tested, cost, known, higher=cost in config.higher))
+            findings += _findings(fronts[-1], measure, tested, inputs.focus)
+    if not fronts:
+        raise CannotAnalyseError("it needs the costs of two systems at least")
+    return Pareto(
+        measure=measure,
+        fronts=tuple(fronts),
+        findings=() if inputs.costs_are_times else tuple(findings),
+    )
 
 
-def _known(
-    costs: Mapping[str, Mapping[str, float]], name: str, systems: Sequence[str]
-) -> dict[str, float]:
-    """Return one cost by system, where it is known."""
-    return {system: costs[system][name] for system in systems if name in costs.get(system, {})}
+@pareto.show
+def _show(result: Pareto) -> Iterator[Block | None]:
+    for front in result.fronts:
+        yield _table(front, result.measure)
+        yield _plot(front, result.measure)
 
 
+@dataclass(frozen=True, slots=True)
 class _Tested:
     """The systems on one measure, and which are shown to differ."""
 
-    def __init__(self, matrix: Matrix, measure: int, settings: Settings) -> None:
-        self.scale: Scale = matrix.scales[measure]
-        self.systems = matrix.systems
-        part = matrix.only_measure(measure)
-        self.means = {name: part.mean(0, place) for place, name in enumerate(self.systems)}
-        pairs = list(combinations(range(len(self.systems)), 2))
-        compared = compare_pairs(part, pairs, settings) if pairs else []
-        self._pairs = {(pair.base, pair.system): pair for pair in compared}
+    means: Mapping[str, float]
+    sign: int
+    """1 if more of the measure is better, or -1."""
+    pairs: Mapping[tuple[str, str], Pair]
+    """By base and system."""
+
+    @classmethod
+    def of(cls, matrix: Matrix, settings: Settings) -> _Tested:
+        means = {name: matrix.mean(0, place) for place, name in enumerate(matrix.systems)}
+        chosen = list(combinations(range(len(matrix.systems)), 2))
+        pairs = compare_pairs(matrix, chosen, settings) if chosen else []
+        sign = 1 if matrix.scales[0].higher_is_better else -1
+        return cls(means, sign, {(pair.base, pair.system): pair for pair in pairs})
 
     def gain(self, system: str, other: str) -> float:
         """Return by how much the mean of one is better; what differs by rounding only is 0."""
         mean, other_mean = self.means[system], self.means[other]
         if abs(mean - other_mean) <= SAME * max(abs(mean), abs(other_mean)):
             return 0.0
-        return mean - other_mean if self.scale.higher_is_better else other_mean - mean
+        return self.sign * (mean - other_mean)
 
     def is_better(self, system: str, other: str) -> bool:
         """Tell whether a system is shown to be better than another."""
-        if (other, system) in self._pairs:
-            return self._pairs[other, system].verdict == "better"
-        return self._pairs[system, other].verdict == "worse"
-
-    def p(self, system: str, other: str) -> float:
-        """Return the p-value of a pair, corrected over all pairs."""
-        return self._pair(system, other)[0].p_corrected
+        if (other, system) in self.pairs:
+            return self.pairs[other, system].verdict == "better"
+        return self.pairs[system, other].verdict == "worse"
 
     def words(self, system: str, other: str) -> str:
         """Return the difference of a system to another, with interval and p-value."""
-        pair, is_turned = self._pair(system, other)
-        return measured(pair.difference, pair.shown, p_of(pair), turned=is_turned)
-
-    def _pair(self, system: str, other: str) -> tuple[Pair, bool]:
-        if (other, system) in self._pairs:
-            return self._pairs[other, system], False
-        return self._pairs[system, other], True
+        turned = (other, system) not in self.pairs
+        pair = self.pairs[system, other] if turned else self.pairs[other, system]
+        return measured(pair.difference, pair.shown, p_of(pair), turned=turned)
 
 
 def _front(tested: _Tested, cost: str, costs: Mapping[str, float], *, higher: bool) -> ParetoFront:
-    """Find the front of one measure and one cost."""
+    """Find the front of one cost."""
     price = {name: -value if higher else value for name, value in costs.items()}
-    order = sorted(price, key=lambda name: price[name])  # equal ones as they were
+    order = sorted(price, key=price.__getitem__)  # equal ones as they were
     systems = []
     for name in order:
         cheaper = [other for other in order if price[other] < price[name]]
-        rivals = [other for other in order if other != name and price[other] <= price[name]]
         above = [
             other
-            for other in rivals
-            if tested.gain(other, name) > 0
-            or (tested.gain(other, name) == 0 and price[other] < price[name])
+            for other in order
+            if price[other] <= price[name]
+            and (
+                tested.gain(other, name) > 0 or (tested.gain(other, name) == 0 and other in cheaper)
+            )
         ]
         above.sort(key=lambda other: -tested.gain(other, name))
-        not_better = tuple(other for other in cheaper if not tested.is_better(name, other))
-        beaten_by = tuple(other for other in above if tested.is_better(other, name))
         systems.append(
             PricedSystem(
                 system=name,
                 cost=costs[name],
                 quality=tested.means[name],
-                on_front=not above,
                 dominated_by=tuple(above),
-                beaten_by=beaten_by,
-                shown=bool(beaten_by) if above else not not_better,
-                not_better_than=not_better,
+                beaten_by=tuple(other for other in above if tested.is_better(other, name)),
+                not_better_than=tuple(
+                    other for other in cheaper if not tested.is_better(name, other)
+                ),
             )
         )
     return ParetoFront(
-        measure=tested.scale.name,
         cost=cost,
         higher_is_better=higher,
         systems=tuple(systems),
-        left_out=tuple(name for name in tested.systems if name not in costs),
+        left_out=tuple(name for name in tested.means if name not in costs),
     )
 
 
-# --- what is worth saying ------------------------------------------------------------------------
+def _findings(front: ParetoFront, measure: str, tested: _Tested, focus: str) -> tuple[Finding, ...]:
+    prices = {row.system: row.price for row in front.systems}
+    has = "has" if front.higher_is_better else "costs"
 
-
-def _amount(cost: float) -> str:
-    """Return a cost with as many digits as are read.
-
-    >>> _amount(12.0), _amount(1234567.0), _amount(0.00123456)
-    ('12', '1,234,567', '0.001235')
-    """
-    return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
-
-
-def _findings(front: ParetoFront, tested: _Tested) -> Iterator[Finding]:
-    by_name = {system.system: system for system in front.systems}
-    for system in front.systems:
-        if system.beaten_by:
-            code, verdict, other = DOMINATED, "is worse", system.beaten_by[0]
-        elif system.on_front and system.not_better_than:
-            code, verdict = NOT_SHOWN_WORTH, "is not shown to be better"
-            other = system.not_better_than[0]
-        else:
-            continue
-        has = "has" if front.higher_is_better else "costs"
-        yield code.finding(
-            f"{system.system} {has} {_amount(system.cost)} {front.cost} against "
-            f"{_amount(by_name[other].cost)} of {other} and {verdict}: {front.measure} "
-            f"{tested.words(system.system, other)}",
-            evidence={
-                "measure": front.measure,
-                "cost": front.cost,
-                "systems": [system.system, other],
-                "costs": [system.cost, by_name[other].cost],
-                "gain": tested.gain(system.system, other),
-                "p_corrected": tested.p(system.system, other),
-            },
+    def sentence(row: PricedSystem) -> str:
+        other = row.beaten_by[0] if row.beaten_by else row.not_better_than[0]
+        verdict = "is worse" if row.beaten_by else "is not shown to be better"
+        return (
+            f"{row.system} {has} {row.price} {front.cost} against {prices[other]} of {other} and "
+            f"{verdict}: {measure} {tested.words(row.system, other)}"
         )
 
-
-# --- the section ---------------------------------------------------------------------------------
-
-
-def _section(result: Pareto) -> Section:
-    tables = [_table(front) for front in result.fronts]
-    details: list[Block] = []
-    for place, front in enumerate(result.fronts):
-        details += [] if place == 0 else [tables[place]]
-        details.append(_plot(front))
-    return Section(PARETO.title, tuple(tables[:1]), tuple(details))
-
-
-def _table(front: ParetoFront) -> Table:
-    rows = [
-        (
-            Cell(system.system),
-            Cell(_amount(system.cost)),
-            Cell(system.quality, tone="strong" if system.on_front else "plain"),
-            Cell("✓" if system.on_front else ""),
-            Cell(_remark(system, is_cheapest=system.cost == front.systems[0].cost)),
-        )
-        for system in front.systems
-    ]
-    notes = [
-        (
-            "✓ no system is at least as good and at least as cheap, and better in one of the two, "
-            "by their means; tests: of all pairs of systems, corrected"
-        )
-    ]
-    if front.left_out:
-        notes.append(f"{front.cost} is not known of {listed(front.left_out, 10)}")
-    return Table(
-        (
-            Column("system", "text"),
-            Column(front.cost, note="more is better" if front.higher_is_better else ""),
-            Column(front.measure, digits=3),
-            *text_columns("front", "what the tests say"),
-        ),
-        tuple(rows),
-        title=f"{front.measure} against {front.cost}",
-        notes=tuple(notes),
+    beaten = [row for row in front.systems if row.beaten_by]
+    doubted = [row for row in front.systems if row.on_front and row.not_better_than]
+    return (
+        *found(DOMINATED, beaten, sentence, focus=focus),
+        *found(NOT_SHOWN_WORTH, doubted, sentence, focus=focus),
     )
 
 
-def _remark(system: PricedSystem, *, is_cheapest: bool) -> str:
-    """Say what the tests show of a system."""
-    if system.beaten_by:
-        return f"worse than {listed(system.beaten_by, 2)}, and no cheaper"
-    if system.dominated_by:
-        return f"not shown to differ from {listed(system.dominated_by, 2)}, and no cheaper"
-    if is_cheapest:
-        return "the cheapest"
-    if system.not_better_than:
-        return f"not shown to be better than {listed(system.not_better_than, 2)}"
-    return "better than all cheaper ones"
+def _table(front: ParetoFront, measure: str) -> Table | None:
+    unknown = f"{front.cost} is not known of {listed(front.left_out, 10)}"
+    table = system_table(
+        front.systems,
+        f"{measure} against {front.cost}",
+        legend=["on_front"],
+        notes=[unknown] if front.left_out else [],
+        price=f"{front.cost} (more is better)" if front.higher_is_better else front.cost,
+        quality=measure,
+        on_front="front",
+        shown="what the tests say",
+    )
+    if table is None:
+        return None
+    system, price, *others = table.columns
+    return replace(table, columns=(system, replace(price, kind="number"), *others))
 
 
-def _plot(front: ParetoFront) -> Plot:
-    best = [system for system in front.systems if system.on_front]
-    others = [system for system in front.systems if not system.on_front]
+def _plot(front: ParetoFront, measure: str) -> Plot:
+    best = [row for row in front.systems if row.on_front]
+    others = [row for row in front.systems if not row.on_front]
     curves = [
         Curve(
-            "front",
-            tuple((system.cost, system.quality) for system in best),
-            tuple(system.system for system in best),
-            tone="good",
+            label,
+            tuple((row.cost, row.quality) for row in rows),
+            tuple(row.system for row in rows),
+            joined=rows is best,
+            tone="good" if rows is best else "quiet",
         )
+        for label, rows in (("front", best), ("dominated", others))
+        if rows
     ]
-    if others:
-        curves.append(
-            Curve(
-                "dominated",
-                tuple((system.cost, system.quality) for system in others),
-                tuple(system.system for system in others),
-                joined=False,
-                tone="quiet",
-            )
-        )
-    costs = [system.cost for system in front.systems]
+    costs = [row.cost for row in front.systems]
     return Plot(
-        title=f"{front.measure} against {front.cost}",
+        title=f"{measure} against {front.cost}",
         x=front.cost,
-        y=front.measure,
+        y=measure,
         curves=tuple(curves),
         log_x=min(costs) > 0 and max(costs) > WIDE * min(costs),
     )
-
-
-PARETO = register(
-    Analysis(
-        name="pareto",
-        title="Quality against cost",
-        summary="Which systems are worth what they cost: the Pareto front, and what is shown.",
-        config=ParetoConfig,
-        written="pareto: {higher: [throughput_qps]}",
-        result=Pareto,
-        needs=("scores", "costs"),
-        look=_look,
-        section=_section,
-        codes=(DOMINATED, NOT_SHOWN_WORTH),
-        place=38,
-    )
-)

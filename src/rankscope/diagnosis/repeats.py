@@ -9,35 +9,46 @@ benchmark count it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Cell, Column, Section, Table
+from rankscope.diagnosis.analysis import (
+    Analysed,
+    AnalysisConfig,
+    CannotAnalyseError,
+    Inputs,
+    Row,
+    analysis,
+    found,
+)
+from rankscope.diagnosis.show import part_table, system_table
+from rankscope.document.blocks import Block
 from rankscope.errors import counted
-from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.measures.language import Measure
-from rankscope.part import Part
+from rankscope.findings import declare
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.noise import run_noise
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.runs.table import Run
+
+SAME_SCORE = 1e-6
+"""Scores that differ by less than this, relative to their size, are the same."""
+
+CHANGES = ("same", "other_scores", "other_below", "other_order", "other_ids")
+"""What may change in the answer to a query, from nothing to the most."""
 
 VARYING = declare(
     "RS741",
     "answers-vary",
     "note",
-    unit="query",
+    unit="system",
     advice="ask more often (repeat) to know the noise better, or fix what varies: a seed, a single "
     "segment, an exact search",
     meaning="""A system that was asked the same queries again gave other documents, or the same in
     another order. How far its measures move is counted as noise in all comparisons.""",
 )
-
-SAME_SCORE = 1e-6
-"""Scores that differ by less than this, relative to their size, are the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +60,11 @@ class Repeats:
     """Whether engines made their indexes anew each time."""
 
 
-class RepeatedMeasure(Part):
+class RepeatsConfig(AnalysisConfig):
+    """Nothing can be configured here; ``repeat`` says how often systems are asked."""
+
+
+class RepeatedMeasure(Row):
     """One measure of one system, each time it was asked."""
 
     measure: str
@@ -59,12 +74,20 @@ class RepeatedMeasure(Part):
     deviation: float
     """Their standard deviation: what one sees when the same system is asked again."""
 
+    @property
+    def lowest(self) -> float:
+        """The lowest mean."""
+        return min(self.means)
 
-class RepeatedSystem(Part):
+    @property
+    def highest(self) -> float:
+        """The highest mean."""
+        return max(self.means)
+
+
+class RepeatedSystem(Row):
     """One system that was asked more than once."""
 
-    system: str
-    """The system."""
     times: int
     """How often it was asked, the first time included."""
     queries: int
@@ -81,10 +104,16 @@ class RepeatedSystem(Part):
     """Queries with the same first k in another order."""
     other_ids: int
     """Queries with other documents among the first k."""
-    overlap: float
-    """The mean share of the first k that is among the first k of another time."""
     measures: tuple[RepeatedMeasure, ...]
     """What the measures do."""
+
+    @property
+    def noise(self) -> str:
+        """How far the main measure moves by itself; '' if it does not."""
+        if not self.measures or not self.measures[0].deviation:
+            return ""
+        main = self.measures[0]
+        return f"{main.measure} moves by {main.deviation:.4f} (s.d. of {self.times} times)"
 
 
 class RepeatedAnswers(Analysed):
@@ -97,79 +126,118 @@ class RepeatedAnswers(Analysed):
     systems: tuple[RepeatedSystem, ...]
     """By system."""
 
+    @property
+    def sentence(self) -> str:
+        """What the main measure does by itself, for a verdict; '' where it does not move."""
+        moving = [row for row in self.systems if row.noise]
+        if not moving:
+            return ""
+        phrases = listed([f"{row.system}'s {row.noise}" for row in moving], 3)
+        twice = ""
+        if any(row.times == 2 for row in moving):
+            twice = (
+                ", of which two times tell little: with three or more, smaller ones can be shown"
+            )
+        return f"Asked again, {phrases}; the differences count this as noise{twice}."
 
-class RepeatsConfig(AnalysisConfig):
-    """Nothing can be configured here; ``repeat`` says how often systems are asked."""
 
-
-def _look(_: RepeatsConfig, inputs: Inputs) -> RepeatedAnswers | NotApplicable:
+@analysis(
+    "repeats",
+    RepeatsConfig,
+    RepeatedAnswers,
+    title="Asked again",
+    needs=("scores", "runs", "repeats"),
+    codes=(VARYING,),
+    brief=True,
+    place=42,
+)
+def repeats(_: RepeatsConfig, inputs: Inputs) -> RepeatedAnswers:
+    """How far the answers of a system move when it is asked again, as ids and scores."""
     assert inputs.scores is not None
     assert inputs.runs is not None
     assert inputs.repeats is not None
-    scores = inputs.scores
-    known = {name: runs for name, runs in inputs.repeats.runs.items() if name in scores.runs}
-    if not known:
-        return REPEATS.not_applicable("no system that could be scored was asked again")
-    matrix = Matrix.of_scores(scores, only_means=True)
-    systems = []
-    for name, again in known.items():
-        counts = _compared(inputs.runs[name], again, inputs.cutoff)
-        measures = [
-            RepeatedMeasure(
-                measure=scale.name,
-                means=tuple(row.mean() for row in matrix.repeats[name][place]),
-                deviation=run_noise(matrix.repeats[name][place]).deviation,
-            )
-            for place, scale in enumerate(matrix.scales)
-            if name in matrix.repeats
-        ]
-        systems.append(
-            RepeatedSystem(system=name, times=1 + len(again), measures=tuple(measures), **counts)
+    runs, k = inputs.repeats.runs, inputs.cutoff
+    matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    systems = [
+        RepeatedSystem(
+            system=name,
+            times=1 + len(runs[name]),
+            measures=tuple(
+                RepeatedMeasure(
+                    system=name,
+                    measure=scale.name,
+                    means=tuple(row.mean() for row in values),
+                    deviation=run_noise(values).deviation,
+                )
+                for scale, values in zip(matrix.scales, matrix.repeats.get(name, ()), strict=False)
+            ),
+            **_changes([inputs.runs[name], *runs[name]], k),
         )
+        for name in runs
+        if name in inputs.scores.runs
+    ]
+    if not systems:
+        raise CannotAnalyseError("no system that could be scored was asked again")
     return RepeatedAnswers(
-        k=inputs.cutoff,
+        k=k,
         rebuilt=inputs.repeats.is_rebuilt,
         systems=tuple(systems),
-        findings=tuple(finding for row in systems for finding in _findings(row, inputs.cutoff)),
+        findings=found(
+            VARYING,
+            [row for row in systems if row.other_ids + row.other_order],
+            lambda row: (
+                f"{row.system}, asked {row.times} times: {counted(row.other_ids, 'query')} of "
+                f"{row.queries:,} with other documents in the first {k}, {row.other_order:,} with "
+                f"the same in another order{row.noise and '; '}{row.noise}"
+            ),
+            focus=inputs.focus,
+        ),
     )
 
 
-_Change = Literal["same", "other_scores", "other_below", "other_order", "other_ids"]
-_CHANGES: tuple[_Change, ...] = (
-    "same",
-    "other_scores",
-    "other_below",
-    "other_order",
-    "other_ids",
-)
-"""From nothing to the most."""
+@repeats.show
+def _show(result: RepeatedAnswers) -> Iterator[Block | None]:
+    how = "with a new index each time" if result.rebuilt else "of the same index"
+    yield system_table(
+        result.systems,
+        "Queries asked again",
+        notes=[f"asked {how}; each query counts once, by the most that changed"],
+        times="asked",
+        queries="queries",
+        same="all the same",
+        other_scores="other scores only",
+        other_below=f"other below {result.k}",
+        other_order="other order",
+        other_ids="other documents",
+        unanswered="not always answered",
+    )
+    yield part_table(
+        [measure for row in result.systems for measure in row.measures],
+        "The noise floor",
+        names=2,
+        notes=[
+            "all comparisons count the s.d. as noise; the table of results shows the first time"
+        ],
+        system="system",
+        measure="measure",
+        lowest="lowest mean",
+        highest="highest mean",
+        deviation="s.d.",
+    )
 
 
-def _compared(first: Run, again: Sequence[Run], k: int) -> dict[str, Any]:
-    """Count queries by the most that changed at any time."""
-    runs = [first, *again]
-    answered = set(first.query_ids).intersection(*(run.query_ids for run in again))
-    everything = set(first.query_ids).union(*(run.query_ids for run in again))
-    counts: dict[str, int] = dict.fromkeys(_CHANGES, 0)
-    overlap = 0.0
-    for query_id in sorted(answered):
-        answers = [list(run[query_id].items()) for run in runs]
-        changes = [_change(answers[0], other, k) for other in answers[1:]]
-        counts[max(changes, key=_CHANGES.index)] += 1
-        shares = [_overlap(answers[0], other, k) for other in answers[1:]]
-        overlap += sum(shares) / len(shares)
-    return {
-        **counts,
-        "queries": len(answered),
-        "unanswered": len(everything - answered),
-        "overlap": overlap / len(answered) if answered else 1.0,
-    }
+def _changes(runs: Sequence[Run], k: int) -> dict[str, Any]:
+    """Count queries by the most that changed from the first run to any other."""
+    answered = set.intersection(*(set(run.query_ids) for run in runs))
+    counts = dict.fromkeys(CHANGES, 0)
+    for query_id in answered:
+        first, *others = (list(run[query_id].items()) for run in runs)
+        counts[max((_change(first, other, k) for other in others), key=CHANGES.index)] += 1
+    everything = set.union(*(set(run.query_ids) for run in runs))
+    return {**counts, "queries": len(answered), "unanswered": len(everything - answered)}
 
 
-_Pairs = Sequence[tuple[str, float]]
-
-
-def _change(first: _Pairs, other: _Pairs, k: int) -> _Change:
+def _change(first: Sequence[tuple[str, float]], other: Sequence[tuple[str, float]], k: int) -> str:
     """Say what changed at most from one answer to another."""
     ids, other_ids = ([doc_id for doc_id, _ in answer] for answer in (first, other))
     if {*ids[:k]} != {*other_ids[:k]}:
@@ -178,145 +246,8 @@ def _change(first: _Pairs, other: _Pairs, k: int) -> _Change:
         return "other_order"
     if ids != other_ids:
         return "other_below"
-    scores = zip(first, other, strict=True)
     is_same = all(
         math.isclose(before, after, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
-        for (_, before), (_, after) in scores
+        for (_, before), (_, after) in zip(first, other, strict=True)
     )
     return "same" if is_same else "other_scores"
-
-
-def _overlap(first: _Pairs, other: _Pairs, k: int) -> float:
-    ids, other_ids = ({doc_id for doc_id, _ in answer[:k]} for answer in (first, other))
-    most = max(len(ids), len(other_ids))
-    return len(ids & other_ids) / most if most else 1.0
-
-
-def _findings(row: RepeatedSystem, k: int) -> Iterator[Finding]:
-    moved = row.other_ids + row.other_order
-    if not moved:
-        return
-    main = row.measures[0] if row.measures else None
-    noise = "" if main is None else f"; {main.measure} moves by {main.deviation:.4f} (s.d.)"
-    yield VARYING.finding(
-        f"{row.system}, asked {row.times} times: {counted(row.other_ids, 'query')} of "
-        f"{row.queries:,} with other documents in the first {k}, {row.other_order:,} with the "
-        f"same in another order{noise}",
-        count=moved,
-        evidence={"times": row.times, "ids": row.other_ids, "order": row.other_order},
-        system=row.system,
-    )
-
-
-# --- the section ---------------------------------------------------------------------------------
-
-
-def _section(result: RepeatedAnswers) -> Section:
-    return Section(REPEATS.title, (_queries_table(result),), (_measures_table(result),))
-
-
-def _queries_table(result: RepeatedAnswers) -> Table:
-    titles: dict[str, Callable[[RepeatedSystem], int]] = {
-        "asked": lambda row: row.times,
-        "queries": lambda row: row.queries,
-        "all the same": lambda row: row.same,
-        "other scores only": lambda row: row.other_scores,
-        f"other below {result.k}": lambda row: row.other_below,
-        "other order": lambda row: row.other_order,
-        "other documents": lambda row: row.other_ids,
-        "not always answered": lambda row: row.unanswered,
-    }
-    rows = [
-        (
-            Cell(row.system),
-            *(Cell(number(row)) for number in titles.values()),
-            Cell(row.overlap),
-        )
-        for row in result.systems
-    ]
-    how = "with a new index each time" if result.rebuilt else "of the same index"
-    return Table(
-        (
-            Column("system", "text"),
-            *(Column(title, digits=0) for title in titles),
-            Column(f"overlap@{result.k}", digits=3),
-        ),
-        tuple(rows),
-        title="Queries asked again",
-        notes=(
-            f"asked {how}; each query counts once, by the most that changed from its first answer",
-        ),
-    )
-
-
-def _measures_table(result: RepeatedAnswers) -> Table:
-    rows = [
-        (
-            Cell(row.system),
-            Cell(measure.measure),
-            Cell(min(measure.means)),
-            Cell(max(measure.means)),
-            Cell(measure.deviation),
-        )
-        for row in result.systems
-        for measure in row.measures
-    ]
-    return Table(
-        (
-            Column("system", "text"),
-            Column("measure", "text"),
-            Column("lowest mean"),
-            Column("highest mean"),
-            Column("s.d."),
-        ),
-        tuple(rows),
-        title="The noise floor",
-        notes=(
-            (
-                "s.d.: of the means of the single times; all comparisons count it as noise of each "
-                "system, and the table of results shows the first time"
-            ),
-        ),
-    )
-
-
-REPEATS = register(
-    Analysis(
-        name="repeats",
-        title="Asked again",
-        summary="How far the answers of a system move when it is asked again, as ids and scores.",
-        config=RepeatsConfig,
-        written="",
-        result=RepeatedAnswers,
-        needs=("scores", "runs", "repeats"),
-        look=_look,
-        section=_section,
-        codes=(VARYING,),
-        brief=True,
-        place=42,
-    )
-)
-
-
-def noise_sentence(result: RepeatedAnswers | None) -> str:
-    """Say what the main measure does by itself, for a verdict; '' where it does not move."""
-    if result is None:
-        return ""
-    moving = [row for row in result.systems if row.measures and row.measures[0].deviation > 0]
-    if not moving:
-        return ""
-    phrases = [
-        f"{row.system}'s {measure_name(row)} moves by {row.measures[0].deviation:.4f} (s.d. of "
-        f"{row.times} times)"
-        for row in moving[:3]
-    ]
-    more = f", and {counted(len(moving) - 3, 'more system')} move" if len(moving) > 3 else ""
-    twice = ""
-    if any(row.times == 2 for row in moving):
-        twice = ", of which two times tell little: with three or more, smaller ones can be shown"
-    return f"Asked again, {', '.join(phrases)}{more}; the differences count this as noise{twice}."
-
-
-def measure_name(row: RepeatedSystem) -> str:
-    """Return the name of the main measure."""
-    return str(Measure.parse(row.measures[0].measure))

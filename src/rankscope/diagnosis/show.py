@@ -3,7 +3,7 @@
 A column is a field (or a property) of the rows and a title. Whole numbers are counts, others have
 three decimals, an `Estimate` has its interval, a `Proportion` is in per cent, a mapping becomes a
 column for each key (its title then holds ``{}``), a tuple of names is listed, and None is a dash. A
-legend is the docstring under the field.
+legend is the docstring of the field or property.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ def part_table(
             inner = [None if value is None else value.get(key) for value in values]
             made.append(_column(heading.format(f"{key:,}" if type(key) is int else key), inner))
     docs = field_docs(type(rows[0]))
-    explained = [f"{columns[field].replace('{}', 'k')}: {_small(docs[field])}" for field in legend]
+    explained = [
+        f"{columns[field].replace('{}', 'k')}: "
+        + _small(docs.get(field) or getattr(type(rows[0]), field).__doc__)
+        for field in legend
+    ]
     return Table(
         tuple(column for column, _ in made),
         tuple(zip(*(cells for _, cells in made), strict=True)),

@@ -7,8 +7,8 @@ from typing import Any
 import rankscope as rs
 from frozen.diagnosed import ask, ends
 from frozen.subjects import subject
+from rankscope.diagnosis import approximation as index
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
 from rankscope.runs.exactness import Exactness, QueryExactness
 
 QUERIES = [f"q{number:02}" for number in range(40)]
@@ -50,16 +50,15 @@ def pareto() -> Any:
 
 
 def _fronts(runs: Any, **config: Any) -> Any:
-    measures = ["RR", "P@1"]
-    configs = {"pareto": {"measures": measures, **config}}
-    answer = ask("pareto", ONE_RELEVANT, runs, measures, costs=COSTS, configs=configs)
-    return {
-        f"{front.measure} and {front.cost}": {
-            row.system: [row.cost, row.quality, int(row.on_front), len(row.dominated_by)]
-            for row in sorted(front.systems, key=lambda row: row.system)
-        }
-        for front in answer.fronts
-    }
+    fronts = {}
+    for measure in ("RR", "P@1"):
+        answer = ask("pareto", ONE_RELEVANT, runs, measure, costs=COSTS, configs={"pareto": config})
+        for front in answer.fronts:
+            fronts[f"{measure} and {front.cost}"] = {
+                row.system: [row.cost, row.quality, int(row.on_front), len(row.dominated_by)]
+                for row in sorted(front.systems, key=lambda row: row.system)
+            }
+    return fronts
 
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
@@ -69,7 +68,6 @@ HITS = {
     "quantised": ([10, 8, 6, 8, 9, 7, 5, 8], [10, 10, 8, 8, 10, 9, 8, 8], None),
     "filtered": ([10, 10, 10, 10, 9, 9, 2, 4], None, [0.0, 0.0, 0.4, 0.4, 0.8, 0.8, 0.95, 0.98]),
 }
-MILLISECONDS = {"plain": 2.0, "quantised": 1.0, "filtered": 3.0}
 
 
 @subject
@@ -81,22 +79,21 @@ def approximation() -> Any:
     inputs = Inputs(
         scores=rs.evaluate(QRELS, dict.fromkeys(HITS, RUN), ["nDCG@10"]),
         exactness={name: _exactness(name) for name in HITS},
-        costs={name: {"p50, ms": cost} for name, cost in MILLISECONDS.items()},
     )
-    answer: Any = APPROXIMATION.answer(ApproximationConfig(), inputs)
+    answer: Any = index.approximation.answer(index.ApproximationConfig(), inputs)
     return {
         row.system: {
-            "recall": row.recall,
-            "interval": ends(row.interval),
+            "recall": row.recall.value,
+            "interval": ends(row.recall),
             "lowest": row.lowest,
-            "whole answers": row.whole,
             "lost by quantisation": row.lost_to_quantisation,
             "lost by the index": row.lost_to_index,
             "by share left out": [
-                [band.more_than, band.up_to, band.queries, band.recall] for band in row.by_filter
+                [band.more_than, band.up_to, band.queries, band.recall]
+                for band in answer.by_filter
+                if band.system == row.system
             ],
             "quality": row.quality,
-            "on the front": int(row.on_front),
         }
         for row in answer.systems
     }
