@@ -79,50 +79,36 @@ def test_where_unjudged_means_nonrelevant_by_design_nothing_is_called_unjudged()
     assert causes(result) == {"q": "top results unjudged"}
 
 
-def test_what_stands_above_and_what_was_expected() -> None:
-    qrels = {"q": {"a": 3, "b": 2, "c": 1, "d": 1, "e": 0}}
-    runs = {"one": {"q": ["e", "y", "b"]}, "two": {"q": ["a"]}}
+def test_what_is_expected_and_what_is_there_instead() -> None:
+    qrels = {"q": {"a": 3, "b": 2, "c": 1, "d": 3, "e": 0}}
+    runs = {"one": {"q": ["e", "y", "b", "d"]}, "two": {"q": ["a"]}}
     [one, two] = look(qrels, runs).systems
     [question] = one.worst
-    assert question.best_ranks == {"one": 3, "two": 1}
-    assert [document.doc_id for document in question.expected] == ["a", "b", "c"]
-    assert question.expected[0].ranks == {"one": None, "two": 1}
-    assert [document.doc_id for document in question.above] == ["e", "y"]  # b is relevant itself
+    assert question.ranks == {"one": 3, "two": 1}
+    assert question.expected is not None
+    assert question.first is not None
+    assert question.expected.doc_id == "d"  # of equal grades what this system ranks highest
+    assert (question.first.doc_id, question.first.grade) == ("e", 0)
     assert two.failing == 0
 
 
-def test_questions_without_gold_may_be_meant_so() -> None:
-    qrels: Any = {"q1": {"a": 1}, "q2": {}}
-    [advice] = look(qrels, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
-    assert "--no-answer" in advice.text
-    # what has judgments is not empty: the option would not mark it
-    [advice] = look(qrels | {"q2": {"b": 0}}, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
-    assert "--no-answer" not in advice.text
-
-
-def test_failures_that_no_ranking_can_mend_are_a_finding() -> None:
-    qrels = {f"q{n}": {"a": 1} for n in range(10)}
-    runs = {"s": {f"q{n}": ["a"] for n in range(8)}}
-    result = look(qrels, runs)
-    [finding] = result.findings
-    assert finding.code == "RS631"
-    assert finding.evidence == {"systems": ["s"], "causes": {"query missing": 2}}
-    runs = {"s": {f"q{n}": ["x"] if n else ["a"] for n in range(10)}}
-    assert look(qrels, runs).findings == ()
-    assert look(qrels, runs).advice == ()
-
-
-def test_what_mending_the_data_could_gain() -> None:
+def test_failures_that_no_ranking_can_mend_are_a_finding_with_what_they_could_gain() -> None:
     # 2 of 10 queries are missing and count as 0: both could be 1, so 2/10 of the mean
     qrels = {f"q{n}": {"a": 1} for n in range(10)}
-    [advice] = look(qrels, {"s": {f"q{n}": ["a"] for n in range(8)}}).advice
-    assert advice.gain == pytest.approx(0.2)
+    result = look(qrels, {"s": {f"q{n}": ["a"] for n in range(8)}})
+    assert result.systems[0].outside == {"query missing": 2}
+    [finding] = result.findings
+    assert finding.code == "RS631"
+    assert finding.gain == pytest.approx(0.2)
+    assert look(qrels, {"s": {f"q{n}": ["x"] if n else ["a"] for n in range(10)}}).findings == ()
     # it is about the best system, and about means only
     qrels["q9"] = {"b": 0}
     runs = {"s": {f"q{n}": ["x"] for n in range(9)} | {"q0": ["a"]}, "t": {"q0": ["x", "a"]}}
-    [advice] = look(qrels, runs).advice
-    assert advice.gain == pytest.approx(0.1)
-    assert look(qrels, runs, "NumRelRet").advice == ()
+    [finding] = look(qrels, runs).findings
+    assert finding.count == 2
+    assert finding.gain == pytest.approx(0.1)
+    [finding] = look(qrels, runs, "NumRelRet").findings
+    assert finding.gain == 0
 
 
 @pytest.mark.parametrize(

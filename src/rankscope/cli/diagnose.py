@@ -119,7 +119,7 @@ def diagnose(
         _write_pool(diagnosis, pool)
 
     def contents() -> Contents | None:
-        from rankscope.diagnosis.failures import FAILURES
+        from rankscope.diagnosis.failures import failures
         from rankscope.reports.explorer.whole_page import limited
 
         if of_folder:
@@ -130,7 +130,7 @@ def diagnose(
             top=top,
             with_text=text,
             baseline=diagnosis.baseline,
-            failures=FAILURES.of(diagnosis.analyses),
+            failures=failures.of(diagnosis.analyses),
         )
 
     shown = diagnosis if text or format != "html" else without_texts(diagnosis)

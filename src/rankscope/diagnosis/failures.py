@@ -9,117 +9,89 @@ the first k only because of a tie is luck, not a failure; see `rankscope.diagnos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
-    Advice,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
     Inputs,
-    register,
+    Row,
+    analysis,
+    found,
 )
-from rankscope.diagnosis.document_texts import DocumentTexts, keyed, same_keys
-from rankscope.diagnosis.failure_tables import failure_section
+from rankscope.diagnosis.failure_causes import CAUSES, OUTSIDE, Cause, Gold, causes_of
 from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
+from rankscope.diagnosis.shares import share_of
+from rankscope.diagnosis.show import query_table
+from rankscope.document.blocks import Block, Cell, Column, Notes, Table, shortened
+from rankscope.document.links import queries_link
 from rankscope.errors import counted
-from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part, PrivateText, left_out_if_empty
+from rankscope.findings import declare
+from rankscope.part import Part, PrivateText
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.rankings import Ranking, Rankings
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.measures.language import Measure
+    from rankscope.diagnosis.rankings import Ranking
+    from rankscope.measures.judged import IntArray
 
-Cause = Literal[
-    "no relevant document",
-    "gold not in the corpus",
-    "query missing",
-    "empty answer",
-    "same text under another id",
-    "decided by a tie",
-    "top results unjudged",
-    "only lower grades on top",
-    "below the cutoff",
-    "not retrieved",
-]
-"""Why a question fails; of several causes the first. What is wrong with the data comes before what
-is wrong with the answer, and what is certain before what may be."""
-
-CAUSES: tuple[Cause, ...] = get_args(Cause)
+_MEANINGS: dict[Cause, str] = {
+    "no relevant document": "nothing is judged relevant, so no system can do well",
+    "gold not in the corpus": "none of the documents that are missed is in the corpus",
+    "query missing": "the run lacks the query",
+    "empty answer": "the run has no document for the query",
+    "same text under another id": "a document on top has exactly the text of one that is missed",
+    "decided by a tie": "a better document below k has the score of the one at k",
+    "top results unjudged": "most on top is unjudged, though much else was judged",
+    "only lower grades on top": "relevant documents are on top, but not the best there are",
+    "below the cutoff": "the best relevant document is retrieved below k",
+    "not retrieved": "no relevant document is in the run",
+}
 
 MANY = 0.1
-"""From this share of all queries on a cause that no ranking can mend is worth a finding."""
-
-SHOWN = 3
-"""So many documents of a question are named."""
-
-FEWEST_JUDGED = 5
-"""With fewer judgments of a question nobody looked for all that is relevant to it."""
-
-_OUTSIDE: dict[Cause, str] = {
-    "no relevant document": "without a relevant document",
-    "gold not in the corpus": "with gold that is not in the corpus",
-    "query missing": "missing from the run",
-    "empty answer": "with an empty answer",
-    "same text under another id": "with the right text under another id",
-}
-"""What no better ranking can mend, for certain, and how it is said of questions."""
+"""From this share of all queries on causes that no ranking can mend are worth a finding."""
 
 NOT_THE_RANKING = declare(
     "RS631",
     "failures-outside-ranking",
     "warning",
     unit="system",
-    advice="mend the data first: these questions say nothing about how well the system ranks",
+    advice="mend the data first: these questions say nothing about how well the system ranks; mark "
+    "those that are meant to have no answer (--no-answer empty)",
     meaning="""At least a tenth of all queries fail for a reason that no better ranking can mend:
     no relevant document, gold that is not in the corpus, missing queries, empty answers, copies of
     the text under another id.""",
 )
 
 
-class CauseCount(Part):
-    """How often a cause is why a question fails."""
+class FailuresConfig(AnalysisConfig):
+    """What is shown of failing questions."""
 
-    cause: Cause
-    """Why."""
-    queries: int
-    """How many questions."""
-    share: float
-    """Of all queries."""
-    query_ids: tuple[str, ...] = left_out_if_empty()
-    """Which questions."""
+    show: int = Field(default=10, ge=0)
+    """How many questions are shown for each system."""
+    cutoff: int | None = Field(default=None, ge=1)
+    """How many documents of an answer are looked at; null: as many as the main measure does."""
 
 
-class Expected(Part):
-    """A document that would have been right."""
-
-    doc_id: str
-    """The document."""
-    grade: float
-    """Its grade."""
-    title: PrivateText = None
-    """Its title, or the beginning of its text; null if it is not known."""
-    ranks: dict[str, int | None]
-    """By system: its rank; null where the system did not retrieve it."""
-
-
-class Above(Part):
-    """A document where a better one should be."""
+class ShownDocument(Part):
+    """A document that a failing question is explained by."""
 
     doc_id: str
     """The document."""
     grade: float | None
     """Its grade; null: unjudged."""
-    title: PrivateText = None
+    title: PrivateText
     """Its title, or the beginning of its text; null if it is not known."""
+
+    @property
+    def name(self) -> str:
+        """Its id and title, as a table shows them."""
+        return shortened(f"{self.doc_id} {self.title or ''}", 45)
 
 
 class FailingQuery(Part):
@@ -135,26 +107,53 @@ class FailingQuery(Part):
     """Why it fails."""
     relevant: int
     """How many relevant documents there are."""
-    best_ranks: dict[str, int | None]
+    ranks: dict[str, int | None]
     """By system: the rank of its first relevant document; null where it retrieved none."""
-    expected: tuple[Expected, ...]
-    """The best documents there are, at most three; of equal grades those that this system ranks
-    highest."""
-    above: tuple[Above, ...]
-    """What is on top, above the first document that is missed; at most three."""
+    expected: ShownDocument | None
+    """The best document there is; of equal grades the one that this system ranks highest."""
+    first: ShownDocument | None
+    """What is first in the answer."""
+
+    @property
+    def wanted(self) -> str:
+        """The best document, and how many others are relevant."""
+        if self.expected is None:
+            return "nothing"
+        more = f", {self.relevant - 1:,} more" if self.relevant > 1 else ""
+        return self.expected.name + more
+
+    @property
+    def on_top(self) -> str:
+        """The first document and its grade."""
+        if self.first is None:
+            return "nothing"
+        grade = "unjudged" if self.first.grade is None else f"grade {self.first.grade:g}"
+        return f"{self.first.name} ({grade})"
+
+    @property
+    def places(self) -> str:
+        """Where systems have the first relevant document, the best system first."""
+        ranks = sorted((rank, name) for name, rank in self.ranks.items() if rank is not None)
+        return listed([f"{rank} in {name}" for rank, name in ranks], 3) if ranks else "nowhere"
 
 
-class SystemFailures(Part):
+class SystemFailures(Row):
     """What one system fails."""
 
-    system: str
-    """The system."""
-    failing: int
-    """How many questions fail."""
-    causes: tuple[CauseCount, ...]
-    """Why, the most frequent first."""
+    causes: dict[Cause, tuple[str, ...]]
+    """By cause: which questions fail for it; the most frequent cause first."""
     worst: tuple[FailingQuery, ...]
     """The worst questions that fail, worst first."""
+
+    @property
+    def failing(self) -> int:
+        """How many questions fail."""
+        return sum(map(len, self.causes.values()))
+
+    @property
+    def outside(self) -> dict[Cause, int]:
+        """How many questions fail for causes that no better ranking can mend."""
+        return {cause: len(self.causes[cause]) for cause in OUTSIDE if cause in self.causes}
 
 
 class Failures(Analysed):
@@ -172,393 +171,204 @@ class Failures(Analysed):
     """By system."""
 
 
-class FailuresConfig(AnalysisConfig):
-    """What is shown of failing questions."""
-
-    show: int = Field(default=10, ge=0)
-    """How many questions are shown for each system."""
-    cutoff: int | None = Field(default=None, ge=1)
-    """How many documents of an answer are looked at; null: as many as the main measure does."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Gold:
-    """The relevant documents, by judgment, and what is known of them."""
-
-    query: IntArray
-    grade: FloatArray
-    ids: pl.Series
-    queries: int
-
-    @classmethod
-    def of(cls, rankings: Rankings, measure: Measure) -> _Gold:
-        keep = counts_as_relevant(measure, rankings.judged_grade)
-        return cls(
-            rankings.judged_query[keep],
-            rankings.judged_grade[keep],
-            rankings.judged_ids.filter(pl.Series(keep)),
-            len(rankings.query_ids),
-        )
-
-    @cached_property
-    def count(self) -> IntArray:
-        """By query: how many there are."""
-        return np.bincount(self.query, minlength=self.queries)
-
-    @cached_property
-    def best(self) -> FloatArray:
-        """By query: the highest grade; 0 if there is none."""
-        return highest(self.query, self.grade, self.queries)
-
-
-def highest(query: IntArray, grade: FloatArray, queries: int) -> FloatArray:
-    """By query: the highest of some grades; 0 where there is none."""
-    best = np.zeros(queries)
-    np.maximum.at(best, query, grade)
-    return best
-
-
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """What one system answers, and what it misses, for all queries at once."""
-
-    name: str
-    ranking: Ranking
-    gold: _Gold
-    measure: Measure
-    cutoff: int
-
-    @cached_property
-    def hits(self) -> IntArray:
-        """The rows of relevant documents."""
-        return np.flatnonzero(counts_as_relevant(self.measure, self.ranking.grade))
-
-    @cached_property
-    def best_rank(self) -> IntArray:
-        """By query: the rank of the first relevant document; 0 if none is retrieved."""
-        ranking, hits = self.ranking, self.hits
-        return first_ranks(ranking.query[hits], ranking.rank[hits], self.gold.queries)
-
-    @cached_property
-    def best_on_top(self) -> FloatArray:
-        """By query: the highest grade of a relevant document in the first k; 0 if there is none."""
-        rows = self.hits[self.ranking.rank[self.hits] <= self.cutoff]
-        return highest(self.ranking.query[rows], self.ranking.grade[rows], self.gold.queries)
-
-    @cached_property
-    def fails(self) -> BoolArray:
-        fails: BoolArray = (self.gold.count == 0) | (self.best_on_top < self.gold.best)
-        return fails
-
-    @cached_property
-    def missed(self) -> IntArray:
-        """The judgments of documents that are better than all in the first k."""
-        return np.flatnonzero(self.gold.grade > self.best_on_top[self.gold.query])
-
-    @cached_property
-    def missed_rows(self) -> IntArray:
-        """The rows of those that are retrieved."""
-        query = self.ranking.query[self.hits]
-        return self.hits[self.ranking.grade[self.hits] > self.best_on_top[query]]
-
-    def has(self, query: IntArray) -> BoolArray:
-        """By query: whether it is among some."""
-        flags = np.zeros(self.gold.queries, np.bool_)
-        flags[query] = True
-        return flags
-
-    def in_run(self, query_ids: tuple[str, ...]) -> BoolArray:
-        known = set(self.ranking.run.query_ids)
-        return np.fromiter((each in known for each in query_ids), np.bool_, len(query_ids))
-
-    @cached_property
-    def is_tied(self) -> BoolArray:
-        """By query: whether a document that is missed has the score of the one at k."""
-        ranking, rows = self.ranking, self.missed_rows
-        at_cutoff = ranking.offsets[ranking.query[rows]] + self.cutoff - 1
-        return self.has(ranking.query[rows[ranking.score[rows] == ranking.score[at_cutoff]]])
-
-    def is_unjudged(self, rankings: Rankings) -> BoolArray:
-        """By query: whether at least half of the first k are unjudged, though others were judged.
-
-        Only where at least `FEWEST_JUDGED` documents were judged, as many of them nonrelevant as
-        relevant: judges who note little but what is relevant leave all else unjudged, and that says
-        nothing. Nowhere in a collection that is judged so by design.
-        """
-        if rankings.unjudged_by_design:
-            return np.zeros(self.gold.queries, np.bool_)
-        ranking = self.ranking
-        graded = rankings.judged_grade
-        nonrelevant = (graded >= 0) & ~counts_as_relevant(self.measure, graded)
-        seen = np.bincount(rankings.judged_query[nonrelevant], minlength=self.gold.queries)
-        enough = seen + self.gold.count >= FEWEST_JUDGED
-        was_pooled = enough & (seen >= self.gold.count)
-        shown = np.minimum(ranking.sizes, self.cutoff)
-        judged = ranking.query[ranking.top(self.cutoff) & ranking.is_judged]
-        unknown = shown - np.bincount(judged, minlength=len(shown))
-        unjudged: BoolArray = was_pooled & (shown > 0) & (2 * unknown >= shown)
-        return np.asarray(unjudged & (self.best_on_top == 0))
-
-
-def _look(config: FailuresConfig, inputs: Inputs) -> Failures | NotApplicable:
+@analysis(
+    "failures",
+    FailuresConfig,
+    Failures,
+    title="Failing questions",
+    needs=("scores", "runs", "qrels"),
+    uses=("queries", "corpus", "titles"),
+    written="failures: {show: 20}",
+    codes=(NOT_THE_RANKING,),
+    brief=True,
+    place=10,
+)
+def failures(config: FailuresConfig, inputs: Inputs) -> Failures:
+    """Which questions fail, where their best documents are instead, and why."""
     assert inputs.scores is not None
-    assert inputs.qrels is not None
-    if not inputs.qrels.query_ids:
-        return FAILURES.not_applicable("no query is judged")
-    rankings, measure = inputs.rankings, inputs.main
-    gold = _Gold.of(rankings, measure)
-    cutoff = config.cutoff or inputs.cutoff
+    rankings, measure = inputs.rankings, str(inputs.main)
+    if not rankings.query_ids:
+        raise CannotAnalyseError("no query is judged")
+    gold, cutoff = Gold.of(inputs), config.cutoff or inputs.cutoff
     answers = {
-        name: _Answers(name, ranking, gold, measure, cutoff)
+        name: _Answers.of(ranking, gold, cutoff, inputs, inputs.scores.values(measure, name))
         for name, ranking in rankings.systems.items()
     }
-    documents = inputs.texts
-    causes = _causes(answers, rankings, documents)
     texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    view = _View(rankings, answers, texts, documents)
-    values = {name: inputs.scores.values(str(measure), name) for name in answers}
-    systems = tuple(
-        _of_system(name, view, causes[name], values[name], config.show) for name in answers
-    )
+    systems = []
+    for name, seen in answers.items():
+        failed = {
+            cause: tuple(rankings.query_ids[query] for query in np.flatnonzero(seen.cause == at))
+            for at, cause in enumerate(CAUSES)
+        }
+        by_count = sorted(CAUSES, key=lambda cause: -len(failed[cause]))
+        worst = _worst_first(seen, inputs)[: config.show]
+        systems.append(
+            SystemFailures(
+                system=name,
+                causes={cause: failed[cause] for cause in by_count if failed[cause]},
+                worst=tuple(
+                    _failing_query(query, name, answers, gold, inputs, texts=texts)
+                    for query in worst
+                ),
+            )
+        )
     queries = len(rankings.query_ids)
     return Failures(
-        measure=str(measure),
+        measure=measure,
         cutoff=cutoff,
         queries=queries,
         corpus=inputs.corpus is not None,
-        systems=systems,
-        findings=tuple(_findings(systems, queries)),
-        advice=_advice(inputs, causes[inputs.focus], values[inputs.focus]),
+        systems=tuple(systems),
+        findings=found(
+            NOT_THE_RANKING,
+            [row for row in systems if sum(row.outside.values()) >= max(1, MANY * queries)],
+            lambda row: (
+                f"{row.system} fails {counted(sum(row.outside.values()), 'query')} of {queries:,} "
+                "for reasons that no better ranking can mend "
+                f"({', '.join(f'{cause}: {count:,}' for cause, count in row.outside.items())})"
+            ),
+            lambda row: _gain(answers[row.system], inputs),
+            focus=inputs.focus,
+        ),
     )
 
 
-# --- causes --------------------------------------------------------------------------------------
+@failures.show
+def _show(result: Failures) -> Iterator[Block | None]:
+    causes = [cause for cause in CAUSES if any(cause in row.causes for row in result.systems)]
+    yield _counts(result, causes)
+    meanings = [f"{cause}: {_MEANINGS[cause]}" for cause in causes]
+    if causes and not result.corpus:
+        meanings.append("missing gold and copies under other ids are seen with a corpus only")
+    yield Notes(tuple(meanings)) if meanings else None
+    for row in result.systems:
+        more = row.failing - len(row.worst)
+        yield query_table(
+            row.worst,
+            {question.query_id: question.text for question in row.worst if question.text},
+            f"The worst questions of {row.system}",
+            notes=[f"{more:,} more fail"] if more else (),
+            value=result.measure,
+            cause="cause",
+            wanted="expected",
+            on_top="on top",
+            places="first relevant at rank",
+        )
 
 
-def _causes(
-    answers: Mapping[str, _Answers], rankings: Rankings, documents: DocumentTexts
-) -> dict[str, IntArray]:
-    """Return by system and query the number of its cause in `CAUSES`; -1: it does not fail."""
-    gold = next(iter(answers.values())).gold
-    places = None if documents.corpus is None else documents.places(gold.ids)
-    causes = {}
-    for name, seen in answers.items():
-        ranking = seen.ranking
-        missed = seen.missed
-        applies: dict[Cause, BoolArray] = {"no relevant document": gold.count == 0}
-        if places is not None:
-            there = missed[places[missed] >= 0]
-            applies["gold not in the corpus"] = ~seen.has(gold.query[there])
-        is_in_run = seen.in_run(rankings.query_ids)
-        applies["query missing"] = ~is_in_run
-        applies["empty answer"] = is_in_run & (ranking.sizes == 0)
-        if places is not None:
-            certain = np.logical_or.reduce(list(applies.values()))
-            asked = seen.fails & ~certain
-            applies["same text under another id"] = _has_copy(seen, asked, places, documents)
-        applies["decided by a tie"] = seen.is_tied
-        applies["top results unjudged"] = seen.is_unjudged(rankings)
-        applies["only lower grades on top"] = seen.best_on_top > 0
-        applies["below the cutoff"] = seen.has(ranking.query[seen.missed_rows])
-        cause = np.full(gold.queries, CAUSES.index("not retrieved"))
-        for earlier in reversed(applies):
-            cause[applies[earlier]] = CAUSES.index(earlier)
-        causes[name] = np.where(seen.fails, cause, -1)
-    return causes
+def _counts(result: Failures, causes: list[Cause]) -> Table:
+    """Count the questions of each cause, with links to them."""
 
+    def cell(count: int, **shown: str) -> Cell:
+        if not count:
+            return Cell(0)
+        return Cell(count, note=share_of(count, result.queries), link=queries_link(**shown))
 
-def _has_copy(
-    seen: _Answers, asked: BoolArray, places: IntArray, documents: DocumentTexts
-) -> BoolArray:
-    """By query: whether a document in the first k has exactly the text of one that is missed."""
-    ranking, gold = seen.ranking, seen.gold
-    wanted = seen.missed[asked[gold.query[seen.missed]] & (places[seen.missed] >= 0)]
-    rows = np.flatnonzero(ranking.top(seen.cutoff) & asked[ranking.query])
-    at = documents.places(ranking.run.doc_ids.gather(ranking.source[rows]))
-    rows, at = rows[at >= 0], at[at >= 0]
-    left, right = same_keys(
-        keyed(gold.query[wanted], documents.opening_keys(places[wanted])),
-        keyed(ranking.query[rows], documents.opening_keys(at)),
+    rows = [
+        (
+            Cell(cause),
+            *(
+                cell(len(row.causes.get(cause, ())), a=row.system, cause=cause)
+                for row in result.systems
+            ),
+        )
+        for cause in causes
+    ]
+    failing = [cell(row.failing, a=row.system, show="failing") for row in result.systems]
+    hold = "document holds" if result.cutoff == 1 else f"{result.cutoff} documents hold"
+    fails = f"the first {hold} nothing relevant, or nothing as good as the best there is"
+    return Table(
+        (Column("cause", "text"), *(Column(row.system) for row in result.systems)),
+        (*rows, (Cell("questions that fail", tone="strong"), *failing)),
+        notes=(
+            f"of {counted(result.queries, 'query')}; a question fails if {fails}",
+            "each failing question has one cause: the first in this list that applies",
+        ),
     )
-    # only texts that begin alike are read in full
-    first, has_text = documents.text_keys(places[wanted[left]])
-    second, _ = documents.text_keys(at[right])
-    return seen.has(ranking.query[rows[right[has_text & (first == second)]]])
 
 
-# --- what is shown -------------------------------------------------------------------------------
+# --- the worst questions -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _View:
-    """All that is known of queries and documents, beside the causes."""
+class _Answers:
+    """What one system answers."""
 
-    rankings: Rankings
-    answers: Mapping[str, _Answers]
-    texts: Mapping[str, str]
-    documents: DocumentTexts
+    ranking: Ranking
+    values: Mapping[str, float]
+    """By query id: the main measure; none where the query is left out of the mean."""
+    first_rank: IntArray
+    """By query: the rank of the first relevant document; 0 if none is retrieved."""
+    cause: IntArray
+    """By query: the number of its cause in `CAUSES`; -1: it does not fail."""
 
-    def question(self, system: str, query: int, value: float | None, cause: Cause) -> FailingQuery:
-        """Describe a question that fails."""
-        query_id = self.rankings.query_ids[query]
-        orders = {
-            name: {doc_id: rank for rank, doc_id in enumerate(seen.ranking.of_query(query), 1)}
-            for name, seen in self.answers.items()
-        }
-        seen, order = self.answers[system], orders[system]
-        start, end = np.searchsorted(seen.gold.query, [query, query + 1]).tolist()
-        ids = seen.gold.ids.slice(start, end - start).to_list()
-        grades = dict(zip(ids, seen.gold.grade[start:end].tolist(), strict=True))
-        best = sorted(grades, key=lambda doc_id: (-grades[doc_id], order.get(doc_id, np.inf)))
-        return FailingQuery(
-            query_id=query_id,
-            text=self.texts.get(query_id),
-            value=value,
-            cause=cause,
-            relevant=len(grades),
-            best_ranks={
-                name: int(other.best_rank[query]) or None for name, other in self.answers.items()
-            },
-            expected=tuple(
-                Expected(
-                    doc_id=doc_id,
-                    grade=grades[doc_id],
-                    title=self.documents.title(doc_id),
-                    ranks={name: ranks.get(doc_id) for name, ranks in orders.items()},
-                )
-                for doc_id in best[:SHOWN]
-            ),
-            above=self._above(seen, query),
-        )
-
-    def _above(self, seen: _Answers, query: int) -> tuple[Above, ...]:
-        ranking = seen.ranking
-        start, end = ranking.offsets[query : query + 2].tolist()
-        rows = seen.missed_rows[np.searchsorted(seen.missed_rows, start) :]
-        first = int(rows[0]) if len(rows) and rows[0] < end else end
-        shown = np.arange(start, min(start + SHOWN, first))
-        return tuple(
-            Above(
-                doc_id=doc_id,
-                grade=None if np.isnan(grade) else grade,
-                title=self.documents.title(doc_id),
-            )
-            for doc_id, grade in zip(
-                ranking.doc_ids(shown), ranking.grade[shown].tolist(), strict=True
-            )
-        )
+    @classmethod
+    def of(
+        cls,
+        ranking: Ranking,
+        gold: Gold,
+        cutoff: int,
+        inputs: Inputs,
+        values: Mapping[str, float],
+    ) -> _Answers:
+        hits = np.flatnonzero(counts_as_relevant(inputs.main, ranking.grade))
+        first = first_ranks(ranking.query[hits], ranking.rank[hits], len(gold.count))
+        return cls(ranking, values, first, causes_of(ranking, hits, gold, cutoff, inputs))
 
 
-def _of_system(
-    system: str, view: _View, causes: IntArray, values: Mapping[str, float], show: int
-) -> SystemFailures:
-    query_ids, sign = view.rankings.query_ids, _sign(view.answers[system].measure)
-    failing = np.flatnonzero(causes >= 0).tolist()
+def _worst_first(seen: _Answers, inputs: Inputs) -> list[int]:
+    """Order the questions that fail; of equal values those that no system can answer come last."""
+    sign = 1 if inputs.main.definition.higher_is_better else -1
 
     def badness(query: int) -> tuple[float, bool]:
-        # a query that is left out of the mean has no value, and comes last; of equal values those
-        # that no system can answer do
-        value = sign * values.get(query_ids[query], np.inf * sign)
-        return value, CAUSES[causes[query]] == "no relevant document"
+        value = seen.values.get(inputs.rankings.query_ids[query])
+        is_hopeless = CAUSES[seen.cause[query]] == "no relevant document"
+        return np.inf if value is None else sign * value, is_hopeless
 
-    worst = sorted(failing, key=badness)
-    failed = {
-        cause: tuple(query_ids[query] for query in np.flatnonzero(causes == at).tolist())
-        for at, cause in enumerate(CAUSES)
-    }
-    return SystemFailures(
-        system=system,
-        failing=len(failing),
-        causes=tuple(
-            CauseCount(
-                cause=cause, queries=len(ids), share=len(ids) / len(query_ids), query_ids=ids
-            )
-            for cause, ids in sorted(failed.items(), key=lambda item: -len(item[1]))
-            if ids
-        ),
-        worst=tuple(
-            view.question(system, query, values.get(query_ids[query]), CAUSES[causes[query]])
-            for query in worst[:show]
-        ),
+    return sorted(np.flatnonzero(seen.cause >= 0).tolist(), key=badness)
+
+
+def _failing_query(
+    query: int,
+    system: str,
+    answers: Mapping[str, _Answers],
+    gold: Gold,
+    inputs: Inputs,
+    *,
+    texts: Mapping[str, str],
+) -> FailingQuery:
+    """Describe a question that fails."""
+    seen, query_id = answers[system], inputs.rankings.query_ids[query]
+    ranking = seen.ranking
+    rows = np.arange(*ranking.offsets[query : query + 2])
+    order = {doc_id: rank for rank, doc_id in enumerate(ranking.doc_ids(rows))}
+    judged = slice(*np.searchsorted(gold.query, [query, query + 1]).tolist())
+    grades = dict(zip(gold.ids[judged], gold.grade[judged].tolist(), strict=True))
+    best = min(grades, key=lambda each: (-grades[each], order.get(each, np.inf)), default=None)
+
+    def shown(doc_id: str, grade: float) -> ShownDocument:
+        known = None if np.isnan(grade) else grade
+        return ShownDocument(doc_id=doc_id, grade=known, title=inputs.texts.title(doc_id))
+
+    return FailingQuery(
+        query_id=query_id,
+        text=texts.get(query_id),
+        value=seen.values.get(query_id),
+        cause=CAUSES[seen.cause[query]],
+        relevant=len(grades),
+        ranks={name: int(other.first_rank[query]) or None for name, other in answers.items()},
+        expected=None if best is None else shown(best, grades[best]),
+        first=shown(next(iter(order)), float(ranking.grade[rows[0]])) if order else None,
     )
 
 
-def _sign(measure: Measure) -> int:
-    return 1 if measure.definition.higher_is_better else -1
-
-
-def _findings(systems: tuple[SystemFailures, ...], total: int) -> list[Finding]:
-    """Name systems of which many questions fail for a reason other than their ranking."""
-    alike: dict[tuple[tuple[Cause, int], ...], list[str]] = {}
-    for system in systems:
-        counts = {count.cause: count.queries for count in system.causes}
-        outside = tuple((cause, counts[cause]) for cause in _OUTSIDE if cause in counts)
-        if outside and sum(counts[cause] for cause, _ in outside) >= MANY * total:
-            alike.setdefault(outside, []).append(system.system)
-    findings = []
-    for outside, names in alike.items():
-        listed = ", ".join(f"{cause}: {count:,}" for cause, count in outside)
-        fail = "fails" if len(names) == 1 else "each fail"
-        findings.append(
-            NOT_THE_RANKING.finding(
-                f"{', '.join(names)} {fail} {counted(sum(n for _, n in outside), 'query')} of "
-                f"{total:,} for reasons that no better ranking can mend ({listed})",
-                count=len(names),
-                evidence={"systems": names, "causes": dict(outside)},
-            )
-        )
-    return findings
-
-
-def _advice(inputs: Inputs, causes: IntArray, values: Mapping[str, float]) -> tuple[Advice, ...]:
-    """Say what mending the data could gain, if every question it spoils were answered ideally."""
+def _gain(seen: _Answers, inputs: Inputs) -> float:
+    """Return what the mean gains if every question the data spoils were answered ideally."""
     definition = inputs.main.definition
     best = definition.range[1] if definition.higher_is_better else definition.range[0]
     if definition.aggregate != "mean" or not np.isfinite(best):
-        return ()
-    query_ids = inputs.rankings.query_ids
-    counts: dict[Cause, int] = {}
-    lost = 0.0
-    for query in np.flatnonzero(causes >= 0).tolist():
-        cause = CAUSES[causes[query]]
-        if cause in _OUTSIDE and query_ids[query] in values:
-            counts[cause] = counts.get(cause, 0) + 1
-            lost += abs(best - values[query_ids[query]])
-    if not counts:
-        return ()
-    gain = lost / len(values)
-    listed = ", ".join(
-        f"{counts[cause]:,} {words}" for cause, words in _OUTSIDE.items() if cause in counts
-    )
-    empty = np.bincount(inputs.rankings.judged_query, minlength=len(query_ids)) == 0
-    unmarked = any(query_ids[query] in values for query in np.flatnonzero(empty).tolist())
-    hint = "; questions meant to have no answer can be marked (--no-answer empty)"
-    count = sum(counts.values())
-    fail = "fails" if count == 1 else "fail"
-    return (
-        Advice(
-            text=f"Data: {count:,} of {counted(len(values), 'question')} {fail} for reasons "
-            f"outside ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}"
-            f"{hint if unmarked else ''}",
-            gain=gain,
-        ),
-    )
-
-
-FAILURES = register(
-    Analysis(
-        name="failures",
-        title="Failing questions",
-        summary="Which questions fail, where their best documents are instead, and why.",
-        config=FailuresConfig,
-        written="failures: {show: 20}",
-        result=Failures,
-        needs=("scores", "runs", "qrels"),
-        uses=("queries", "corpus", "titles"),
-        look=_look,
-        section=failure_section,
-        codes=(NOT_THE_RANKING,),
-        brief=True,
-        place=10,
-    )
-)
+        return 0.0
+    spoilt = np.flatnonzero((seen.cause >= 0) & (seen.cause < len(OUTSIDE))).tolist()
+    values = [seen.values.get(inputs.rankings.query_ids[query], best) for query in spoilt]
+    return sum(abs(best - value) for value in values) / max(len(seen.values), 1)

@@ -406,10 +406,10 @@ def _query(query_id: str) -> Cell:
     return Cell(query_id, link=query_link(query_id))
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
     """Return a text as it is shown in a table: on one line, and not too long."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def plain_rows(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:

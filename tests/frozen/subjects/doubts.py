@@ -186,7 +186,7 @@ def robust03_diagnosis() -> Any:
             for row in gaps.systems
         },
         "failures": {
-            row.system: {each.cause: each.queries for each in row.causes}
+            row.system: {cause: len(query_ids) for cause, query_ids in row.causes.items()}
             for row in failures.systems
         },
         "holes": judged,

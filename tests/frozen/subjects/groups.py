@@ -170,7 +170,7 @@ def _german(content: Any) -> Any:
             for row in gaps.systems
         },
         "failures": {
-            row.system: {each.cause: each.queries for each in row.causes}
+            row.system: {cause: len(query_ids) for cause, query_ids in row.causes.items()}
             for row in failures.systems
         },
         "words": [

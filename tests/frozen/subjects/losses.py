@@ -102,9 +102,9 @@ def _failures(*given: Any, **options: Any) -> Any:
     return {
         row.system: {
             "failing": row.failing,
-            "causes": {each.cause: each.queries for each in row.causes},
+            "causes": {cause: len(query_ids) for cause, query_ids in row.causes.items()},
             "value, relevant documents, best rank": {
-                query.query_id: [query.value, query.relevant, query.best_ranks[row.system]]
+                query.query_id: [query.value, query.relevant, query.ranks[row.system]]
                 for query in sorted(row.worst, key=lambda query: query.query_id)
             },
         }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankscope.diagnosis.failures import FAILURES, Failures
+from rankscope.diagnosis.failures import Failures, failures
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
@@ -75,16 +75,16 @@ def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:
     return best.with_columns(pl.len().over("query_id").alias("count")).filter(pl.col("rank") <= top)
 
 
-def failed_queries(failures: Failures | None) -> dict[str, dict[str, tuple[str, ...]]]:
+def failed_queries(result: Failures | None) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return by system and cause which queries fail."""
     return {
-        system.system: {str(count.cause): count.query_ids for count in system.causes}
-        for system in (() if failures is None else failures.systems)
+        row.system: {str(cause): query_ids for cause, query_ids in row.causes.items()}
+        for row in (() if result is None else result.systems)
     }
 
 
 def _answers(report: BenchmarkReport, table: TableReader) -> list[Answers]:
-    failed = failed_queries(FAILURES.of(report.analyses))
+    failed = failed_queries(failures.of(report.analyses))
     answers = []
     for system in report.systems:
         values, top = table(system.per_query.path), table(system.results.path)
