@@ -88,7 +88,7 @@ def test_formulas_agree_with_all_orders(measure: str) -> None:
 
 
 DRAWN = [
-    *("ERR@2", "ERR", "Bpref", "AUC", "SetR", "FallOut@2", "RR(judged_only=True)@2"),
+    *("ERR@2", "ERR", "Bpref", "SetR", "FallOut@2", "RR(judged_only=True)@2"),
 ]
 
 

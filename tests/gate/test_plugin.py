@@ -158,7 +158,7 @@ SCORES = rs.evaluate(LIMITED, SECOND, "P@1")
         (SECOND, 0.9, {"qrels": LIMITED}, "0.9"),
         (SECOND, {"nDCG@10": 90}, {"qrels": LIMITED}, "0.9"),
         (SECOND, {"RR": -1}, {"qrels": LIMITED}, "from 0 to 1"),
-        (SECOND, {"DCG@5": -1}, {"qrels": LIMITED}, "at least 0"),
+        (SECOND, {"DCG@5": -1}, {"qrels": LIMITED}, "from 0"),
         (SECOND, {"NumRelRet@5": 0.9}, {"qrels": LIMITED}, "summed"),
     ],
 )

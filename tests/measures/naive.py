@@ -237,17 +237,6 @@ def fall_out(q: Query, k: int | None, rel: float, collection: int | None) -> flo
     return over(judged, sum(0 <= grade < rel for grade in q.judged))
 
 
-@twin("AUC")
-def area(q: Query, k: int | None, rel: float) -> float:
-    top = [(at, grade) for at, grade in enumerate(q.ranking[:k]) if grade is not None]
-    good = [float(at) for at, grade in top if grade >= rel]
-    bad = [float(at) for at, grade in top if 0 <= grade < rel]
-    good += [math.inf] * (total(q, rel) - len(good))
-    bad += [math.inf] * (sum(0 <= grade < rel for grade in q.judged) - len(bad))
-    right = sum((a < b) + 0.5 * (a == b) for a in good for b in bad)
-    return over(right, len(good) * len(bad))
-
-
 def worth(grades: Sequence[float | None], gain: Any, rel: float, least: Any) -> list[float]:
     high = [None if grade is None or grade < (least or 0) else grade for grade in grades]
     return [gain_of(grade, gain, rel) for grade in high]
@@ -318,16 +307,6 @@ def scaled(q: Query, min_rel: float, max_rel: float | None) -> list[float]:
 @twin("SDCG")
 def scaled_discounted(q: Query, k: int, min_rel: float, max_rel: float | None) -> float:
     return dcg(scaled(q, min_rel, max_rel), k) / dcg([1.0] * k)
-
-
-@twin("GAP")
-def graded_average(q: Query, k: int | None) -> float:
-    """Straight from the paper: δ is the chance that both documents are relevant."""
-    grades = [max(grade or 0.0, 0.0) for grade in q.ranking]
-    value = 0.0
-    for n in range(len(grades[:k])):
-        value += sum(min(grades[m], grades[n]) for m in range(n + 1)) / (n + 1)
-    return over(value, sum(grade for grade in q.judged if grade > 0))
 
 
 @twin("RBP")

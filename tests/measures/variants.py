@@ -14,10 +14,10 @@ P(rel=2)@5 R(rel=2)@3 R_cap@2 F(beta=2)@5 F(beta=0)@3 Success(rel=3)@2 RR RR(rel
 AP(rel=2)@5 AP(norm=min)@2 AP(norm=retrieved)@4 AP(norm=retrieved) GMAP@3 Rprec(mult=2)
 Rprec(mult=0.5,rel=2) IPrec(recall=0.5) IPrec(recall=1,rule=9) IPrec(recall=0.35,rel=2)
 11pt(points=[0.25,0.5,0.75]) 11pt(rule=9) Accuracy Accuracy(rel=2,depth=4) FallOut
-FallOut(collection=40)@5 AUC@4 AUC(rel=2) DCG DCG(gain=exp)@3 nDCG nDCG(gain=exp)@5
+FallOut(collection=40)@5 DCG DCG(gain=exp)@3 nDCG nDCG(gain=exp)@5
 nDCG(gain=binary)@5 nDCG(gain=binary,rel=2)@3 nDCG(gain={0:1,1:3,2:2,3:0})@4
 nDCG(gain={1:3,2:9,5:4.5}) Q Q(beta=10)@3 Q(gain=exp) ERR ERR(max_rel=2)@3 ERR(max_rel=7) nERR
-nERR(max_rel=4)@2 SDCG@3 SDCG(min_rel=1,max_rel=4)@5 GAP@3 RBP RBP(p=0.5)@3 RBP(gain=linear)
+nERR(max_rel=4)@2 SDCG@3 SDCG(min_rel=1,max_rel=4)@5 RBP RBP(p=0.5)@3 RBP(gain=linear)
 RBP(gain=exp)@5 RBP(gain=linear,scale=query) RBP(gain={1:3,2:1}) RBP(rel=2) RBP_residual
 RBP_residual(p=0.9,tail=unjudged) INST INST(T=0.5,min_rel=1,max_rel=3) INSQ
 INSQ(min_rel=1,max_rel=4) BPM@3 BPM(T=0.5,min_rel=1,max_rel=3)@5

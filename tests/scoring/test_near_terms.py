@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.errors import InputError, InvalidDataError
-from rankscope.measures.definition import BY_DEPTH, BY_INFORMATION, SIMILARITIES
+from rankscope.measures.definition import SIMILARITIES
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.ontology.nearness import all_similarities
 
@@ -49,12 +49,6 @@ def values(
 
 def test_the_names_of_measures_and_similarities_are_the_same() -> None:
     assert [similarity.name for similarity in all_similarities()] == list(SIMILARITIES)
-    by_depth = {each.name for each in all_similarities() if each.basis in ("depth", "relation")}
-    by_information = {
-        each.name for each in all_similarities() if each.basis in ("information", "ancestors")
-    }
-    assert by_depth == BY_DEPTH
-    assert by_information == BY_INFORMATION
 
 
 def test_hybrid_by_hand(tree: rs.Ontology) -> None:
@@ -217,10 +211,6 @@ def test_the_set_hpo() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     for measure, word in {
-        "MaxOntSim(sim=lin,depth=shortest)@5": "depth",
-        "MaxOntSim(sim=path,ic=annotations)@5": "ic",
-        "nDCG(depth=shortest)@5": "depth",
-        "nDCG(ic=annotations)@5": "ic",
         "MaxOntSim(sim=leacock)@5": "hybrid",
         "StRecall(sim=lin)@5": "'sim'",
         "SoftP": "cutoff",

@@ -143,14 +143,6 @@ class Parameter:
         return tuple(float(item) for item in items if item is not None)
 
 
-def without_cutoff(measure: Measure) -> bool:
-    """Tell whether a measure has no cutoff, for ``tie_bounds``.
-
-    With one, what enters above it may change the divisor as well.
-    """
-    return measure.cutoff is None
-
-
 def _plain(value: object) -> str:
     """Quote what was given for a message; a number needs no quotes."""
     if isinstance(value, int | float) and abs(value) < 1e20:
@@ -279,12 +271,6 @@ SIMILARITIES = (
     "credit",
 )
 """The names of similarities, those of `rankscope.ontology.nearness`."""
-
-BY_DEPTH = frozenset({"hybrid", "resnik-like", "wu-palmer", "credit"})
-"""Those that look at depths."""
-
-BY_INFORMATION = frozenset({"resnik", "lin", "jiang-conrath", "simgic"})
-"""Those that look at information content."""
 
 NEARNESS = nearness_parameters(None)
 """Every measure of documents takes them; `rankscope.measures.registry.compute` applies them."""

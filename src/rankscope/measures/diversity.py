@@ -122,13 +122,7 @@ def _perfect(cutoff: int, alpha: float, weights: FloatArray) -> float:
     return float(np.sum((1.0 - alpha) ** np.arange(cutoff) * weights))
 
 
-@define(
-    "alpha_DCG",
-    cutoff="required",
-    parameters=[ALPHA, REL],
-    needs="subtopics",
-    example="alpha_DCG@10",
-)
+@define("alpha_DCG", cutoff="required", parameters=[ALPHA, REL], needs="subtopics")
 def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of a list that serves all of them.
 
@@ -147,7 +141,6 @@ def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     parameters=[ALPHA, REL],
     range=(0.0, HIGHEST),
     needs="subtopics",
-    example="alpha_nDCG@10",
 )
 def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of the greedy ideal order's.
@@ -162,9 +155,7 @@ def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     return ratio(mine, _gain_total(run, best, alpha, _discount(best.rank), cutoff))
 
 
-@define(
-    "ERR_IA", cutoff="required", parameters=[ALPHA, REL], needs="subtopics", example="ERR_IA@10"
-)
+@define("ERR_IA", cutoff="required", parameters=[ALPHA, REL], needs="subtopics")
 def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Expected reciprocal rank over subtopics, as a share of a list that serves all of them.
 
@@ -182,7 +173,6 @@ def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: f
     parameters=[ALPHA, REL],
     range=(0.0, HIGHEST),
     needs="subtopics",
-    example="nERR_IA@10",
 )
 def intent_aware_normalised_reciprocal(
     run: JudgedRun, *, cutoff: int, alpha: float, rel: float
@@ -199,7 +189,7 @@ def intent_aware_normalised_reciprocal(
     return ratio(mine, _gain_total(run, best, alpha, _inverse(best.rank), cutoff))
 
 
-@define("P_IA", cutoff="required", parameters=[REL], needs="subtopics", example="P_IA@10")
+@define("P_IA", cutoff="required", parameters=[REL], needs="subtopics")
 def intent_aware_precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Precision at k, averaged over subtopics.
 
@@ -210,7 +200,7 @@ def intent_aware_precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatA
     return ratio(run.count(hits.query[hits.rank <= cutoff]), count * cutoff)
 
 
-@define("AP_IA", parameters=[REL], needs="subtopics", example="AP_IA")
+@define("AP_IA", parameters=[REL], needs="subtopics")
 def intent_aware_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision, averaged over subtopics.
 
@@ -229,7 +219,7 @@ def _novelty(run: JudgedRun, served: _Served, rel: float, alpha: float, beta: fl
     return ratio((1.0 - (1.0 - alpha) * beta) * gains, count)
 
 
-@define("NRBP", parameters=[ALPHA, BETA, REL], needs="subtopics", example="NRBP")
+@define("NRBP", parameters=[ALPHA, BETA, REL], needs="subtopics")
 def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float) -> FloatArray:
     """Rank-biased precision that rewards new subtopics.
 
@@ -239,9 +229,7 @@ def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float
     return _novelty(run, _hits(run, rel), rel, alpha, beta)
 
 
-@define(
-    "nNRBP", parameters=[ALPHA, BETA, REL], range=(0.0, HIGHEST), needs="subtopics", example="nNRBP"
-)
+@define("nNRBP", parameters=[ALPHA, BETA, REL], range=(0.0, HIGHEST), needs="subtopics")
 def normalised_novelty_rank_biased(
     run: JudgedRun, *, alpha: float, beta: float, rel: float
 ) -> FloatArray:
@@ -256,7 +244,7 @@ def normalised_novelty_rank_biased(
     return ratio(mine, _novelty(run, _ideal(run, rel, alpha), rel, alpha, beta))
 
 
-@define("StRecall", cutoff="required", parameters=[REL], needs="subtopics", example="StRecall@10")
+@define("StRecall", cutoff="required", parameters=[REL], needs="subtopics")
 def subtopic_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Share of the subtopics that the first k documents serve.
 

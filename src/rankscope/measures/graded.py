@@ -71,13 +71,7 @@ def _normalised_factors(run: JudgedRun, **options: Any) -> Factors:
     return replace(_logarithmic_factors(run, **options), share_of="DCG")
 
 
-@define(
-    "CG",
-    cutoff="optional",
-    parameters=[GAIN, REL, LEAST],
-    range=(0.0, INFINITY),
-    example="CG@10",
-)
+@define("CG", cutoff="optional", parameters=[GAIN, REL, LEAST], range=(0.0, INFINITY))
 def cumulative_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
@@ -95,7 +89,6 @@ def cumulative_gain(
     cutoff="optional",
     parameters=[GAIN, REL, LEAST],
     range=(0.0, INFINITY),
-    example="DCG@10",
     factors=_logarithmic_factors,
 )
 def discounted_gain(
@@ -109,13 +102,7 @@ def discounted_gain(
     return discounted_total(run, gained(run, gain, rel, least), cutoff)
 
 
-@define(
-    "nDCG",
-    cutoff="optional",
-    parameters=[GAIN, REL, LEAST],
-    example="nDCG@10",
-    factors=_normalised_factors,
-)
+@define("nDCG", cutoff="optional", parameters=[GAIN, REL, LEAST], factors=_normalised_factors)
 def normalised_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
@@ -144,7 +131,6 @@ def ideal_so_far(run: JudgedRun, gain: Gain, rel: float, documents: Gained) -> F
     "Q",
     cutoff="optional",
     parameters=[GAIN, REL, number("beta", 1.0, "weight of the gains against counting")],
-    example="Q@10",
 )
 def q_measure(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, beta: float
@@ -219,7 +205,7 @@ def normalised_expected_reciprocal_rank(
     return ratio(mine, _reciprocal(run, (best.query, best.rank, best.gain), max_rel, cutoff))
 
 
-@define("SDCG", cutoff="required", parameters=[MIN_REL, MAX_REL], example="SDCG@10")
+@define("SDCG", cutoff="required", parameters=[MIN_REL, MAX_REL])
 def scaled_discounted_gain(
     run: JudgedRun, *, cutoff: int, min_rel: float, max_rel: float | None
 ) -> FloatArray:
@@ -236,25 +222,3 @@ def scaled_discounted_gain(
 def _discounts(cutoff: int) -> float:
     """Return Σ 1 / log2(rank + 1) down to a rank."""
     return float(np.sum(1.0 / np.log2(np.arange(2.0, cutoff + 2.0))))
-
-
-@define("GAP", cutoff="optional", example="GAP")
-def graded_average_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
-    """Average precision over every grade from which a user may call a document relevant.
-
-    Every level up to the highest grade is equally likely, so a document of twice the grade is
-    relevant to twice as many users.
-
-    Formula: Σ over levels g of w·R(g)·AP(rel=g) / Σ over levels of w·R(g), w = step from the level
-    below, R(g) = documents of grade g or more
-    Reference: Robertson, Kanoulas & Yilmaz 2010
-    """
-    levels = np.unique(run.judged_grade[run.judged_grade > 0])
-    total = run.zeros()
-    below = 0.0
-    for level in levels.tolist():
-        hits = run.relevant(level, cutoff)
-        total += (level - below) * run.total(hits.query, hits.seen / hits.rank)
-        below = level
-    best = ideal(run, "linear")
-    return ratio(total, run.total(best.query, best.gain))

@@ -40,7 +40,7 @@ def _preference(run: JudgedRun, rel: float, *, pooled: bool = False) -> FloatArr
     return ratio(run.total(hits.query, 1.0 - wrong), relevant)
 
 
-@define("Bpref", parameters=[REL, POOLED], example="Bpref", sees_unjudged=True)
+@define("Bpref", parameters=[REL, POOLED], sees_unjudged=True)
 def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray:
     """How seldom documents judged nonrelevant are above relevant ones; unjudged are skipped.
 
@@ -51,7 +51,7 @@ def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray
     return _preference(run, rel, pooled=pooled)
 
 
-@define("GMBpref", parameters=[REL], aggregate="geometric", example="GMBpref", sees_unjudged=True)
+@define("GMBpref", parameters=[REL], aggregate="geometric", sees_unjudged=True)
 def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     """Binary preference, its geometric mean over queries taken.
 
@@ -65,7 +65,6 @@ def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
 @define(
     "infAP",
     parameters=[REL],
-    example="infAP",
     not_monotone="a pooled but unjudged document above is expected to be as relevant as the judged",
     tie_bounds=False,
     sees_unjudged=True,
@@ -92,7 +91,6 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     by_grade=False,
     cutoff="optional",
     parameters=[POOLED],
-    example="Judged@10",
     not_monotone="it does not look at relevance",
     sees_unjudged=True,
 )
@@ -112,7 +110,6 @@ def judged(run: JudgedRun, *, cutoff: int | None, pooled: bool) -> FloatArray:
     by_grade=False,
     cutoff="optional",
     higher_is_better=False,
-    example="Unjudged@10",
     not_monotone="it does not look at relevance",
     sees_unjudged=True,
 )

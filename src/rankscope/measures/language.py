@@ -20,8 +20,6 @@ from typing import cast
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
 from rankscope.measures.definition import (
-    BY_DEPTH,
-    BY_INFORMATION,
     JUDGED_ONLY,
     LARGEST_CUTOFF,
     NEARNESS,
@@ -31,7 +29,7 @@ from rankscope.measures.definition import (
     written,
 )
 from rankscope.measures.names import Request
-from rankscope.measures.parsing import Reader, joined, words
+from rankscope.measures.parsing import Reader, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
 __all__ = [
@@ -223,25 +221,17 @@ def _checked_params(
 
 
 def _refuse_idle(definition: Definition, chosen: dict[str, Value]) -> None:
-    """Refuse a choice that makes no difference: one value would go by two names."""
-    sim = definition.parameter("sim")
-    if sim is None:
-        return
-    way = chosen.get("sim", sim.default)
+    """Refuse a nearness that makes no difference: one value would go by two names."""
     gain = definition.parameter("gain")
     by_level = gain is None or chosen.get("gain", gain.default) == "binary"
-    if sim in NEARNESS and way is not None and by_level and definition.parameter("rel") is not None:
-        level = chosen.get("rel", 1.0)
-        if isinstance(level, float) and level >= 1:
-            raise InputError(
-                f"{definition.name}: sim has no effect where only grade {written(level)} counts as "
-                "relevant, which only exact matches have; give a lower level, such as rel=0.7"
-            )
-    for name, used_by in (("depth", BY_DEPTH), ("ic", BY_INFORMATION)):
-        is_nearness = definition.parameter(name) in NEARNESS  # another may have the same name
-        if name in chosen and is_nearness and way not in used_by:
-            reason = "counts only with sim" if way is None else f"has no effect with sim={way}"
-            raise InputError(f"{definition.name}: {name} {reason}; leave it out")
+    has_level = by_level and definition.parameter("rel") is not None
+    is_near = "sim" in chosen and definition.parameter("sim") in NEARNESS
+    level = chosen.get("rel", 1.0)
+    if is_near and has_level and isinstance(level, float) and level >= 1:
+        raise InputError(
+            f"{definition.name}: sim has no effect where only grade {written(level)} counts as "
+            "relevant, which only exact matches have; give a lower level, such as rel=0.7"
+        )
 
 
 # --- text to requests ----------------------------------------------------------------------------
@@ -258,17 +248,13 @@ def _requests(text: str) -> list[Request]:
             for word in names.SETS[text.casefold()]
             for request in _own(word)
         ]
-    sentence = names.from_sentence_transformers(text)
-    if sentence is not None:
-        return [sentence]
     trec = names.from_trec_eval(text)
     if trec is not None:
         return trec
     level = _LEVEL.fullmatch(text)  # ranx: map@100-l2
     if level is not None:
         return [_from_level(request, int(level[2])) for request in _requests(level[1])]
-    if text.casefold() in ("map@r", "ap@r"):
-        return [Request("AP_R")]
+    text = names.from_sentence_transformers(text)
     at = _AT.fullmatch(text)  # MTEB: ndcg_at_10
     return _own(f"{at[1]}@{at[2]}" if at is not None else text)
 
@@ -284,6 +270,8 @@ def _from_level(request: Request, level: int) -> Request:
 
 
 def _own(text: str) -> list[Request]:
+    if names.fold(text) in ("map@r", "ap@r"):
+        return [Request("AP_R")]
     reader = Reader(text)
     name = reader.name("a measure's name")
     params = reader.parameters() if reader.take("(") else {}
@@ -350,7 +338,7 @@ def _ours(name: str, *, cut: bool) -> str | None:
 def _parsed(text: str) -> tuple[Parsed, ...]:
     if len(text) > 20 * LONGEST:
         raise InputError(f"a list of measures cannot be {len(text)} characters long")
-    listed = words(joined(text, names.OF_WORDS))
+    listed = words(text)
     if not listed:
         raise InputError("expected a measure such as nDCG@10, not an empty text")
     return tuple(request for word in listed for request in _word(word))

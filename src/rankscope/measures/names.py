@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rankscope.errors import InputError, shown
+from rankscope.measures.parsing import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,70 +54,49 @@ _EXACT = {
 }
 """Names that must be spelled like this, because in another case they are something else."""
 
-_SPELLED: dict[str, Request] = {
-    "map": Request("AP"),
-    "average_precision": Request("AP"),
-    "mean_average_precision": Request("AP"),
-    "map_at_r": Request("AP_R"),
-    "mrr": Request("RR"),
-    "recip_rank": Request("RR"),
-    "reciprocal_rank": Request("RR"),
-    "mean_reciprocal_rank": Request("RR"),
-    "expected_reciprocal_rank": Request("ERR"),
-    "cumulative_gain": Request("CG"),
-    "discounted_cumulative_gain": Request("DCG"),
-    "normalized_discounted_cumulative_gain": Request("nDCG"),
-    "recall": Request("R"),
-    "precision": Request("P"),
-    "hit": Request("Success"),
-    "HR": Request("Success"),
-    "hit_rate": Request("Success"),
-    "hit_ratio": Request("Success"),
-    "top_k_accuracy": Request("Success"),
-    "recall_any": Request("Success"),
-    "recall_all": Request("SuccessAll"),
-    "micro_recall": Request("R", {"mean": "micro"}),
-    "f1": Request("F"),
-    "f2": Request("F", {"beta": 2.0}),
-    "r-precision": Request("Rprec"),
-    "ndcg_burges": Request("nDCG", {"gain": "exp"}),
-    "dcg_burges": Request("DCG", {"gain": "exp"}),
-    "recall_cap": Request("R_cap"),
-    "relative_P": Request("R_cap"),
-    "unj": Request("Unjudged"),
-    "gm_map": Request("GMAP"),
-    "gm_bpref": Request("GMBpref"),
-    "11pt_avg": Request("11pt"),
-    "ideal_dcg": Request("IDCG"),
-    "iprec_at_recall": Request("IPrec"),
-    "Rprec_mult": Request("Rprec"),
-    "set_recall": Request("SetR"),
-    "set_map": Request("SetAP"),
-    "set_relative_P": Request("SetP", {"relative": True}),
-    "SetRelP": Request("SetP", {"relative": True}),
-    "q_measure": Request("Q"),
-    "graded_average_precision": Request("GAP"),
-    "compatibility": Request("Compat"),
-    "auroc": Request("AUC"),
-    "MAP_IA": Request("AP_IA"),
-    "strec": Request("StRecall"),
-    "subtopic_recall": Request("StRecall"),
+_MEANINGS: dict[str, tuple[str, ...]] = {
+    "AP": ("map", "average_precision", "mean_average_precision"),
+    "AP_R": ("map_at_r", "map@r", "ap@r"),
+    "RR": ("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
+    "ERR": ("expected_reciprocal_rank",),
+    "CG": ("cumulative_gain",),
+    "DCG": ("discounted_cumulative_gain",),
+    "nDCG": ("normalized_discounted_cumulative_gain",),
+    "R": ("recall",),
+    "R(mean=micro)": ("micro_recall",),
+    "P": ("precision",),
+    "Success": ("hit", "HR", "hit_rate", "hit_ratio", "top_k_accuracy", "recall_any"),
+    "SuccessAll": ("recall_all",),
+    "F": ("f1",),
+    "F(beta=2)": ("f2",),
+    "Rprec": ("r-precision", "Rprec_mult"),
+    "nDCG(gain=exp)": ("ndcg_burges",),
+    "DCG(gain=exp)": ("dcg_burges",),
+    "R_cap": ("recall_cap", "relative_P"),
+    "Unjudged": ("unj",),
+    "GMAP": ("gm_map",),
+    "GMBpref": ("gm_bpref",),
+    "11pt": ("11pt_avg",),
+    "IDCG": ("ideal_dcg",),
+    "IPrec": ("iprec_at_recall",),
+    "SetP": ("id_based_context_precision",),
+    "SetP(relative=True)": ("set_relative_P", "SetRelP"),
+    "SetR": (
+        *("set_recall", "ragas_context_recall", "non_llm_context_recall"),
+        *("id_based_context_recall", "deepeval_contextual_recall", "contextual_recall"),
+    ),
+    "SetAP": ("set_map",),
+    "AP(norm=retrieved)": (
+        *("ragas_context_precision", "llm_context_precision_with_reference"),
+        *("non_llm_context_precision_with_reference", "deepeval_contextual_precision"),
+        "contextual_precision",
+    ),
+    "Q": ("q_measure",),
+    "Compat": ("compatibility",),
+    "AP_IA": ("MAP_IA",),
+    "StRecall": ("strec", "subtopic_recall"),
 }
-_CONTEXTS: dict[str, Request] = {
-    "ragas_context_precision": Request("AP", {"norm": "retrieved"}),
-    "llm_context_precision_with_reference": Request("AP", {"norm": "retrieved"}),
-    "non_llm_context_precision_with_reference": Request("AP", {"norm": "retrieved"}),
-    "deepeval_contextual_precision": Request("AP", {"norm": "retrieved"}),
-    "contextual_precision": Request("AP", {"norm": "retrieved"}),
-    "id_based_context_precision": Request("SetP"),
-    "ragas_context_recall": Request("SetR"),
-    "non_llm_context_recall": Request("SetR"),
-    "id_based_context_recall": Request("SetR"),
-    "deepeval_contextual_recall": Request("SetR"),
-    "contextual_recall": Request("SetR"),
-}
-"""What tools for retrieval-augmented generation call measures of the contexts found."""
-_SPELLED |= _CONTEXTS
+"""What other tools call our measures, by what they mean."""
 
 AMBIGUOUS = {
     "context_precision": (
@@ -134,23 +114,17 @@ AMBIGUOUS = {
 }
 """Names that tools define differently, and what to write instead."""
 
-_ALIASES = {fold(name): request for name, request in _SPELLED.items()}
+_ALIASES = {fold(name): text for text, names in _MEANINGS.items() for name in names}
 _READINGS = {fold(name): readings for name, readings in AMBIGUOUS.items()}
-SPELLED = (*_SPELLED, *_EXACT)
+SPELLED = (*(name for names in _MEANINGS.values() for name in names), *_EXACT)
 """Foreign names as they are written, for the nearest to an unknown one."""
-OF_WORDS = sorted(
-    (name for name in (*_SPELLED, *AMBIGUOUS) if "_" in name and not name.startswith("set_")),
-    key=len,
-    reverse=True,
-)
-"""Names of several words, the longest first; ``set`` by itself is trec_eval's."""
 
 _WITHOUT_CUTOFF = {
-    "precision": Request("SetP"),
-    "recall": Request("SetR"),
-    "f1": Request("SetF"),
-    "f2": Request("SetF", {"beta": 2.0}),
-    "prec": Request("SetP"),
+    "precision": "SetP",
+    "prec": "SetP",
+    "recall": "SetR",
+    "f1": "SetF",
+    "f2": "SetF(beta=2)",
 }
 
 
@@ -161,16 +135,22 @@ def is_exact(name: str, *, cut: bool) -> bool:
 
 def alias_of(name: str, *, cut: bool) -> Request | None:
     """Return what a foreign name means, if it is known; ``cut`` tells if a cutoff follows it."""
-    if name in _EXACT and not (cut and name == "rbp"):
+    if is_exact(name, cut=cut):
         return _EXACT[name]
     folded = fold(name)
     if folded in _READINGS:
         raise InputError(f"{name} has several definitions; write {_READINGS[folded]}")
     if folded == "accuracy" and cut:
         return Request("Success")
-    if not cut and folded in _WITHOUT_CUTOFF:
-        return _WITHOUT_CUTOFF[folded]
-    return _ALIASES.get(folded)
+    text = None if cut else _WITHOUT_CUTOFF.get(folded)
+    text = text or _ALIASES.get(folded)
+    return None if text is None else request_of(text)
+
+
+def request_of(text: str) -> Request:
+    """Read a measure in our own notation, without a cutoff."""
+    reader = Reader(text)
+    return Request(reader.name("a name"), reader.parameters() if reader.take("(") else {})
 
 
 def renamed_parameters(name: str, params: Mapping[str, object]) -> dict[str, object]:
@@ -189,26 +169,21 @@ def renamed_parameters(name: str, params: Mapping[str, object]) -> dict[str, obj
 
 _SENTENCE = re.compile(
     r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|max)[_-]"
-    r"(accuracy|precision|recall|mrr|ndcg|map)@([0-9]{1,10})",
+    r"((?:accuracy|precision|recall|mrr|ndcg|map)@[0-9]{1,10})",
     re.IGNORECASE,
 )
-_SENTENCE_NAMES = {
-    "accuracy": Request("Success"),
-    "precision": Request("P"),
-    "recall": Request("R"),
-    "mrr": Request("RR"),
-    "ndcg": Request("nDCG", {"gain": "binary"}),
-    "map": Request("AP", {"norm": "min"}),
-}
 
 
-def from_sentence_transformers(text: str) -> Request | None:
-    """Read a name of its information retrieval evaluator, such as ``cosine_ndcg@10``."""
+def from_sentence_transformers(text: str) -> str:
+    """Read a name of its information retrieval evaluator, such as ``cosine_ndcg@10``.
+
+    Its ndcg has binary gains, and its map is divided by what could be found.
+    """
     match = _SENTENCE.fullmatch(text)
     if match is None:
-        return None
-    meant = _SENTENCE_NAMES[match[1].casefold()]
-    return Request(meant.name, meant.params, int(match[2]))
+        return text
+    name = match[1].casefold()
+    return name.replace("ndcg", "nDCG(gain=binary)").replace("map", "AP(norm=min)")
 
 
 # --- trec_eval: roots with parameters after a dot or underscore ----------------------------------

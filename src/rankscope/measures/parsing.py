@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import NoReturn
 
 _TOKEN = re.compile(
@@ -121,24 +121,6 @@ class Reader:
     def done(self) -> bool:
         """Tell whether everything was read."""
         return not self.text[self.at :].strip()
-
-
-_AT = re.compile(r"(?<=[\w)])(?:\s*@\s*|\s+at\s+)(?=[0-9])", re.IGNORECASE)
-
-
-def joined(text: str, names: Iterable[str]) -> str:
-    """Join what a list would be split at: ``hit rate at 5`` is ``hit_rate@5``.
-
-    ``names`` are those that have an underscore, which a blank may stand for.
-
-    >>> joined("Hit Rate at 5, nDCG @ 10", ["hit_rate"])
-    'Hit_Rate@5, nDCG@10'
-    """
-    if " " not in text:
-        return text
-    blanks = "|".join(re.escape(name).replace("_", "[ _]") for name in names)
-    whole = re.compile(rf"(?<![\w(=])(?:{blanks})(?!\w)", re.IGNORECASE)
-    return _AT.sub("@", whole.sub(lambda match: match[0].replace(" ", "_"), text))
 
 
 _CONTINUES = re.compile(r"\s*[-+]?[0-9.]+(?:=[-+0-9.eE]+)?\s*")

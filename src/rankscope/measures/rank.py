@@ -16,9 +16,8 @@ from rankscope.measures.definition import (
     numbers,
     optional_number,
     relevance_level,
-    without_cutoff,
 )
-from rankscope.measures.parts import nonrelevant_above, ratio
+from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def f_measure(run: JudgedRun, *, cutoff: int, rel: float, beta: float) -> FloatA
     return np.where(run.graded(rel) > 0, (1 + squared) * run.found(rel, cutoff) / below, 0.0)
 
 
-@define("Success", cutoff="optional", parameters=[REL], example="Success@10")
+@define("Success", cutoff="optional", parameters=[REL])
 def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether any of the first k documents is relevant; also called hit rate.
 
@@ -116,7 +115,7 @@ def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     return (run.found(rel, cutoff) > 0).astype(np.float64)
 
 
-@define("SuccessAll", cutoff="optional", parameters=[REL], example="SuccessAll@10")
+@define("SuccessAll", cutoff="optional", parameters=[REL])
 def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether all relevant documents are among the first k; also called recall-all.
 
@@ -127,7 +126,7 @@ def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     return np.where(relevant > 0, run.found(rel, cutoff) == relevant, 0.0)
 
 
-@define("RR", cutoff="optional", parameters=[REL], example="RR@10")
+@define("RR", cutoff="optional", parameters=[REL])
 def reciprocal_rank(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """One over the rank of the first relevant document.
 
@@ -174,7 +173,7 @@ def average_precision(run: JudgedRun, *, cutoff: int | None, rel: float, norm: s
     return ratio(_precision_sum(run, rel, cutoff), below)
 
 
-@define("AP_R", parameters=[REL], example="AP_R")
+@define("AP_R", parameters=[REL])
 def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision of the first R documents, R being how many are relevant: MAP@R.
 
@@ -199,11 +198,7 @@ def geometric_average_precision(run: JudgedRun, *, cutoff: int | None, rel: floa
     return ratio(_precision_sum(run, rel, cutoff), run.graded(rel))
 
 
-@define(
-    "Rprec",
-    parameters=[REL, number("mult", 1.0, "multiple of R to cut at", open_ended=True)],
-    example="Rprec",
-)
+@define("Rprec", parameters=[REL, number("mult", 1.0, "multiple of R to cut at", open_ended=True)])
 def r_precision(run: JudgedRun, *, rel: float, mult: float) -> FloatArray:
     """Precision at rank R, where a perfect ranking has found everything.
 
@@ -259,7 +254,6 @@ def interpolated_precision(run: JudgedRun, *, recall: float, rel: float, rule: i
         REL,
         RULE,
     ],
-    example="11pt",
 )
 def eleven_points(
     run: JudgedRun, *, points: tuple[float, ...], rel: float, rule: int
@@ -304,8 +298,7 @@ def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
     cutoff="optional",
     parameters=[REL, optional_number("collection", "how many documents there are", whole=True)],
     higher_is_better=False,
-    example="FallOut@10",
-    tie_bounds=without_cutoff,
+    tie_bounds=lambda measure: measure.cutoff is None,  # with one the divisor may change as well
 )
 def fall_out(
     run: JudgedRun, *, cutoff: int | None, rel: float, collection: int | None
@@ -324,27 +317,3 @@ def fall_out(
         return np.minimum(ratio(above, collection - run.graded(rel)), 1.0)
     above = run.found(0.0, cutoff) - run.found(rel, cutoff)
     return ratio(above, run.graded(0.0) - run.graded(rel))
-
-
-@define("AUC", cutoff="optional", parameters=[REL], example="AUC", tie_bounds=without_cutoff)
-def area_under_curve(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
-    """Chance that a judged relevant document is above a judged nonrelevant one.
-
-    All judged documents take part; those not retrieved down to k share the place below.
-
-    Formula: (pairs in the right order + half the pairs in the same place) / (R · nonrelevant)
-    No relevant document: 0, also if no document is judged nonrelevant
-    Short run: documents it lacks share the last place
-    Reference: Hanley & McNeil 1982
-    """
-    everyone = run.relevant(rel)
-    above = nonrelevant_above(run, rel)
-    if cutoff is not None:
-        above = above[everyone.rank <= cutoff]
-    hits = run.relevant(rel, cutoff)
-    relevant, nonrelevant = run.graded(rel), run.graded(0.0) - run.graded(rel)
-    below = (nonrelevant[hits.query] - above).astype(np.float64)
-    missed = relevant - run.found(rel, cutoff)
-    missed_others = nonrelevant - (run.found(0.0, cutoff) - run.found(rel, cutoff))
-    right = run.total(hits.query, below) + 0.5 * missed * missed_others
-    return ratio(right, relevant * nonrelevant)

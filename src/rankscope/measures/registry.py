@@ -138,7 +138,7 @@ def define(
             higher_is_better=higher_is_better,
             no_relevant=sections.get("No relevant document", "0"),
             short_run=sections.get("Short run", "ranks past its end count as nonrelevant"),
-            example=example or name,
+            example=example or (name if cutoff == "none" else f"{name}@10"),
             aggregate=aggregate,
             needs=needs,
             strict=strict,

@@ -21,7 +21,6 @@ REL = relevance_level()
 @define(
     "SetP",
     parameters=[REL, flag("relative", "divide by the best possible for this many documents")],
-    example="SetP",
 )
 def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
     """Share of the retrieved documents that are relevant.
@@ -34,7 +33,7 @@ def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
     return ratio(run.found(rel), below)
 
 
-@define("SetR", parameters=[REL], example="SetR")
+@define("SetR", parameters=[REL])
 def set_recall(run: JudgedRun, *, rel: float) -> FloatArray:
     """Share of the relevant documents that are retrieved.
 
@@ -52,11 +51,7 @@ def squared(beta: float) -> float:
     return short if math.sqrt(short) == beta else weight
 
 
-@define(
-    "SetF",
-    parameters=[REL, number("beta", 1.0, "weight of recall against precision")],
-    example="SetF",
-)
+@define("SetF", parameters=[REL, number("beta", 1.0, "weight of recall against precision")])
 def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     """Weighted harmonic mean of set precision and set recall.
 
@@ -69,7 +64,7 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
 
 
-@define("SetAP", parameters=[REL], example="SetAP")
+@define("SetAP", parameters=[REL])
 def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Set precision times set recall.
 
@@ -81,7 +76,7 @@ def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(hits * hits, run.retrieved * run.graded(rel))
 
 
-@define("NumQ", by_grade=False, range=(0.0, INFINITY), aggregate="sum", example="NumQ")
+@define("NumQ", by_grade=False, range=(0.0, INFINITY), aggregate="sum")
 def count_queries(run: JudgedRun) -> FloatArray:
     """Number of queries that are measured.
 
@@ -93,7 +88,7 @@ def count_queries(run: JudgedRun) -> FloatArray:
     return np.ones(len(run))
 
 
-@define("NumRet", by_grade=False, range=(0.0, INFINITY), aggregate="sum", example="NumRet")
+@define("NumRet", by_grade=False, range=(0.0, INFINITY), aggregate="sum")
 def count_retrieved(run: JudgedRun) -> FloatArray:
     """Number of documents retrieved, summed over queries.
 
@@ -105,7 +100,7 @@ def count_retrieved(run: JudgedRun) -> FloatArray:
     return run.retrieved.astype(np.float64)
 
 
-@define("NumRel", parameters=[REL], range=(0.0, INFINITY), aggregate="sum", example="NumRel")
+@define("NumRel", parameters=[REL], range=(0.0, INFINITY), aggregate="sum")
 def count_relevant(run: JudgedRun, *, rel: float) -> FloatArray:
     """Number of relevant documents in the judgments, summed over queries.
 
@@ -140,7 +135,6 @@ def count_found(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     range=(0.0, INFINITY),
     higher_is_better=False,
     aggregate="sum",
-    example="NumNonrelJudgedRet",
 )
 def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
     """Number of documents retrieved that were judged nonrelevant, summed over queries.
@@ -167,7 +161,6 @@ def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
         optional_number("collection", "how many documents there are, for the rest", whole=True),
     ],
     range=(-INFINITY, INFINITY),
-    example="Utility",
 )
 def utility(
     run: JudgedRun, *, weights: tuple[float, ...], rel: float, collection: int | None

@@ -22,7 +22,7 @@ REL = relevance_level()
 GAIN = gain_parameter("linear", "exp", "binary")
 
 
-@define("IDCG", cutoff="optional", parameters=[GAIN, REL], range=(0.0, INFINITY), example="IDCG@10")
+@define("IDCG", cutoff="optional", parameters=[GAIN, REL], range=(0.0, INFINITY))
 def ideal_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float
 ) -> FloatArray:
@@ -35,7 +35,7 @@ def ideal_discounted_gain(
     return ideal_total(run, gain, rel, cutoff).copy()
 
 
-@define("binG", parameters=[REL], example="binG")
+@define("binG", parameters=[REL])
 def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     """Mean over relevant documents of a discount by the nonrelevant ones above.
 
@@ -47,7 +47,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, worth), run.graded(rel))
 
 
-@define("G", parameters=[GAIN, REL], example="G", tie_bounds=False)
+@define("G", parameters=[GAIN, REL], tie_bounds=False)
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 
@@ -81,7 +81,7 @@ def _shares(run: JudgedRun, gain: Gain, rel: float, query: IntArray, rank: IntAr
     return share
 
 
-@define("nDCG_rel", parameters=[GAIN, REL], example="nDCG_rel")
+@define("nDCG_rel", parameters=[GAIN, REL])
 def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Normalised discounted gain, averaged over the ranks of all documents that gain something.
 
@@ -96,7 +96,7 @@ def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     return ratio(at_each + (wanted - run.count(mine.query)) * at_end, wanted)
 
 
-@define("RnDCG", parameters=[GAIN, REL], example="RnDCG")
+@define("RnDCG", parameters=[GAIN, REL])
 def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Normalised discounted gain, averaged over the ranks where the ideal gain steps down.
 
@@ -115,7 +115,7 @@ def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     return ratio(total + np.where(longer, end, 0.0), run.count(query) + longer)
 
 
-@define("YAAP", parameters=[REL], range=(-INFINITY, INFINITY), example="YAAP")
+@define("YAAP", parameters=[REL], range=(-INFINITY, INFINITY))
 def log_odds_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision on a scale of log odds, so that means over queries behave better.
 

@@ -7,7 +7,7 @@ how good a system is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -87,22 +87,16 @@ def rows_by_language(
             [row] = judge.scored(part, run, f"{name} ({code})")
             # what is asked in other languages is judged there
             unjudged = len(known - {*judgments.query_ids, *judgments.no_answer})
-            more = () if len(lacking) == len(parts) else tuple(_about(parts, lacking))
-            counts = {**row.counts, "unjudged": unjudged}
-            rows.append(replace(row, counts=counts, remarks=(*row.remarks, *more)))
+            row = replace(row, counts={**row.counts, "unjudged": unjudged})
+            if lacking and code not in lacking:
+                count = sum(len(parts[each].query_ids) for each in lacking)
+                message = (
+                    f"the run has no case in {', '.join(lacking)} ({counted(count, 'case')}); it "
+                    "is not scored there"
+                )
+                row = replace(row, remarks=(*row.remarks, Remark("RS161", message, count)))
+            rows.append(row)
     return rows
-
-
-def _about(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
-    """Yield that a run was not scored for some languages."""
-    if lacking:
-        count = sum(len(parts[code].query_ids) for code in lacking)
-        yield Remark(
-            "RS161",
-            f"the run has no case in {', '.join(lacking)} ({counted(count, 'case')}); it is not "
-            "scored there",
-            count,
-        )
 
 
 def _of_language(judgments: Judgments, language: str) -> Judgments:

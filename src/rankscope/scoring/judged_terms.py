@@ -7,7 +7,7 @@ by their numbers in the ontology. Ids that it lacks are counted and said, never 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from rankscope.errors import InvalidDataError, counted, shown
 from rankscope.measures.term_lists import Terms
 from rankscope.runs.order import best_first_rows, compared, ranked
-from rankscope.scoring.soundness import NAMED, Remark
+from rankscope.scoring.soundness import NAMED, Remark, few
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
@@ -171,55 +171,46 @@ def about_terms(judgments: Judgments, counts: Mapping[str, Any]) -> Iterator[Rem
     ontology, expected = judgments.ontology, judgments.expected_terms
     assert ontology is not None
     assert expected is not None
-    unknown, other = [], []
+    unknown: dict[str, str] = {}
+    other: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for query, term_id in zip(expected.query.tolist(), expected.ids, strict=True):
         status = ontology.status(term_id)
-        query_id = judgments.query_ids[query]
+        queries.setdefault(term_id, judgments.query_ids[query])
         if status in ("unknown", "obsolete"):
-            unknown.append((query_id, term_id, f"{term_id} ({status})"))
+            unknown[term_id] = f"{term_id} ({status})"
         elif status == "replaced":
-            other.append((query_id, term_id, f"{term_id} is now {ontology.replacement(term_id)}"))
+            other[term_id] = f"{term_id} is now {ontology.replacement(term_id)}"
         elif status == "alternative":
-            other.append((query_id, term_id, f"{term_id} is {ontology.alternatives[term_id]}"))
-    of = f"of {counted(len(expected.ids), 'expected id')}"
-    if unknown:
-        yield _remark(
-            "RS181",
-            f"{len(unknown):,} {of} are not in the ontology ({_few(unknown)}): nothing is near to "
-            "them but themselves",
-            unknown,
-        )
-    if other:
-        yield _remark(
-            "RS182",
-            f"{len(other):,} {of} are obsolete or alternative ({_few(other)}): exact matches need "
-            "the id as written, nearness knows both",
-            other,
-        )
+            other[term_id] = f"{term_id} is {ontology.alternatives[term_id]}"
+    for code, ids, which, effect in (
+        ("RS181", unknown, "not in the ontology", "nothing is near to them but themselves"),
+        (
+            *("RS182", other, "obsolete or alternative"),
+            "exact matches need the id as written, nearness knows both",
+        ),
+    ):
+        if ids:
+            count = sum(term_id in ids for term_id in expected.ids)
+            yield Remark(
+                code,
+                f"{count:,} of {counted(len(expected.ids), 'expected id')} are {which} "
+                f"({few(shown(text)[1:-1] for text in ids.values())}): {effect}",
+                count,
+                tuple(queries[term_id] for term_id in list(ids)[:NAMED]),
+            )
     if ontology.undefined:
-        names = ", ".join(map(shown, ontology.undefined[:NAMED]))
         yield Remark(
             "RS184",
             f"terms of {ontology.source} are said to be below {len(ontology.undefined):,} that it "
-            f"does not define ({names}): these relations are left out",
+            f"does not define ({few(map(shown, ontology.undefined))}): these relations are left "
+            "out",
             len(ontology.undefined),
         )
     if counts["retrieved_unknown"]:
-        examples = ", ".join(map(shown, counts["unknown_ids"]))
         yield Remark(
             "RS183",
             f"{counts['retrieved_unknown']:,} of {counts['retrieved']:,} retrieved ids are not in "
-            f"the ontology ({examples}): they are near to nothing",
+            f"the ontology ({few(map(shown, counts['unknown_ids']))}): they are near to nothing",
             counts["retrieved_unknown"],
         )
-
-
-def _remark(code: str, message: str, rows: list[tuple[str, str, str]]) -> Remark:
-    return Remark(code, message, len(rows), tuple(query_id for query_id, _, _ in rows[:NAMED]))
-
-
-def _few(rows: Iterable[tuple[str, str, str]]) -> str:
-    texts = list(dict.fromkeys(text for _, _, text in rows))
-    return ", ".join(shown(text)[1:-1] for text in texts[:NAMED]) + (
-        ", …" if len(texts) > NAMED else ""
-    )

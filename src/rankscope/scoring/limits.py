@@ -38,15 +38,10 @@ class Limit:
             )
         lowest, highest = definition.range
         if not lowest <= limit <= highest:
-            ends = f"from {lowest:g} to {highest:g}"
-            if math.inf in (highest, -lowest):
-                ends = f"at least {lowest:g}" if highest == math.inf else f"at most {highest:g}"
-            percent = (
-                f"; for {limit:g}% write {limit / 100:g}" if 1 == highest < limit <= 100 else ""
-            )
+            percent = f"; for {limit:g}% write {limit / 100:g}" if highest == 1 < limit else ""
             raise InputError(
-                f"the limit of {self.measure} must be {ends}, as its values are, not {limit:g}"
-                f"{percent}"
+                f"the limit of {self.measure} must be from {lowest:g} to {highest:g}, as its "
+                f"values are, not {limit:g}{percent}"
             )
 
     def is_reached(self, mean: float) -> bool:

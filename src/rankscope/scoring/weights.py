@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations, pairwise
 from math import comb, gcd
 from typing import TYPE_CHECKING, Any
@@ -129,60 +130,53 @@ def train_weights(
     refuse_mixed(judgments)
     named = named_runs(runs)
     meant = Measure.parse(measure)
-    query_ids = judgments.query_ids
-    steps = _check(len(named), len(query_ids), folds, step)
-    fusion = Fusion(named, method, options, only=sorted(query_ids))
+    steps = _check(len(named), len(judgments.query_ids), folds, step)
+    fusion = Fusion(named, method, options, only=sorted(judgments.query_ids))
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
     fusion.keep()
     sign = 1.0 if meant.definition.higher_is_better else -1.0
-    tried: dict[_Levels, JudgedRun] = {}
 
+    @cache
     def judged(levels: _Levels) -> JudgedRun:
         """Fuse and align once for all weights of the same proportions."""
-        key = tuple(level // gcd(*levels) for level in levels)
-        if key not in tried:
-            tried[key] = align(judgments, fusion.run(_weights(key)), sound=False).judged
-        return tried[key]
+        return align(judgments, fusion.run(_weights(levels)), sound=False).judged
 
-    def best(keep: BoolArray) -> tuple[_Levels, float]:
-        """Return the best weights for some queries, and the measure over these."""
+    def value(levels: _Levels, keep: BoolArray) -> float:
+        """Return the measure over some queries, the higher the better."""
+        part = judged(tuple(level // gcd(*levels) for level in levels)).only(keep)
+        # some measures look at the highest grade of all judgments: that of a query that is not to
+        # be seen must not show through
+        part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
+        return sign * aggregate(meant, compute(meant, part))
 
-        def value(levels: _Levels) -> float:
-            part = judged(levels).only(keep)
-            # some measures look at the highest grade of all judgments: that of a query that is
-            # not to be seen must not show through
-            part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
-            return sign * aggregate(meant, compute(meant, part))
-
-        values = [value(levels) for levels in points]
-        place = int(np.argmax(values))  # the first of equals
-        return points[place], sign * values[place]
-
-    # equal weights first: the squares of levels add up to least
+    # equal weights first: the squares of levels add up to least, and the first of equals is taken
     points = sorted(
         _grid(len(named), steps), key=lambda levels: (sum(level**2 for level in levels), levels)
     )
-    numbers = _fold_numbers(query_ids, folds, seed)
+    numbers = _fold_numbers(judgments.query_ids, folds, seed)
     held_out: dict[str, float] = {}
-    made = []
-    for fold in range(folds):
-        levels, trained = best(numbers != fold)
-        part = judged(levels).only(numbers == fold)
-        values = compute(meant, part)
-        held_out.update(zip(part.query_ids, values.tolist(), strict=True))
-        weights = dict(zip(named, _weights(levels).tolist(), strict=True))
-        ids = tuple(sorted(part.query_ids))
-        made.append(Fold(ids, weights, aggregate(meant, values), trained))
-    levels, trained = best(numbers >= 0)
+    made: list[Fold] = []
+    for fold in (*range(folds), -1):  # the last learns from all queries
+        values = [value(levels, numbers != fold) for levels in points]
+        place = int(np.argmax(values))
+        weights = dict(zip(named, _weights(points[place]).tolist(), strict=True))
+        trained_value = sign * values[place]
+        if fold >= 0:
+            levels = points[place]
+            part = judged(tuple(level // gcd(*levels) for level in levels)).only(numbers == fold)
+            measured = compute(meant, part)
+            held_out.update(zip(part.query_ids, measured.tolist(), strict=True))
+            query_ids = tuple(sorted(part.query_ids))
+            made.append(Fold(query_ids, weights, aggregate(meant, measured), trained_value))
     by_query = dict(sorted(held_out.items()))
     return TrainedFusion(
         method=fusion.method.name,
         options=options,
         measure=str(meant),
-        weights=dict(zip(named, _weights(levels).tolist(), strict=True)),
+        weights=weights,
         value=aggregate(meant, np.array(list(by_query.values()))),
-        trained_value=trained,
+        trained_value=trained_value,
         values=by_query,
         folds=tuple(made),
         seed=seed,
