@@ -29,19 +29,24 @@ class Filling:
         self.no_answer: list[str] = []
         self.is_ordered = True
 
+    def _place(self) -> str:
+        if self.row < 0:
+            return self.source
+        return (
+            f"{self.source}:{self.row}"
+            if self.has_lines
+            else f"{self.source}, record {self.row + 1}"
+        )
+
     def where(self, query_id: object) -> str:
         """Return the place of a query for a message."""
-        if self.row < 0:
-            return f"{self.source}: query {shown(query_id)}"
-        place = f":{self.row}" if self.has_lines else f", record {self.row + 1}"
-        return f"{self.source}{place}: query {shown(query_id)}"
+        return f"{self._place()}: query {shown(query_id)}"
 
     def error(self, problem: str) -> InputError:
         """Return an error at the row at hand."""
-        place = f":{self.row}" if self.has_lines else f", record {self.row + 1}"
-        return InputError(f"{self.source}{place if self.row >= 0 else ''}: {problem}")
+        return InputError(f"{self._place()}: {problem}")
 
-    def _query(self, raw: object, *, is_row: bool) -> str:
+    def _query(self, raw: object, *, is_row: bool = False) -> str:
         query_id = id_or_none(raw, "query_id", self.source)
         if not query_id:
             raise self.error("a query_id is missing; give every query one")
@@ -66,15 +71,14 @@ class Filling:
         query_id = self._query(raw_query, is_row=is_row)
         self.is_ordered &= ordered
         is_run = self.layout.kind == "run"
-        before = self.queries[query_id]
-        for place, (raw_doc, value) in enumerate(documents, start=before + 1):
+        before = len(self.values)
+        for place, (raw_doc, value) in enumerate(documents, start=self.queries[query_id] + 1):
             self.doc_ids.append(id_or_none(raw_doc, "doc_id", self.source))
             self.values.append((-place if is_run else 1) if value is None else value)
         self.queries[query_id] += len(documents)
         self.query_ids += [query_id] * len(documents)
         if no_answer:
-            added = self.values[len(self.values) - len(documents) :]
-            if any(value != 0 for value in added):
+            if any(value != 0 for value in self.values[before:]):
                 raise refuse_answer(query_id, self.source)
             self.no_answer.append(query_id)
 
@@ -88,19 +92,21 @@ class Filling:
 
     def add_subtopics(self, raw_query: object, documents: Mapping[Any, Any]) -> None:
         """Append documents with grades by subtopic."""
-        query_id = self._query(raw_query, is_row=False)
+        query_id = self._query(raw_query)
         self.is_ordered = False
         for raw_doc, grades in documents.items():
             if not isinstance(grades, Mapping):
-                raise InputError(
-                    f"{self.source}: some documents have grades by subtopic and others do not"
-                )
-            for subtopic, grade in grades.items():
-                self.query_ids.append(query_id)
-                self.doc_ids.append(id_or_none(raw_doc, "doc_id", self.source))
-                self.values.append(grade)
-                self.subtopics.append(id_or_none(subtopic, "subtopic", self.source))
-                self.queries[query_id] += 1
+                raise self._some_subtopics()
+            self.query_ids += [query_id] * len(grades)
+            self.doc_ids += [id_or_none(raw_doc, "doc_id", self.source)] * len(grades)
+            self.values += grades.values()
+            self.subtopics += [id_or_none(each, "subtopic", self.source) for each in grades]
+            self.queries[query_id] += len(grades)
+
+    def _some_subtopics(self) -> InputError:
+        return InputError(
+            f"{self.source}: some documents have grades by subtopic and others do not"
+        )
 
     def rows(self) -> Rows:
         """Return what was filled in."""
@@ -111,9 +117,7 @@ class Filling:
         ]
         if self.subtopics:
             if len(self.subtopics) != len(self.doc_ids):
-                raise InputError(
-                    f"{self.source}: some documents have grades by subtopic and others do not"
-                )
+                raise self._some_subtopics()
             series.append(text_series("subtopic", self.subtopics))
         empty = [query_id for query_id, count in self.queries.items() if not count]
         is_golden = self.layout.kind == "qrels"
@@ -144,18 +148,13 @@ def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
     try:
         return pl.Series(name, values, dtype=pl.String)
     except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
-        bad = next((text for text in values if text is not None and not _encodable(text)), None)
+        texts = (text for text in values if text is not None)
+        bad = next(
+            (text for text in texts if any("\ud800" <= sign <= "\udfff" for sign in text)), ""
+        )
         raise InputError(
             f"the {name} {shown(bad)} is not valid Unicode text (a lone surrogate)"
         ) from None
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def value_series(name: str, values: Sequence[Any]) -> pl.Series:

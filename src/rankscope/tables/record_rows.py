@@ -107,44 +107,39 @@ def rows_of(
             f"read_{layout.kind}(path)"
         )
     if hasattr(data, "__arrow_c_stream__"):
-        return frame_rows(
-            frame_of(data, source=source or layout.nouns), Origin(source, "row"), layout
-        )
+        frame = frame_of(data, source=source or layout.nouns)
+        return frame_rows(frame, Origin(source, "row"), layout)
     if layout.kind in ("queries", "corpus"):
         data = unwrapped(data, layout.kind, source or layout.nouns, language)
-    origin = Origin(source, "row" if source is None else "item")
-    if isinstance(data, Mapping) and layout.kind not in ("queries", "corpus"):
+    elif isinstance(data, Mapping):
         lists = [value for value in data.values() if isinstance(value, list)]
         if len(lists) == 1 and lists[0] and all(isinstance(r, Mapping) for r in lists[0]):
             data = lists[0]
     if isinstance(data, Mapping):
-        columns = _columns_in(data, layout)
-        if columns is not None:
-            return columns
-        return _keyed_rows(data, Origin(source, "item"), layout)
+        listed = _records_in(data, layout)
+        if listed is None:
+            return _keyed_rows(data, Origin(source, "item"), layout)
+        return _listed_rows(listed, Origin(None, "row"), layout)
     if isinstance(data, Iterable):
-        return _listed_rows(data, origin, layout)
+        return _listed_rows(data, Origin(source, "row" if source is None else "item"), layout)
     raise InputError(
         f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
         f"({type(data).__name__})"
     )
 
 
-def _columns_in(data: Mapping[Any, Any], layout: RecordLayout) -> Iterator[Placed] | None:
-    """Return the rows of a mapping that is one record, or a table by column; None if it is none."""
-    names = [str(name) for name in data]
+def _records_in(data: Mapping[Any, Any], layout: RecordLayout) -> list[Mapping[Any, Any]] | None:
+    """Return the records of a mapping that is one, or a table by column; None if it is neither."""
+    names, values = [str(name) for name in data], list(data.values())
     if len(names) < 2 or not layout.is_header(names):
         return None
-    values = list(data.values())
     if all(isinstance(value, list | tuple) for value in values) and len(set(map(len, values))) == 1:
-        rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
-        return _listed_rows(rows, Origin(None, "row"), layout)
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
     id_name = find_name(names, (*layout.id_names, *QUESTIONS, "text"))
     if id_name is None or not isinstance(data[id_name], str | int):
         return None
-    if all(isinstance(value, str) for value in values) and id_name not in ("_id", "query_id", "id"):
-        return None  # texts by id, of which one is called like a column
-    return _listed_rows([data], Origin(None, "row"), layout)
+    are_texts = all(isinstance(value, str) for value in values)  # by id, one called like a column
+    return None if are_texts and id_name not in ("_id", "query_id", "id") else [data]
 
 
 def _keyed_rows(
@@ -153,20 +148,18 @@ def _keyed_rows(
     """Yield the rows of a mapping from id to text, or from id to fields."""
     id_name = layout.id_names[0]
     for position, (key, value) in enumerate(data.items(), start=1):
-        if isinstance(value, str):
-            yield origin, position, {id_name: key, "text": value}
-        elif isinstance(value, Mapping):
-            inner = value.get(id_name, key)
-            if str(inner) != str(key):
-                problem = f"{layout.noun} {shown(key)} calls itself {shown(inner)}; give it one id"
-                raise origin.error(problem, position)
-            yield origin, position, {**value, id_name: key}
-        else:
+        fields = {"text": value} if isinstance(value, str) else value
+        if not isinstance(fields, Mapping):
             raise origin.error(
                 f"expected text or named fields for {layout.noun} {shown(key)}, got "
                 f"{shown(value)} ({type(value).__name__})",
                 position,
             )
+        inner = fields.get(id_name, key)
+        if str(inner) != str(key):
+            problem = f"{layout.noun} {shown(key)} calls itself {shown(inner)}; give it one id"
+            raise origin.error(problem, position)
+        yield origin, position, {**fields, id_name: key}
 
 
 def _listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) -> Iterator[Placed]:

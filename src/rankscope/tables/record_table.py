@@ -152,10 +152,7 @@ class RecordTable:
         """Return all fields as columns of text; a value that is not text is its JSON."""
         columns = {"_id": self._frame["id"]}
         for name, values in self._by_field():
-            texts = [
-                value if value is None or isinstance(value, str) else dump_json(value)
-                for value in values
-            ]
+            texts = [v if v is None or isinstance(v, str) else dump_json(v) for v in values]
             columns[name] = pl.Series(texts, dtype=pl.String())
         return pl.DataFrame(columns)
 
@@ -230,21 +227,19 @@ def _number(text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
-def _column_type(values: list[object]) -> pl.DataType | None:
+def _column_type(values: list[Any]) -> pl.DataType | None:
     """Return the Polars type that holds these values unchanged; None if there is none."""
     present = [value for value in values if value is not None]
-    if present and all(isinstance(value, list) for value in present):
-        inner = _column_type([item for value in present for item in value])  # type: ignore[attr-defined]
-        whole = all(None not in value for value in present)  # type: ignore[operator]
-        return pl.List(inner) if whole and inner is not None and not inner.is_nested() else None
+    if present and all(isinstance(value, list) and None not in value for value in present):
+        inner = _column_type([item for value in present for item in value])
+        return None if inner is None or inner.is_nested() else pl.List(inner)
     types = {type(value) for value in present}
     if types <= {str}:
         return pl.String()
     if types == {bool}:
         return pl.Boolean()
-    if types == {int} and all(-(2**63) <= value < 2**63 for value in present):  # type: ignore[operator]
+    if types == {int} and all(-(2**63) <= value < 2**63 for value in present):
         return pl.Int64()
-    if not types <= {int, float}:
+    if not types <= {int, float} or any(type(v) is int and abs(v) > 2**53 for v in present):
         return None
-    exact = all(isinstance(value, float) or abs(value) <= 2**53 for value in present)  # type: ignore[arg-type]
-    return pl.Float64() if exact else None
+    return pl.Float64()

@@ -213,7 +213,10 @@ def _is_records_by_id(given: Input) -> bool:
         return False
     named = {given.columns.relevant, given.columns.retrieved} & set(first)
     return bool(named) or any(
-        role_of(str(name)) is not None and is_list(value) for name, value in first.items()
+        role_of(str(name)) in ("relevant", "retrieved")
+        or (role_of(str(name)) is not None and not isinstance(value, Mapping))
+        for name, value in first.items()
+        if is_list(value)
     )
 
 

@@ -47,23 +47,38 @@ def retrievals(
     values: Iterable[tuple[int | None, Any]], *, source: str, query: str | None
 ) -> Iterator[Retrieval]:
     """Yield the retrievals among the spans of JSON values, each with its line."""
-    numbers: Counter[str] = Counter()
+    of_trace: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     count = 0
     for line, value in values:
         for span in _spans(value):
             fields = _flat(span)
             documents = _documents(fields)
-            kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown"))
-            operation = fields.get("gen_ai.operation.name")
-            if not documents and kind.upper() != "RETRIEVER" and operation != "retrieval":
-                kinds[kind.upper()] += 1
+            kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown")).upper()
+            is_retrieval = fields.get("gen_ai.operation.name") == "retrieval"
+            if not documents and kind != "RETRIEVER" and not is_retrieval:
+                kinds[kind] += 1
                 continue
             count += 1
-            if query is not None:
-                query_id = _named(fields, query, source, line)
+            names = _TRACE_IDS if query is None else (query,)
+            held = next(
+                (fields[name] for name in names if fields.get(name) not in (None, "")), None
+            )
+            if isinstance(held, str | int) and not isinstance(held, bool):
+                query_id = str(held)
+            elif query is None:
+                query_id = str(count)
             else:
-                query_id = _numbered(fields, count, numbers)
+                there = [shown(name, 40) for name in fields if not _DOCUMENT.match(name)]
+                raise FormatError(
+                    f"a retrieval has no attribute {shown(query)} (query=); it has "
+                    f"{', '.join(there[:12])}",
+                    source=source,
+                    line=line,
+                )
+            of_trace[query_id] += query is None
+            if of_trace[query_id] > 1:
+                query_id = f"{query_id}-{of_trace[query_id]}"
             yield Retrieval(line, query_id, _text(fields), documents)
     if not count:
         seen = ", ".join(f"{n:,} of kind {shown(kind, 20)}" for kind, n in kinds.most_common(4))
@@ -72,29 +87,6 @@ def retrievals(
             "retrieval.documents.0.document.id and so on, or gen_ai.retrieval.documents",
             source=source,
         )
-
-
-def _named(fields: Mapping[str, Any], key: str, source: str, line: int | None) -> str:
-    value = fields.get(key)
-    names = [name for name in fields if not _DOCUMENT.match(name)]
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        return str(value)
-    there = ", ".join(shown(name, 40) for name in names[:12])
-    raise FormatError(
-        f"a retrieval has no attribute {shown(key)} (query=); it has {there}",
-        source=source,
-        line=line,
-    )
-
-
-def _numbered(fields: Mapping[str, Any], count: int, numbers: Counter[str]) -> str:
-    """Return the trace id, with a number if it is not the first retrieval of its trace."""
-    trace_id = next((fields[name] for name in _TRACE_IDS if fields.get(name)), None)
-    if not isinstance(trace_id, str | int):
-        return str(count)
-    name = str(trace_id)
-    numbers[name] += 1
-    return name if numbers[name] == 1 else f"{name}-{numbers[name]}"
 
 
 def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
