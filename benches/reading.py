@@ -71,19 +71,19 @@ def read_gzipped(files: Files) -> Any:
 def validate(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.clean, max_depth=1000)
+    return rankscope.validate_run(files.clean)
 
 
 def validate_with_qrels(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.clean, qrels=files.qrels, max_depth=1000)
+    return rankscope.validate_run(files.clean, qrels=files.qrels)
 
 
 def validate_mixed(files: Files) -> Any:
     import rankscope
 
-    return rankscope.validate_run(files.mixed, max_depth=1000)
+    return rankscope.validate_run(files.mixed)
 
 
 JOBS: dict[str, Callable[[Files], Any]] = {

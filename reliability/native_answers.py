@@ -157,7 +157,7 @@ class Question:
 
     def checks(self, _: Judgments, run: Any) -> Answer:
         """Return what `runs validate` says."""
-        return (repr(rs.validate_run(run, max_depth=10)),)
+        return (repr(rs.validate_run(run)),)
 
     def others(self, qrels: Any, runs: dict[str, Any]) -> Answer:
         """Return what is made of scores: a comparison, a gate, bounds."""

@@ -182,3 +182,20 @@ def test_a_retriever_against_a_baseline(tmp_path: Path) -> None:
     assert Gatekeeper().assert_no_regression(baseline, good, "RR@3").answer == "no regression"
     with pytest.raises(rs.QualityError, match="RR@3"):
         Gatekeeper().assert_no_regression(baseline, bad, "RR@3")
+
+
+def test_columns_are_named_as_everywhere(tmp_path: Path) -> None:
+    gate = Gatekeeper()
+    both = [{"ask": f"q{n}", "wanted": ["a"], "got": ["a"] if n else ["b", "a"]} for n in range(12)]
+    columns: dict[str, Any] = {"query": "ask", "relevant": "wanted", "retrieved": "got"}
+    scores = gate.assert_at_least(both, {"RR": 0.9}, **columns)
+    assert scores["RR"] == pytest.approx(11.5 / 12)
+    with pytest.raises(rs.InputError, match="retrieved="):
+        gate.assert_at_least(both, {"RR": 0.9})
+    gold, run = tmp_path / "gold.csv", tmp_path / "run.csv"
+    gold.write_text("ask,wanted\n" + "".join(f"q{n},a\n" for n in range(12)))
+    run.write_text("ask,got,points\n" + "".join(f"q{n},a,1\n" for n in range(12)))
+    result = gate.assert_no_regression(run, run, "RR", qrels=gold, score="points", **columns)
+    assert result.passed
+    with pytest.raises(rs.InputError):
+        gate.assert_no_regression(run, run, "RR", qrels=gold)

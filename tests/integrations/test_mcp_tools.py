@@ -75,6 +75,26 @@ def test_every_tool_answers(workspace: Workspace) -> None:
     ]
 
 
+def test_columns_are_named_as_everywhere(workspace: Workspace) -> None:
+    gold, run = "ask,wanted,worth\nq1,a,2\nq2,b,1\n", "ask,got,points\nq1,x,2\nq1,a,1\nq2,b,1\n"
+    Path("gold.csv").write_text(gold)
+    Path("run.csv").write_text(run)
+    Path("other.csv").write_text(run)
+    columns = {"query": "ask", "relevant": "wanted", "retrieved": "got"}
+    columns |= {"score": "points", "grade": "worth"}
+    asked: dict[str, dict[str, Any]] = {
+        "evaluate": {"runs": ["run.csv"], "measures": ["RR"]},
+        "compare": {"runs": ["run.csv", "other.csv"], "measures": ["RR"]},
+        "explain": {"run": "run.csv", "query_id": "q1", "measure": "RR"},
+        "diagnose": {"runs": ["run.csv"], "measures": ["RR"]},
+    }
+    for tool, arguments in asked.items():
+        failed, text = call(workspace, tool, qrels="gold.csv", **arguments, **columns)
+        assert not failed, text
+        assert "0.5" in text or "0.75" in text, tool
+        assert call(workspace, tool, qrels="gold.csv", **arguments)[0], "no such names"
+
+
 def test_every_tool_says_that_it_only_reads(workspace: Workspace) -> None:
     tools = ask(workspace, "tools/list")["result"]["tools"]
     assert [tool["name"] for tool in tools] == list(mcp_tools.TOOLS)

@@ -186,7 +186,7 @@ def test_the_result_is_a_valid_run_under_its_name(tmp_path: Path) -> None:
     assert fused.name == "combmnz"
     assert fuse([ONE], name="hybrid").name == "hybrid"
     fused.write(tmp_path / "fused.run")
-    assert validate_run(tmp_path / "fused.run", max_depth=1).ok
+    assert validate_run(tmp_path / "fused.run").ok
     assert read_run(tmp_path / "fused.run") == fused
     assert Run(fused.to_polars()) == fused
 

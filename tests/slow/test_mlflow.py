@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import posixpath
@@ -22,7 +20,7 @@ import rankscope as rs
 from benchmark.world import cli, write_world
 from rankscope.benchmark.run import run_benchmark
 from rankscope.integrations.metrics import metrics_of
-from rankscope.integrations.mlflow import facts_of, log, mlflow_names
+from rankscope.integrations.mlflow import files_of, log, mlflow_names, params_of
 
 QRELS = {f"q{n}": {"a": 1, "b": 2} for n in range(12)}
 GOOD = {query_id: {"b": 2.0, "a": 1.0} for query_id in QRELS}
@@ -36,7 +34,7 @@ def results() -> dict[str, Any]:
     hostile = {"=1+1 <b>x</b>": ["a"], "*bold*": ["b"], "plain": ["c"]}
     return {
         "scores": rs.evaluate(QRELS, MIXED, MEASURES),
-        "comparison": rs.compare(QRELS, {"a+b": GOOD, "a*b": MIXED}, MEASURES, resamples=100),
+        "comparison": rs.compare(QRELS, {"a+b": GOOD, "a-b": MIXED}, MEASURES, resamples=100),
         "gate": rs.gate(GOOD, MIXED, MEASURES, qrels=QRELS),
         "retriever": rs.evaluate_retriever(lambda _: ["a"], hostile, k=3),
     }
@@ -49,36 +47,30 @@ RESULTS = results()
 
 
 def test_every_query_comes_along() -> None:
-    texts = {}
-    for name in ("scores", "retriever"):
-        files = facts_of(RESULTS[name]).files
-        assert json.loads(files["record.json"])["schema"]
-        texts[name] = list(csv.DictReader(io.StringIO(files["per_query.csv"])))
-    first = ("run", "q0", "1.0", "1.0")
-    assert tuple(texts["scores"][0].values()) == first
-    assert [row["text"] for row in texts["retriever"]] == ["'=1+1 <b>x</b>", "*bold*", "plain"]
-    assert facts_of(RESULTS["gate"]).params["answer"] == "regression"
+    for name, result in RESULTS.items():
+        files = files_of(result)
+        assert list(files) == ["report.html", "record.json"]
+        assert json.loads(files["record.json"])["schema"], name
+    assert '"q11"' in files_of(RESULTS["scores"])["record.json"]
+    assert params_of(RESULTS["gate"])["answer"] == "regression"
+    with pytest.raises(TypeError, match="cannot be logged"):
+        params_of(rs.explain(QRELS, GOOD, "q1", "RR"))
 
 
 def test_a_benchmark(tmp_path: Path) -> None:
     world, output = write_world(tmp_path), tmp_path / "benchmarks"
     result = run_benchmark(world.config, output=output)
-    facts, metrics = facts_of(result), metrics_of(result)
+    params, metrics = params_of(result), metrics_of(result)
     systems = [system.name for system in result.report.systems]
-    assert facts.params["systems"] == ", ".join(systems)
-    assert facts.params["collection"] == result.report.collection.name
+    assert params["systems"] == ", ".join(systems)
+    assert params["collection"] == result.report.collection.name
     (first, *_) = result.report.systems
     for mean in first.measures:
         assert mean.interval is not None
         assert metrics[f"{first.name}/{mean.measure}"] == mean.value
         assert metrics[f"{first.name}/{mean.measure}.low"] == mean.interval.low
     assert any("-vs-" in name for name in metrics)
-    rows = list(csv.DictReader(io.StringIO(facts.files["per_query.csv"])))
-    measures = [info.measure for info in result.report.measures]
-    assert list(rows[0]) == ["run", "query_id", *measures]
-    assert len(rows) == len(systems) * result.report.collection.queries
-    values = [float(row[measures[0]]) for row in rows if row["run"] == first.name]
-    assert sum(values) / len(values) == pytest.approx(first.measures[0].value)
+    assert "report.html" in files_of(result)
     assert metrics_of(result.report) == metrics
     options = ("--output", output, "--format", "metrics", "--quiet")
     code, printed, _ = cli("benchmark", "run", world.config, *options)
@@ -89,15 +81,18 @@ def test_a_benchmark(tmp_path: Path) -> None:
 # --- names ---------------------------------------------------------------------------------------
 
 
-@given(st.sets(st.text(st.sampled_from("aA.@/()=*é \n-"), max_size=8) | st.text(max_size=300)))
-def test_names_for_mlflow_are_taken_and_differ(names: set[str]) -> None:
-    given = mlflow_names(names)
-    assert len({name.casefold() for name in given.values()}) == len(names)
-    for name in given.values():
-        assert re.fullmatch(r"[/\w.\- ]{1,250}", name)
-        assert posixpath.normpath(name) == name
-        assert not name.startswith(("/", ".."))
-        assert name != "."
+@given(st.text(st.sampled_from("aA.@/()=*é \n-"), min_size=1, max_size=8))
+def test_names_for_mlflow_are_taken(name: str) -> None:
+    plain = mlflow_names([name])[name]
+    assert re.fullmatch(r"[/\w.\- ]+", plain)
+    assert posixpath.normpath(plain) == plain
+    assert not plain.startswith(("/", ".."))
+    assert plain != "."
+
+
+def test_two_names_that_would_be_the_same_are_refused() -> None:
+    with pytest.raises(rs.InputError, match="a_b/AP"):
+        mlflow_names(["a+b/AP", "a*b/AP"])
 
 
 # --- MLflow -------------------------------------------------------------------------------------
@@ -176,7 +171,7 @@ def test_mlflow_holds_all_metrics_and_files(logged: Any, name: str) -> None:
     assert logged[name]["metrics"] == pytest.approx(
         {names[key]: value for key, value in expected.items()}
     )
-    files = facts_of(RESULTS[name]).files
+    files = files_of(RESULTS[name])
     assert logged[name]["files"] == sorted(f"rankscope/{file}" for file in files)
     assert logged[name]["status"] == "FINISHED"
     assert logged[name]["params"]["rankscope.version"] == rs.__version__
@@ -205,16 +200,6 @@ except rs.RankscopeError as error:
 """
 
 needs_mlflow = pytest.mark.skipif(find_spec("mlflow") is None, reason="MLflow is not installed")
-
-
-@needs_mlflow
-def test_a_database_without_its_packages(tmp_path: Path) -> None:
-    hide = "import sys; sys.modules['sqlalchemy'] = None"
-    hide += "; import importlib.util as util; known = util.find_spec"
-    hide += "; util.find_spec = lambda name: None if name == 'sqlalchemy' else known(name)"
-    done = in_process(tmp_path, hide + LOGS)
-    assert done.stdout.startswith("MissingExtraError "), done.stderr
-    assert "sqlalchemy" in done.stdout
 
 
 @needs_mlflow

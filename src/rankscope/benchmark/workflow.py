@@ -104,16 +104,11 @@ def _check(
     fetched: Stage[Fetched],
     reference: Callable[[str], Reference],
 ) -> Stage[Validation]:
-    depth = benchmark.loaded.config.depth
-    documents = benchmark.collection.info.documents
-    if documents:
-        depth = min(depth, documents)  # nobody can find more
-
     def work(results: Results, _: Step) -> Output[Validation]:
-        return Output(reference(name).validate(results[fetched].run, max_depth=depth))
+        return Output(reference(name).validate(results[fetched].run))
 
     info = benchmark.collection.info
-    parts = (depth, info.corpus_sha256, info.qrels_sha256)
+    parts = (info.corpus_sha256, info.qrels_sha256)
     return make_stage(f"check {name}", work, PartForm(Validation), [fetched], parts)
 
 

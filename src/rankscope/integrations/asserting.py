@@ -57,7 +57,8 @@ def assert_at_least(
     """Raise an `AssertionError` unless the mean of each measure reaches its limit.
 
     ``candidate`` is a `Scores`, the result of `rankscope.evaluate_retriever`, or, with ``qrels``, a
-    run in any form (``options`` are then those of `rankscope.evaluate`). ``limits`` is what each
+    run in any form, or a table that holds both; ``options`` are then those of `rankscope.evaluate`,
+    such as the columns ``query``, ``relevant`` and ``retrieved``. ``limits`` is what each
     measure must be at least, or at most where lower is better; one that could not be reached or not
     be missed is an `InputError`. The message begins with what was
     missed, with the interval of the mean, and lists the ``worst`` queries, by their ``texts`` (a
@@ -154,8 +155,13 @@ def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: An
     from rankscope.scoring.scores import Scores  # noqa: PLC0415
 
     if not isinstance(candidate, Scores):
+        if qrels is None and "retrieved" in options:
+            return evaluate(candidate, measures=list(limits), **options)
         if qrels is None:
-            raise InputError("a run needs qrels=… to be scored with; Scores need none")
+            raise InputError(
+                "a run needs qrels=… to be scored with, and a table that holds both the columns "
+                "relevant=… and retrieved=…; Scores need none"
+            )
         return evaluate(qrels, candidate, list(limits), **options)
     if qrels is not None or options:
         given = ", ".join(["qrels"] * (qrels is not None) + list(options))

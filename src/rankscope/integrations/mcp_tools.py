@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +23,7 @@ from rankscope.files import max_size
 from rankscope.integrations.metrics import metrics_of
 from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.part import DocumentedSchema, dotted
+from rankscope.tables.columns import Columns
 
 LONGEST_ANSWER = 20_000
 """Characters of an answer; what is longer is cut, and says so."""
@@ -104,11 +105,34 @@ class ListFiles(Arguments):
     """List the files that can be named in the other tools, with their sizes."""
 
 
-class Evaluate(Arguments):
-    """Score retrieval runs against relevance judgments: means with 95% confidence intervals."""
+class Scored(Arguments):
+    """What every tool takes that scores runs: judgments, and the columns of tables."""
 
     qrels: Name
     """The judgments: a file of the folder (TREC qrels, tsv, csv, JSON, Parquet, golden set)."""
+    query: Name | None = None
+    """The column of the query, where a table calls it by no known name."""
+    relevant: Name | None = None
+    """The column of the judgments' documents."""
+    retrieved: Name | None = None
+    """The column of the run's documents."""
+    doc: Name | None = None
+    """The column of the document in tables with a row for each."""
+    score: Name | None = None
+    """The column of a run's score."""
+    grade: Name | None = None
+    """The column of a judgment's grade."""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that are named."""
+        named = {column.name: getattr(self, column.name) for column in fields(Columns)}
+        return {name: column for name, column in named.items() if column is not None}
+
+
+class Evaluate(Scored):
+    """Score retrieval runs against relevance judgments: means with 95% confidence intervals."""
+
     runs: Runs
     """The runs: files of the folder (TREC runs, csv, JSON, Parquet)."""
     measures: Measures = list(DEFAULT_MEASURES)
@@ -117,11 +141,9 @@ class Evaluate(Arguments):
     """How many of the queries with the worst values of the first measure to list."""
 
 
-class Compare(Arguments):
+class Compare(Scored):
     """Say whether retrieval runs differ by more than chance: differences, intervals, verdicts."""
 
-    qrels: Name
-    """The judgments: a file of the folder."""
     runs: Annotated[list[Name], Field(min_length=2, max_length=20)]
     """The runs: two files of the folder or more."""
     measures: Measures = ["nDCG@10"]
@@ -130,11 +152,9 @@ class Compare(Arguments):
     """The run to compare the others with, by its name in the tables; without it, all pairs."""
 
 
-class Explain(Arguments):
+class Explain(Scored):
     """Explain one query's score: every rank, the document there, and what it adds."""
 
-    qrels: Name
-    """The judgments: a file of the folder."""
     run: Name
     """The run: a file of the folder."""
     query_id: Name
@@ -145,11 +165,9 @@ class Explain(Arguments):
     """List all ranks down to here, and below it those that add something."""
 
 
-class Diagnose(Arguments):
+class Diagnose(Scored):
     """Look into runs beyond their means: every analysis that the files given allow."""
 
-    qrels: Name
-    """The judgments: a file of the folder."""
     runs: Runs
     """The runs: files of the folder."""
     measures: Measures = list(DEFAULT_MEASURES)
@@ -174,34 +192,26 @@ def _list_files(folder: Workspace, _: ListFiles) -> Answer:
 def _evaluate(folder: Workspace, asked: Evaluate) -> Answer:
     from rankscope.scoring.evaluate import evaluate  # noqa: PLC0415
 
-    scores = evaluate(
-        folder.file(asked.qrels), [folder.file(name) for name in asked.runs], asked.measures
-    )
+    runs = [folder.file(name) for name in asked.runs]
+    scores = evaluate(folder.file(asked.qrels), runs, asked.measures, **asked.columns)
     return Answer(_markdown(scores, worst=asked.worst), metrics_of(scores))
 
 
 def _compare(folder: Workspace, asked: Compare) -> Answer:
     from rankscope.statistics.compare import compare  # noqa: PLC0415
 
-    comparison = compare(
-        folder.file(asked.qrels),
-        [folder.file(name) for name in asked.runs],
-        asked.measures,
-        baseline=asked.baseline,
-    )
+    runs = [folder.file(name) for name in asked.runs]
+    options = {"baseline": asked.baseline, **asked.columns}
+    comparison = compare(folder.file(asked.qrels), runs, asked.measures, **options)
     return Answer(_markdown(comparison), metrics_of(comparison))
 
 
 def _explain(folder: Workspace, asked: Explain) -> Answer:
     from rankscope.scoring.explain import explain  # noqa: PLC0415
 
-    explanation = explain(
-        folder.file(asked.qrels),
-        folder.file(asked.run),
-        asked.query_id,
-        asked.measure,
-        depth=asked.depth,
-    )
+    files = folder.file(asked.qrels), folder.file(asked.run)
+    options = {"depth": asked.depth, **asked.columns}
+    explanation = explain(*files, asked.query_id, asked.measure, **options)
     return Answer(_markdown(explanation), {})
 
 
@@ -215,6 +225,7 @@ def _diagnose(folder: Workspace, asked: Diagnose) -> Answer:
         baseline=asked.baseline,
         queries=None if asked.queries is None else folder.file(asked.queries),
         corpus=None if asked.corpus is None else folder.file(asked.corpus),
+        **asked.columns,
     )
     return Answer(_markdown(diagnosis), {})
 

@@ -5,41 +5,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from functools import singledispatch
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rankscope
 from rankscope.benchmark.run import Result
-from rankscope.document.blocks import Column, Document, Table, plain_rows
-from rankscope.document.csv_text import as_csv
 from rankscope.document.pages import page
 from rankscope.document.views import document_of
-from rankscope.errors import InputError, MissingExtraError
+from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.integrations.metrics import metrics_of
-from rankscope.retrieval.golden import RetrieverScores
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.gate import GateResult
-from rankscope.tables.parquet import parquet_frame
-
-if TYPE_CHECKING:
-    from rankscope.document.blocks import Value
 
 LONGEST_PARAM = 1_000
 """Longer params are cut; MLflow refuses some lengths."""
-
-LONGEST_NAME = 200
-"""Longer names of metrics are cut, as MLflow takes 250 characters."""
 
 LONGEST_REASON = 200
 """Longer messages of MLflow are cut; the whole is in the exception that led to ours."""
@@ -62,7 +47,7 @@ def log(
 
     Raises:
         InputError: MLflow does not take the result, or a run is active and a new one is named.
-        MissingExtraError: MLflow, or what its store needs, is not installed.
+        MissingExtraError: MLflow is not installed.
     """
     try:
         mlflow = import_module("mlflow")
@@ -70,26 +55,25 @@ def log(
         if error.name != "mlflow":
             raise
         raise MissingExtraError("mlflow", needed_for="logging to MLflow", extra="mlflow") from None
-    _check_store(mlflow)
     active = mlflow.active_run()
     if active is not None and (name is not None or project is not None):
         raise InputError(
             "a run is active already, so name and project would change nothing; leave them out, or "
             "end that run first"
         )
-    facts = facts_of(result)
+    known = {"rankscope.version": rankscope.__version__, **params_of(result), **(params or {})}
+    texts = {k: str(value)[:LONGEST_PARAM] for k, value in known.items() if value is not None}
+    files = files_of(result)
+    metrics = metrics_of(result)
     start = f"{prefix}/" if prefix else ""
-    metrics = {f"{start}{key}": value for key, value in metrics_of(result).items()}
-    known = {"rankscope.version": rankscope.__version__, **facts.params, **(params or {})}
-    texts = {f"{start}{key}": str(value)[:LONGEST_PARAM]
-             for key, value in known.items() if value is not None}  # fmt: skip
-    place = f"rankscope/{_plain_name(prefix)}" if prefix else "rankscope"
+    metric_names, param_names = mlflow_names(metrics, start), mlflow_names(texts, start)
+    place = f"rankscope/{plain_name(prefix)}" if prefix else "rankscope"
     try:
         with nullcontext(active) if active is not None else _new_run(mlflow, name, project) as run:
-            mlflow.log_metrics(_renamed(metrics), step=step)
-            mlflow.log_params(_renamed(texts))
+            mlflow.log_metrics({metric_names[k]: metrics[k] for k in metrics}, step=step)
+            mlflow.log_params({param_names[k]: texts[k] for k in texts})
             with tempfile.TemporaryDirectory(prefix="rankscope-") as folder:
-                for file, text in facts.files.items():
+                for file, text in files.items():
                     path = Path(folder) / file
                     path.write_text(text, encoding="utf-8", errors="backslashreplace")
                 mlflow.log_artifacts(folder, artifact_path=place)
@@ -110,96 +94,27 @@ def _new_run(mlflow: Any, name: str | None, project: str | None) -> Any:
     return mlflow.start_run(run_name=name, experiment_id=experiment)
 
 
-def _check_store(mlflow: Any) -> None:
-    """Refuse a database without the packages that MLflow's small package leaves out."""
-    scheme = mlflow.get_tracking_uri().partition(":")[0].partition("+")[0]
-    if scheme in ("mssql", "mysql", "postgresql", "sqlite"):  # sqlite is its default
-        for package in ("sqlalchemy", "alembic"):
-            if find_spec(package) is None:
-                raise MissingExtraError(
-                    package, needed_for=f"MLflow's store ({scheme})", extra="mlflow"
-                )
-
-
-# --- what there is to log ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is logged of a result beside its metrics."""
-
-    params: Mapping[str, object]
-    """What was measured, on what."""
-    files: dict[str, str] = field(default_factory=dict)
-    """By name: the report, the record and the values by query, where the result has them."""
-
-
-@singledispatch
-def facts_of(result: object) -> Facts:
-    """Return what is logged of a result beside its metrics."""
-    raise TypeError(f"a {type(result).__name__} cannot be logged")
-
-
-def _score_files(scores: Scores, texts: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the files of scores, with a row for each run and query."""
-    rows = (
-        (run, query_id, *([] if texts is None else [texts.get(query_id)]), *values)
-        for run in scores.runs
-        for query_id, values in zip(
-            scores.run(run).query_ids, scores.run(run).values.T.tolist(), strict=True
-        )
-    )
-    titles = ["run", "query_id", *([] if texts is None else ["text"]), *scores.measures]
-    return {
-        "report.html": page(document_of(scores)),
-        "record.json": scores.record().to_json(),
-        "per_query.csv": _csv(titles, rows),
-    }
-
-
-def _csv(titles: Iterable[str], rows: Iterable[Iterable[Value]]) -> str:
-    table = Table(tuple(map(Column, titles)), plain_rows(tuple(row) for row in rows))
-    return as_csv(Document("per_query", (), data=lambda: table))
-
-
-def _score_params(scores: Scores) -> dict[str, object]:
-    return {
-        "measures": ", ".join(scores.measures),
-        "runs": ", ".join(scores.runs),
-        "profile": scores.profile.name,
-        "qrels_sha256": scores.record(per_query=False).qrels.sha256,
-    }
-
-
-@facts_of.register
-def _of_scores(scores: Scores) -> Facts:
-    return Facts(_score_params(scores), _score_files(scores, None))
-
-
-@facts_of.register
-def _of_retriever(scores: RetrieverScores) -> Facts:
-    return Facts({**_score_params(scores), "k": scores.k}, _score_files(scores, scores.texts))
-
-
-@facts_of.register
-def _of_comparison(comparison: Comparison) -> Facts:
-    return Facts(
-        {
-            "measures": ", ".join(comparison.measures),
-            "runs": ", ".join(comparison.runs),
-            "baseline": comparison.baseline,
-            "profile": comparison.profile,
-            "test": comparison.family,
-            "seed": comparison.settings.seed,
-        },
-        {"report.html": page(document_of(comparison)), "record.json": comparison.to_json()},
-    )
-
-
-@facts_of.register
-def _of_gate(result: GateResult) -> Facts:
-    return Facts(
-        {
+def params_of(result: Any) -> dict[str, object]:
+    """Return what was measured, on what."""
+    if isinstance(result, Scores):
+        return {
+            "measures": ", ".join(result.measures),
+            "runs": ", ".join(result.runs),
+            "profile": result.profile.name,
+            "qrels_sha256": result.record(per_query=False).qrels.sha256,
+            "k": getattr(result, "k", None),
+        }
+    if isinstance(result, Comparison):
+        return {
+            "measures": ", ".join(result.measures),
+            "runs": ", ".join(result.runs),
+            "baseline": result.baseline,
+            "profile": result.profile,
+            "test": result.family,
+            "seed": result.settings.seed,
+        }
+    if isinstance(result, GateResult):
+        return {
             "measures": ", ".join(check.measure for check in result.checks),
             "baseline": result.baseline,
             "candidate": result.candidate,
@@ -208,85 +123,54 @@ def _of_gate(result: GateResult) -> Facts:
             "profile": result.profile,
             "qrels_sha256": result.qrels.sha256,
             "seed": result.test.seed,
-        },
-        {"report.html": page(document_of(result)), "record.json": result.to_json()},
-    )
-
-
-@facts_of.register
-def _of_benchmark(result: Result) -> Facts:
+        }
+    if not isinstance(result, Result):
+        raise TypeError(f"a {type(result).__name__} cannot be logged")
     report = result.report
-    measures = [info.measure for info in report.measures]
-    return Facts(
-        {
-            "benchmark": report.name,
-            "experiment": report.experiment,
-            "collection": report.collection.name,
-            "split": report.collection.split,
-            "measures": ", ".join(measures),
-            "systems": ", ".join(system.name for system in report.systems),
-            "baseline": report.baseline,
-            "depth": report.depth,
-            "profile": report.profile,
-            "qrels_sha256": report.collection.qrels_sha256,
-        },
-        {
-            "report.html": (result.folder / "BenchmarkReport.html").read_text("utf-8"),
-            "record.json": report.to_json(),
-            "per_query.csv": _csv(["run", "query_id", *measures], _system_values(result, measures)),
-        },
-    )
-
-
-def _system_values(result: Result, measures: list[str]) -> list[tuple[Value, ...]]:
-    """Return the values of all systems by query, from the files of the experiment."""
-    rows: list[tuple[Value, ...]] = []
-    for system in result.report.systems:
-        values: dict[str, dict[str, float]] = {}
-        path = str(result.folder / system.per_query.path)
-        frame = parquet_frame(path, source=path)
-        for query_id, measure, value in frame.select("query_id", "measure", "value").iter_rows():
-            values.setdefault(query_id, {})[measure] = value
-        rows += [
-            (system.name, query_id, *map(by_measure.get, measures))
-            for query_id, by_measure in values.items()
-        ]
-    return rows
-
-
-# --- names ---------------------------------------------------------------------------------------
-
-
-def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    names = mlflow_names(values)
-    return {names[key]: value for key, value in values.items()}
-
-
-def mlflow_names(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name the one that MLflow gets; no two are the same.
-
-    MLflow takes letters, digits and ``_-. /``, in names that are clean paths: ``nDCG@10`` becomes
-    ``nDCG_at_10``, any other sign an underscore or nothing. Names that would then
-    be the same, and those that are cut, end with a hash of the whole name.
-
-    >>> mlflow_names(["nDCG@10.low", "a+b/AP", "a*b/AP"])
-    {'nDCG@10.low': 'nDCG_at_10.low', 'a+b/AP': 'a_b/AP-b24155bb', 'a*b/AP': 'a_b/AP-b84d1875'}
-    """
-    plain = {name: _plain_name(name) for name in names}
-    times = Counter(text.casefold() for text in plain.values())
     return {
-        name: f"{text[:LONGEST_NAME].rstrip('/')}-{_hash(name)}"
-        if times[text.casefold()] > 1 or len(text) > LONGEST_NAME
-        else text
-        for name, text in plain.items()
+        "benchmark": report.name,
+        "experiment": report.experiment,
+        "collection": report.collection.name,
+        "split": report.collection.split,
+        "measures": ", ".join(info.measure for info in report.measures),
+        "systems": ", ".join(system.name for system in report.systems),
+        "baseline": report.baseline,
+        "depth": report.depth,
+        "profile": report.profile,
+        "qrels_sha256": report.collection.qrels_sha256,
     }
 
 
-def _hash(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+def files_of(result: Any) -> dict[str, str]:
+    """Return the page of a result and its record, which has the values by query, by file name."""
+    if isinstance(result, Result):
+        html = (result.folder / "BenchmarkReport.html").read_text("utf-8")
+        return {"report.html": html, "record.json": result.report.to_json()}
+    record = result.record() if isinstance(result, Scores) else result
+    return {"report.html": page(document_of(result)), "record.json": record.to_json()}
 
 
-def _plain_name(name: str) -> str:
+def mlflow_names(names: Iterable[str], start: str = "") -> dict[str, str]:
+    """Return for each name the one that MLflow gets, behind a common start.
+
+    MLflow takes letters, digits and ``_-. /``, in names that are clean paths: ``nDCG@10`` becomes
+    ``nDCG_at_10``, any other sign an underscore or nothing. Two that would then be the same are
+    refused.
+
+    >>> mlflow_names(["nDCG@10.low", "a+b/AP"])
+    {'nDCG@10.low': 'nDCG_at_10.low', 'a+b/AP': 'a_b/AP'}
+    """
+    plain: dict[str, str] = {}
+    for name in names:
+        text = plain_name(start + name)
+        if text in plain.values():
+            raise InputError(f"MLflow would call two numbers {shown(text)}; rename one of the runs")
+        plain[name] = text
+    return plain
+
+
+def plain_name(name: str) -> str:
+    """Return a name as a clean path of signs that MLflow takes."""
     plain = re.sub(r"[^\w.\- /]", "_", name.replace(")", "").replace("@", "_at_"))
     steps = (
         f"_{step}" if step in ("", ".") or step.startswith("..") else step

@@ -113,7 +113,7 @@ class Chunking:
             )
         text = os.fspath(doc_id_from)
         if _SEPARATOR.fullmatch(text):
-            return cls(_before_last(text), text, collapse, False)
+            return cls(lambda chunk_id: chunk_id.rpartition(text)[0], text, collapse, False)
         if not isinstance(doc_id_from, str) or names_table(text):
             table = _read_documents(text)
             return cls(table.get, text, collapse, True, table)
@@ -185,7 +185,7 @@ class Chunking:
             in_order = slice(None) if best is None else best
             value = np.bincount(entry[in_order], score[in_order], len(first))
         else:
-            ahead = np.arange(len(score)) if best is None else _inverse(best)
+            ahead = np.arange(len(score)) if best is None else np.argsort(best)
             top = np.full(len(first), len(score))
             np.minimum.at(top, entry, ahead)
             begins = np.searchsorted(np.sort(top), offsets[:-1])
@@ -224,16 +224,6 @@ class _Kept:
     """By query: how many there are."""
 
 
-def _inverse(places: Ints) -> Ints:
-    inverse = np.empty(len(places), np.int64)
-    inverse[places] = np.arange(len(places))
-    return inverse
-
-
-def _before_last(separator: str) -> Callable[[str], str | None]:
-    return lambda chunk_id: chunk_id.rpartition(separator)[0]
-
-
 def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     group = 1 if pattern.groups else 0
 
@@ -261,8 +251,14 @@ def _read_documents(path: str) -> dict[str, str]:
     from rankscope.tables.record_rows import identify  # noqa: PLC0415
 
     names = (
-        *("doc_id", "document_id", "doc", "document", "docno", "parent_id", "parent", "ref_doc_id"),
-        *("source_id", "source", "file", "url"),
+        "doc_id",
+        "document_id",
+        "doc",
+        "document",
+        "docno",
+        "parent_id",
+        "source_id",
+        "source",
     )
     layout = RecordLayout(
         kind="corpus",
@@ -279,23 +275,16 @@ def _read_documents(path: str) -> dict[str, str]:
     for placed in read_records(path, layout):
         origin, position, _ = placed
         chunk_id, fields = identify(placed, layout)
-        if origin.unit == "item" and list(fields) == ["text"]:  # {chunk: document}
-            fields = {"doc_id": fields["text"]}
-        name = find_name(fields, names)
-        if name is None:
-            raise origin.error(
-                f"chunk {shown(chunk_id)} has no document among the fields "
-                f"{shown(', '.join(map(str, fields)))}; name one of them {', '.join(names[:3])}",
-                position,
-            )
+        is_pair = origin.unit == "item" and list(fields) == ["text"]  # {chunk: document}
+        name = "text" if is_pair else find_name(fields, names)
         try:
+            if name is None:
+                given = shown(", ".join(map(str, fields)))
+                raise ValueError(f"not among the fields {given}; name one of them doc_id")
             document = id_text(fields[name])
+            if documents.setdefault(chunk_id, document) != document:
+                before = shown(documents[chunk_id])
+                raise ValueError(f"{shown(document)}, and {before} before; give each chunk one")
         except ValueError as error:
-            raise origin.error(f"the document is {error}", position) from None
-        if documents.setdefault(chunk_id, document) != document:
-            raise origin.error(
-                f"chunk {shown(chunk_id)} is of {shown(documents[chunk_id])} and of "
-                f"{shown(document)}; give each chunk one document",
-                position,
-            )
+            raise origin.error(f"the document of {shown(chunk_id)} is {error}", position) from None
     return documents

@@ -21,20 +21,9 @@ if TYPE_CHECKING:
 _OF_RUNS = frozenset(
     {
         *("answering", "answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
-        *("fingerprint", "in_given_order", "is_list", "layout"),
-        *(
-            "named",
-            "offsets",
-            "query_ids",
-            "reading",
-            "renamed",
-            "unwritable",
-            "scores",
-            "sizes",
-            "to_dict",
-            "to_pandas",
-        ),
-        *("to_polars", "trec_columns", "values", "write"),
+        *("fingerprint", "in_given_order", "is_list", "layout", "named", "offsets"),
+        *("query_ids", "reading", "renamed", "unwritable", "scores", "sizes", "to_dict"),
+        *("to_pandas", "to_polars", "trec_columns", "values", "write"),
     }
 )
 """What a table of a run has, beside what is known here."""

@@ -1,4 +1,4 @@
-"""What runs are called where several are given in a list."""
+"""What runs are called, and which questions those without query ids answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.files import PathLike, is_path, source_name
 
 
@@ -72,3 +72,33 @@ def run_names(runs: Sequence[Any], given: Sequence[Any]) -> list[str]:
         )
         raise InputError(f"two runs are called {shown(twice)}; name them: {names_given}")
     return names
+
+
+REMEDY = "give answers by the id of their question: {query_id: answer}"
+
+
+def answered_questions(answers: int, listed: Sequence[str], source: str) -> Sequence[str] | None:
+    """Return the question that each of so many answers is to; None if numbers are their ids.
+
+    Raises:
+        InputError: it is not clear which answer is to which question.
+
+    >>> answered_questions(2, ["Anasarka", "Klonus"], "run")
+    ['Anasarka', 'Klonus']
+    >>> answered_questions(2, ["1", "2"], "run")
+    """
+    numbers = [str(number) for number in range(1, len(listed) + 1)]
+    if list(listed) == numbers:
+        return None
+    if answers != len(listed):
+        raise InputError(
+            f"{source}: has {counted(answers, 'answer')} without query ids to "
+            f"{counted(len(listed), 'question')}; give one to each, in the order of the golden "
+            f"set, or {REMEDY}"
+        )
+    if set(listed) == set(numbers):
+        raise InputError(
+            f"{source}: has answers without query ids, and the golden set numbers its questions "
+            f"in another order; {REMEDY}"
+        )
+    return listed

@@ -7,18 +7,20 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+import hashlib
+import io
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError, UnknownNameError
+from rankscope.errors import InvalidDataError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.naming import name_in_file
+from rankscope.runs.run_rows import refuse, scores_of, without_duplicates
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.native_rows import read_rows
@@ -38,6 +40,12 @@ if TYPE_CHECKING:
 __all__ = ["Run", "read_run"]
 
 
+_UNSORTED = {
+    "_is_list": True, "_is_sorted": False, "_order": None, "_fingerprint": "", "_chunks": None,
+}  # fmt: skip
+"""What is known of a run that was just made."""
+
+
 class Run(PairTable):
     """Documents a system returned for each query, with scores; higher is better.
 
@@ -53,14 +61,7 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = (
-        "_chunks",
-        "_fingerprint",
-        "_is_list",
-        "_is_sorted",
-        "_name",
-        "_order",
-    )
+    __slots__ = ("_chunks", "_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
 
     layout = RUN
     _name: str
@@ -98,8 +99,7 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        self._set(_name=name, _is_list=rows.is_list, _is_sorted=False, _order=None)
-        self._set(_chunks=None, _fingerprint="")
+        self._set(**{**_UNSORTED, "_name": name, "_is_list": rows.is_list})
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -132,17 +132,14 @@ class Run(PairTable):
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
         columns = [doc_ids.alias("doc_id"), pl.Series("score", scores, dtype=pl.Float64).rechunk()]
-        return cls._trusted(
-            queries,
-            offsets,
-            pl.DataFrame(columns),
-            _name=name,
-            _is_list=True,
-            _is_sorted=is_best_first,
-            _order=None,
-            _fingerprint=fingerprint,
-            _chunks=None,
-        )
+        known = {"_name": name, "_is_sorted": is_best_first, "_fingerprint": fingerprint}
+        return cls._trusted(queries, offsets, pl.DataFrame(columns), **{**_UNSORTED, **known})
+
+    def _changed(self, **slots: object) -> Run:
+        """Return the same run but for this."""
+        run: Run = object.__new__(Run)
+        run._set(**{**self.__getstate__(), **slots})
+        return run
 
     @property
     def name(self) -> str:
@@ -164,20 +161,12 @@ class Run(PairTable):
         """Whether the order of rows is meant: false for a file whose ranks go by score."""
         return self._is_list
 
-    def _not_a_list(self) -> Run:
-        self._set(_is_list=False)
-        return self
-
     def in_given_order(self) -> Run:
         """Return the same documents ranked as they are listed: scores are minus the place."""
-        sizes = self.sizes
-        places = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], sizes)
-        run = Run.trusted(
-            self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
-            is_best_first=True,
-        )  # fmt: skip
-        run._set(_questions=self._questions, _is_numbered=self._is_numbered, _reading=self._reading)
-        return run if self._chunks is None else run.collapsed_from(self._chunks)
+        places = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], self.sizes)
+        score = pl.Series("score", -places.astype(np.float64))
+        ranked = {"_columns": pl.DataFrame([self.doc_ids, score]), "_is_list": True}
+        return self._changed(**ranked, _is_sorted=True, _order=None, _fingerprint="")
 
     @property
     def chunks(self) -> Chunks | None:
@@ -186,9 +175,7 @@ class Run(PairTable):
 
     def collapsed_from(self, chunks: Chunks) -> Run:
         """Return the same run, which is known to have been collapsed from these."""
-        run = self.named(self._name)
-        run._set(_chunks=chunks)
-        return run
+        return self._changed(_chunks=chunks)
 
     def collapsed(self, doc_id_from: Any, collapse: Collapse = "best") -> Run:
         """Return the run of the documents that the chunks in it belong to.
@@ -215,14 +202,13 @@ class Run(PairTable):
         names = pl.Series("doc_id", list(numbers), dtype=pl.String)
         documents = names.gather(by_row[rest.rows])
         run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
-        run._set(
+        return run._changed(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
             _is_numbered=self._is_numbered,
             _questions=self._questions,
             _reading=self._reading,
             _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
         )
-        return run
 
     def answering(self, query_ids: Sequence[str]) -> Run:
         """Return a numbered run as answers to these queries, one to each, in their order."""
@@ -232,16 +218,11 @@ class Run(PairTable):
     def renamed(self, query_ids: Sequence[str]) -> Run:
         """Return the same run with these ids of its queries, in their order."""
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
-        changed = {"_query_ids": queries, "_index": None, "_fingerprint": "", "_is_numbered": False}
-        run: Run = object.__new__(Run)
-        run._set(**{**self.__getstate__(), **changed})
-        return run
+        return self._changed(_query_ids=queries, _index=None, _fingerprint="", _is_numbered=False)
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
-        run: Run = object.__new__(Run)
-        run._set(**{**self.__getstate__(), "_name": name})
-        return run
+        return self._changed(_name=name)
 
     def answers(self, query_ids: Sequence[str], depth: int | None = None) -> Run:
         """Return the run for these queries, in this order, with so many documents each at most.
@@ -256,9 +237,8 @@ class Run(PairTable):
         ends = np.cumsum(sizes)
         rows = np.arange(ends[-1] if len(ends) else 0)
         rows += np.repeat(self.offsets[groups] - (ends - sizes), sizes)
-        order = self.best_first()
-        if order is not None:
-            rows = order[rows]
+        best = self.best_first()
+        rows = rows if best is None else best[rows]
         is_whole = len(rows) == len(self) and bool((np.diff(groups[sizes > 0]) > 0).all())
         return Run.trusted(
             query_ids,
@@ -297,9 +277,6 @@ class Run(PairTable):
         return self._fingerprint
 
     def _hash(self) -> str:
-        import hashlib  # noqa: PLC0415
-        import io  # noqa: PLC0415
-
         buffer = io.BytesIO()
         columns = self.trec_columns().select("query_id", "doc_id", "score")
         ids = (columns["query_id"], columns["doc_id"])  # a query without documents is not written
@@ -324,48 +301,6 @@ class Run(PairTable):
             "score",
             pl.lit("_".join(self._name.split()) or "run").alias("tag"),
         )
-
-
-def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
-    """Keep each document of a query once: the first, or the one with the highest score."""
-    if duplicates is None:
-        return rows
-    if duplicates not in get_args(Duplicates):
-        raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
-    pairs = pl.DataFrame(
-        [
-            as_ids(rows.frame["query_id"], rows).cast(pl.String),
-            as_ids(rows.frame["doc_id"], rows).cast(pl.String),
-            scores_of(rows),
-        ]
-    ).with_row_index("row")
-    if duplicates == "best":
-        pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)
-    first = pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort()
-    if len(first) == rows.frame.height:
-        return rows
-    line_of = rows.line_of
-    placed = None if line_of is None else lambda row: line_of(int(first[row]))
-    return replace(rows, frame=rows.frame[first], line_of=placed)
-
-
-def scores_of(rows: Rows) -> pl.Series:
-    """Return the scores as Float64, null where there is no number; or ranks, negated."""
-    frame = rows.frame
-    if "score" in frame.columns:
-        return as_numbers(frame["score"]).cast(pl.Float64).alias("score")
-    return (-as_numbers(frame["rank"]).cast(pl.Float64)).alias("score")
-
-
-def refuse(rows: Rows) -> NoReturn:
-    """Raise for the errors of a run, in the words of the checks."""
-    from rankscope.runs.checks import RUN_CHECKS  # noqa: PLC0415
-    from rankscope.runs.under_test import RunUnderTest  # noqa: PLC0415
-
-    findings = RUN_CHECKS.errors(RunUnderTest(rows))
-    more = len(findings) - 1
-    hint = f" (and {more} more kind{'s' * (more > 1)} of error)" if more else ""
-    raise InvalidDataError(f"{findings[0].sentence}{hint}", findings)
 
 
 def read_run(
@@ -406,7 +341,7 @@ def run_from(
     try:
         rows = file.rows(("query_id", "doc_id", "score"))
         run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
-        return run._not_a_list() if _ranks_go_by_score(file, run) else run
+        return run._changed(_is_list=False) if _ranks_go_by_score(file, run) else run
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         text = file.rows(RUN.roles, as_text=True)
         Run.from_rows(without_duplicates(text, duplicates), name=name)
@@ -425,18 +360,9 @@ def _read_natively(file: TableFile, name: str) -> Run | None:
         if by_rank is None:
             return None
         is_list = not by_rank.ranks_go_by_score
-    return Run._trusted(
-        rows.query_ids,
-        rows.offsets,
-        pl.DataFrame([rows.doc_id, pl.Series("score", rows.score)]),
-        _name=name,
-        _is_list=is_list,
-        _reading=Reading("TREC lines"),
-        _is_sorted=False,
-        _order=None,
-        _fingerprint="",
-        _chunks=None,
-    )
+    columns = pl.DataFrame([rows.doc_id, pl.Series("score", rows.score)])
+    read = {"_name": name, "_is_list": is_list, "_reading": Reading("TREC lines")}
+    return Run._trusted(rows.query_ids, rows.offsets, columns, **{**_UNSORTED, **read})
 
 
 def _ranks_go_by_score(file: TableFile, run: Run) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankscope.findings import PLACES_SHOWN, CannotLookError, Place, Seen
 from rankscope.runs import order
-from rankscope.runs.table import scores_of
+from rankscope.runs.run_rows import scores_of
 from rankscope.tables.grouping import Groups, group_by_query
 from rankscope.tables.rows import as_ids, as_numbers
 
@@ -32,17 +32,9 @@ class RunUnderTest:
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        *,
-        max_depth: int = 100,
-        strict: bool = False,
-        format: str | None = None,
-        reference: Reference | None = None,
+        self, rows: Rows, format: str | None = None, reference: Reference | None = None
     ) -> None:
         self.rows = rows
-        self.max_depth = max_depth
-        self.strict = strict
         self.format = format
         self._reference = reference
 
@@ -76,8 +68,8 @@ class RunUnderTest:
         return [*self.answered, *self.rows.empty_queries]
 
     def missing(self, query_ids: list[str]) -> list[str]:
-        """Return the queries that the run lacks; a strict look wants a document for each."""
-        answered = set(self.answered if self.strict else self.query_ids)
+        """Return the queries that the run lacks."""
+        answered = set(self.query_ids)
         return [query_id for query_id in query_ids if query_id not in answered]
 
     @cached_property

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankscope.errors import RankscopeError
 from rankscope.runs import order
-from rankscope.runs.table import scores_of
+from rankscope.runs.run_rows import scores_of
 from rankscope.scale.partials import PartError
 from rankscope.scale.spool import Spool, temporary_folder
 from rankscope.tables.rows import as_ids, as_numbers

@@ -361,7 +361,7 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
     """Return lists without ids as answers to a table's questions, in its order; refuse all else."""
     if is_numbered and judgments.listed and judgments.reading.documents:
-        from rankscope.runs.positions import answered_questions  # noqa: PLC0415
+        from rankscope.runs.naming import answered_questions  # noqa: PLC0415
 
         names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
         return run if names is None else run.answering(names)
