@@ -4,7 +4,7 @@ A question fails if nothing relevant is among the first k documents, or if what 
 grade than the best documents that there are. k is the cutoff of the main measure, and relevant is
 what the main measure gains something from. Causes are about the documents that are *missed*: the
 relevant ones with a higher grade than anything among the first k. A relevant document that is among
-the first k only because of a tie is luck, not a failure; see `rankscope.diagnosis.tie_effects`.
+the first k only because of a tie is luck, not a failure; see `rankscope.diagnosis.ties`.
 """
 
 from __future__ import annotations

@@ -137,14 +137,11 @@ def _ties(*given: Any, **options: Any) -> Any:
             row.system: {
                 "value": row.value,
                 "bounds": [row.lowest, row.highest],
-                "queries with a tie across rank": {
-                    each.cutoff: each.queries for each in row.cutoffs
-                },
+                "queries with a tie across rank": row.across,
                 "documents": row.documents,
-                "tied documents": row.tied_documents,
-                "different scores": row.distinct_scores,
-                "length": row.answer_size,
-                "all scores equal": row.constant_answers,
+                "tied documents": row.tied,
+                "different scores": row.scores,
+                "all scores equal": row.constant,
             }
             for row in answer.systems
         },
@@ -194,9 +191,9 @@ def robust03_diagnosis() -> Any:
             row.system: {
                 "value": row.value,
                 "bounds": [row.lowest, row.highest],
-                "across ranks": {each.cutoff: each.queries for each in row.cutoffs},
-                "tied documents": row.tied_documents,
-                "different scores": row.distinct_scores,
+                "across ranks": row.across,
+                "tied documents": row.tied,
+                "different scores": row.scores,
             }
             for row in ties.systems
         },

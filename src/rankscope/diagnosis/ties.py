@@ -1,0 +1,287 @@
+"""Ties: how much of a result is decided by the order of documents with equal scores.
+
+Equal scores say that a system does not know which document is better; some rule decides. The range
+of the main measure over all such orders is that of `rankscope.bounds`, under the rules that the
+scores were made with. Where the ranges of two systems overlap, the tie rule alone may decide which
+of them is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from rankscope.diagnosis.analysis import (
+    Analysed,
+    AnalysisConfig,
+    CannotAnalyseError,
+    Inputs,
+    Row,
+    analysis,
+    found,
+)
+from rankscope.diagnosis.show import part_table, system_table
+from rankscope.document.blocks import Block
+from rankscope.errors import counted
+from rankscope.findings import Finding, declare
+from rankscope.measures.language import Measure
+from rankscope.part import Part
+from rankscope.runs.order import compared
+from rankscope.scoring.bounds import bounds
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.rankings import Ranking
+
+WIDE = declare(
+    "RS641",
+    "ties-move-the-mean",
+    "warning",
+    unit="system",
+    advice="break ties by something that says which document is better, or return more digits "
+    "where scores are rounded; until then read the mean as a range",
+    meaning="""The mean of the main measure could be higher or lower by much, depending only on how
+    documents with equal scores are ordered.""",
+)
+DECIDE = declare(
+    "RS642",
+    "ties-decide-the-order",
+    "warning",
+    unit="pair",
+    advice="break ties by something that says which document is better before you call one of them "
+    "better",
+    meaning="""One system is ahead of another by the main measure, but another order of documents
+    with equal scores would put it behind.""",
+)
+
+
+class TiesConfig(AnalysisConfig):
+    """When ties are worth a word."""
+
+    wide: float = Field(default=0.01, gt=0, allow_inf_nan=False)
+    """The mean has to be able to move by more than this; where a measure can be above 1, by more
+    than this share of it."""
+
+
+class SystemTies(Row):
+    """The ties of one system."""
+
+    value: float | None
+    """The mean of the main measure, as its ties are broken now; null: no query counts."""
+    lowest: float | None
+    """What it could fall to with documents of equal score in another order; null: not known."""
+    highest: float | None
+    """What it could rise to; null: not known."""
+    across: dict[int, int]
+    """How many queries have documents with equal scores on both sides of rank k, by k: the cutoff
+    of the main measure, then those of the others."""
+    documents: int
+    """How many documents the system retrieved for judged queries."""
+    tied: int
+    """How many documents share their score with another one of their query."""
+    scores: float | None
+    """How many different scores an answer has, on average; null: there is no answer."""
+    constant: int
+    """How many answers have several documents, all with one score: their order means nothing."""
+
+    @property
+    def width(self) -> float:
+        """How far the mean could move; 0 where that is not known."""
+        if self.lowest is None or self.highest is None:
+            return 0.0
+        return self.highest - self.lowest
+
+
+class Reversal(Part):
+    """Two systems whose order depends on how ties are broken."""
+
+    better: str
+    """The system that is ahead."""
+    worse: str
+    """The system that is behind."""
+    difference: float
+    """How far it is ahead, as ties are broken now."""
+    reversed: float
+    """How far it would be behind, if all ties went against it."""
+
+
+class Ties(Analysed):
+    """What ties decide."""
+
+    measure: str
+    """The main measure."""
+    queries: int
+    """Judged queries."""
+    ties: str
+    """How ties are broken: trec (the higher id first), id-asc or given."""
+    precision: str
+    """In which precision scores are compared."""
+    systems: tuple[SystemTies, ...]
+    """By system."""
+    reversals: tuple[Reversal, ...]
+    """Pairs of systems whose order ties decide, the closest first."""
+
+
+@analysis(
+    "ties",
+    TiesConfig,
+    Ties,
+    title="Ties",
+    needs=("scores", "runs", "qrels"),
+    written="ties: {wide: 0.02}",
+    codes=(WIDE, DECIDE),
+    place=60,
+)
+def ties(config: TiesConfig, inputs: Inputs) -> Ties:
+    """How far the main measure depends on the order of documents with equal scores."""
+    assert inputs.scores is not None
+    measure, queries = inputs.main, len(inputs.rankings.query_ids)
+    if not queries:
+        raise CannotAnalyseError("no query is judged")
+    asked = [Measure.parse(name).cutoff for name in inputs.scores.measures]
+    others = {cutoff for cutoff in asked if cutoff is not None} - {inputs.cutoff}
+    cutoffs = (inputs.cutoff, *sorted(others))
+    systems = [
+        _ties_of(name, ranking, inputs, cutoffs)
+        for name, ranking in inputs.rankings.systems.items()
+    ]
+    is_share = max(map(abs, measure.definition.range)) <= 1
+    is_mean = measure.definition.aggregate == "mean"
+    wide = [
+        row
+        for row in systems
+        if row.width > config.wide * (1.0 if is_share else abs(row.value or 0.0))
+    ]
+    reversals = _reversals(systems, 1 if measure.definition.higher_is_better else -1)
+    rules = inputs.scores.profile.rules_for(measure)
+    return Ties(
+        measure=str(measure),
+        queries=queries,
+        ties=rules.ties,
+        precision=rules.precision,
+        systems=tuple(systems),
+        reversals=tuple(reversals),
+        findings=(
+            *found(
+                WIDE,
+                wide,
+                lambda row: (
+                    f"{measure} of {row.system} is {row.value:.4f}, and could be {row.lowest:.4f} "
+                    f"to {row.highest:.4f} with documents of equal score in another order; "
+                    f"{_where(row, queries)}"
+                ),
+                (lambda row: row.width) if is_mean else None,
+                focus=inputs.focus,
+            ),
+            *_decided(reversals, measure),
+        ),
+    )
+
+
+@ties.show
+def _show(result: Ties) -> Iterator[Block | None]:
+    rules = {"trec": "the higher id", "id-asc": "the lower id", "given": "what is given first"}
+    yield system_table(
+        result.systems,
+        legend=("lowest", "across"),
+        notes=[f"of equal scores in {result.precision} precision {rules[result.ties]} comes first"],
+        value=result.measure,
+        lowest="lowest",
+        highest="highest",
+        across="across {}",
+        tied="tied documents",
+        documents="of",
+        scores="different scores",
+        constant="answers with one score",
+    )
+    yield part_table(
+        result.reversals,
+        "Pairs whose order ties decide",
+        names=2,
+        better="ahead",
+        worse="behind",
+        difference="by",
+        reversed="if ties were broken otherwise, behind by",
+    )
+
+
+def _ties_of(name: str, ranking: Ranking, inputs: Inputs, cutoffs: Sequence[int]) -> SystemTies:
+    """Count the ties of one system, and bound what they do to its mean."""
+    assert inputs.scores is not None
+    assert inputs.runs is not None
+    profile, measure = inputs.scores.profile, inputs.main
+    score = compared(ranking.score, profile.rules_for(measure).precision)
+    same = np.zeros(len(score), np.bool_)  # as the row before it, in the same query
+    same[1:] = score[1:] == score[:-1]
+    same[ranking.offsets[:-1][ranking.sizes > 0]] = False
+    tied = same.copy()
+    tied[:-1] |= same[1:]
+    sizes = ranking.sizes
+    different = np.bincount(ranking.query[~same], minlength=len(sizes))
+    answers = int(np.count_nonzero(sizes))
+    value = inputs.scores.run(name).means[str(measure)]
+    # what was asked for is in the names of the measures already
+    meant = replace(profile, meaning=lambda measure: measure)
+    [bound] = bounds(inputs.qrels, inputs.runs[name], [measure], holes=False, profile=meant)
+    ends = bound.ties
+    if ends is not None and not np.isfinite([ends.lowest, ends.highest]).all():
+        ends = None
+    return SystemTies(
+        system=name,
+        value=value if np.isfinite(value) else None,
+        lowest=None if ends is None else ends.lowest,
+        highest=None if ends is None else ends.highest,
+        across={k: int(np.count_nonzero(same[ranking.rank == k + 1])) for k in cutoffs},
+        documents=len(same),
+        tied=int(np.count_nonzero(tied)),
+        scores=float(different.sum() / answers) if answers else None,
+        constant=int(np.count_nonzero((different == 1) & (sizes > 1))),
+    )
+
+
+def _reversals(systems: Sequence[SystemTies], sign: int) -> list[Reversal]:
+    """Return the pairs whose order another order of ties would reverse, the closest first."""
+    known = [
+        (row, sign * row.value, sorted((sign * row.lowest, sign * row.highest)))
+        for row in systems
+        if row.value is not None and row.lowest is not None and row.highest is not None
+    ]
+    reversals = [
+        Reversal(
+            better=better.system,
+            worse=worse.system,
+            difference=ahead - behind,
+            reversed=most - least,
+        )
+        for better, ahead, (least, _) in known
+        for worse, behind, (_, most) in known
+        if ahead > behind and most > least
+    ]
+    return sorted(reversals, key=lambda pair: pair.difference)
+
+
+def _decided(reversals: Sequence[Reversal], measure: Measure) -> tuple[Finding, ...]:
+    """Make one finding of the pairs whose order ties decide: the closest is named."""
+    if not reversals:
+        return ()
+    pair, more = reversals[0], len(reversals) - 1
+    likewise = f"; likewise {counted(more, 'other pair')}" if more else ""
+    sentence = (
+        f"{pair.better} is {pair.difference:.4f} ahead of {pair.worse} on {measure}, and would be "
+        f"{pair.reversed:.4f} behind with documents of equal score in another order{likewise}"
+    )
+    return (DECIDE.finding(sentence, count=len(reversals)),)
+
+
+def _where(row: SystemTies, queries: int) -> str:
+    """Say where the ties are that move the mean."""
+    cutoff, across = next(iter(row.across.items()))
+    if row.constant and (row.constant == queries or not across):
+        which = "each" if row.constant == queries else f"{row.constant:,}"
+        return f"in {which} of {counted(queries, 'query')} all scores are equal"
+    if across:
+        return f"ties reach across rank {cutoff} in {across:,} of {counted(queries, 'query')}"
+    return f"{row.tied:,} of {counted(row.documents, 'document')} share a score"
