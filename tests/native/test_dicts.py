@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.scoring.dicts import found_in_python, found_natively
+from rankscope.scoring.align import Hits, align
+from rankscope.scoring.dicts import found_in_dicts
 from rankscope.tables.native import library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the native scan was not built")
@@ -51,19 +52,22 @@ def sample(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("ties", ["trec", "id-asc", "given"])
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_hits_are_those_of_python(ties: Any, precision: Any) -> None:
+def test_hits_are_those_of_a_table(ties: Any, precision: Any) -> None:
     taken = 0
     for seed in range(100):
         qrels, run = sample(seed)
         judgments = rs.Judgments(qrels)
-        quick = found_natively(judgments, run, ties, precision, CUTOFFS)
+        quick = found_in_dicts(judgments, run, ties, precision, CUTOFFS)
         if quick is None:
             continue
         taken += 1
-        plain = found_in_python(judgments, run, ties, precision, CUTOFFS)
-        for name in ("hits", "queries", "sizes", "rises", "falls"):
-            assert getattr(quick, name).tolist() == getattr(plain, name).tolist(), (seed, name)
-        assert quick.tied_at == plain.tied_at, seed
+        walked = Hits.in_dicts(judgments, quick)
+        table = align(
+            judgments, rs.Run(run), ties=ties, precision=precision, cutoffs=CUTOFFS, sound=False
+        )
+        for name in ("query", "pair", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+            assert getattr(walked, name).tolist() == getattr(table.hits, name).tolist(), name
+        assert (walked.tied_at, walked.lists) == (table.hits.tied_at, table.hits.lists), seed
     assert taken > 80
 
 
@@ -84,7 +88,7 @@ def test_what_is_not_plain_is_left_to_python() -> None:
         {f"d{place}": 1.0 for place in range(200)},  # more ties than are settled there
     ]
     for documents in given:
-        assert found_natively(judgments, {"q": documents}, "trec", "double", ()) is None, documents
+        assert found_in_dicts(judgments, {"q": documents}, "trec", "double", ()) is None, documents
 
 
 def test_references_are_not_lost() -> None:
@@ -93,7 +97,7 @@ def test_references_are_not_lost() -> None:
     judgments = rs.Judgments({"q": {"ab": 1}})
     before = sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])
     for _ in range(1000):
-        assert found_natively(judgments, run, "trec", "double", (1,)) is not None
+        assert found_in_dicts(judgments, run, "trec", "double", (1,)) is not None
     assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
 
 
@@ -105,7 +109,7 @@ def test_sorting_networks_sort() -> None:
             draw.choice([draw.random(), float(draw.randint(0, 3)), -0.0]) for _ in range(size)
         ]
         run = {"q": {f"d{place}": score for place, score in enumerate(scores)}}
-        hits = found_natively(judgments, run, "given", "double", CUTOFFS)
+        hits = found_in_dicts(judgments, run, "given", "double", CUTOFFS)
         assert hits is not None or size > 128  # too many are tied
         if hits is not None:
             places = sorted(range(size), key=lambda place, scores=scores: -scores[place])  # type: ignore[misc]

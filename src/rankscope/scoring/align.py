@@ -22,7 +22,7 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Precision, Ties
-from rankscope.scoring.dicts import found_in_dicts
+from rankscope.scoring.dicts import as_plain, found_in_dicts
 from rankscope.scoring.rules import QueryPolicy
 from rankscope.scoring.soundness import refuse_broken
 
@@ -215,18 +215,22 @@ def _hits(
     cutoffs: tuple[int, ...],
 ) -> tuple[Hits, Collection[str]]:
     """Return the hits in a run, and its queries; of a file by its scan, as long as it has one."""
+    scan, known = None, None
     if isinstance(run, Mapping):
+        known = run.keys()
         walked = found_in_dicts(judgments, run, ties, precision, cutoffs)
-        return Hits.in_dicts(judgments, walked), run.keys()
-    scan = None
-    if isinstance(run, LazyRun) and judgments.ontology is None:
+        if walked is not None:
+            return Hits.in_dicts(judgments, walked), known
+        run = as_plain(run, filter(known.__contains__, judgments.query_ids))
+    elif isinstance(run, LazyRun) and judgments.ontology is None:
         scan = run.scan_for(judgments, precision)
     if scan is None:
+        from rankscope.runs.table import as_run  # noqa: PLC0415
         from rankscope.scoring.scan_tables import JudgedPairs, scan_of  # noqa: PLC0415
 
-        table = run.loaded if isinstance(run, LazyRun) else run
-        scan = scan_of(table, JudgedPairs.of(judgments), precision)
-    return Hits.in_scan(judgments, scan, ties, cutoffs), dict.fromkeys(scan.query_ids).keys()
+        scan = scan_of(as_run(run), JudgedPairs.of(judgments), precision)
+    known = dict.fromkeys(scan.query_ids).keys() if known is None else known
+    return Hits.in_scan(judgments, scan, ties, cutoffs), known
 
 
 def _joined(

@@ -1,8 +1,8 @@
 """Plain dicts, ``{query_id: {doc_id: number}}``, scored as they are: judged documents and ranks.
 
 The native library walks the dicts with Python's own functions, under the interpreter's lock. It
-takes real dicts with text as ids and plain numbers as scores; anything else is looked at query by
-query in Python, which makes ids text and says what is no finite number.
+takes real dicts with text as ids and plain numbers as scores; anything else is made a table, which
+makes ids text and says what is no finite number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankscope.errors import InputError, shown
-from rankscope.runs import order
 from rankscope.tables.ids import id_text
 from rankscope.tables.native import address_of, library, library_path
 
@@ -125,10 +124,19 @@ def numbers_of(
     return np.array(slowly, np.float64)
 
 
+def as_plain(run: ByQuery, query_ids: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return some queries of a run with ids as text and scores as floats, or say what is none."""
+    plain = {}
+    for query_id in query_ids:
+        documents = text_ids(run.get(query_id, {}), query_id)
+        numbers = numbers_of([documents], len(documents), (query_id,), "score")
+        plain[query_id] = dict(zip(documents, numbers.tolist(), strict=True))
+    return plain
+
+
 # --- judged documents and their ranks ------------------------------------------------------------
 
-_COLUMNS = ("query", "pair", "rank", "above", "tied")
-_HIT = np.dtype([(name, np.int64) for name in _COLUMNS])
+_HIT = np.dtype([(name, np.int64) for name in ("query", "pair", "rank", "above", "tied")])
 _RISES, _FALLS = 1, 2
 _FLOAT_AT = object.__basicsize__  # where a float has its value, in all versions so far
 _FLOATS = (1.5, -2.25e300, 5e-324, 123456.789)  # which show whether it has
@@ -150,74 +158,6 @@ class Found(NamedTuple):
     """By such query: whether a score is lower than the one before."""
     tied_at: dict[int, int]
     """By cutoff: how many queries have a tie across it."""
-
-
-def found_in_dicts(
-    judgments: Judgments,
-    run: ByQuery,
-    ties: Ties,
-    precision: Precision,
-    cutoffs: tuple[int, ...],
-) -> Found:
-    """Find the judged documents of a run and their ranks."""
-    quick = found_natively(judgments, run, ties, precision, cutoffs)
-    return quick or found_in_python(judgments, run, ties, precision, cutoffs)
-
-
-def found_in_python(
-    judgments: Judgments,
-    run: ByQuery,
-    ties: Ties,
-    precision: Precision,
-    cutoffs: tuple[int, ...],
-) -> Found:
-    """Find them query by query, whatever mappings, ids and numbers there are."""
-    query_ids = judgments.query_ids
-    queries = [number for number, query_id in enumerate(query_ids) if run.get(query_id)]
-    sizes, rises, falls = [], [], []
-    parts = [np.empty((len(_COLUMNS), 0), np.int64)]
-    tied_at = dict.fromkeys(cutoffs, 0)
-    for place, number in enumerate(queries):
-        documents = text_ids(run[query_ids[number]], query_ids[number])
-        size = len(documents)
-        numbers = numbers_of([documents], size, (query_ids[number],), "score")
-        scores = order.compared(numbers, precision)
-        sizes.append(size)
-        rises.append(bool((scores[1:] > scores[:-1]).any()))
-        falls.append(bool((scores[1:] < scores[:-1]).any()))
-        rising = np.sort(scores)
-        for cutoff in cutoffs:
-            tied_at[cutoff] += size > cutoff and bool(rising[-cutoff] == rising[-cutoff - 1])
-        judged = judgments.documents[number]
-        retrieved = [(pair, doc_id) for pair, doc_id in enumerate(judged) if doc_id in documents]
-        mine = np.array([float(documents[doc_id]) for _, doc_id in retrieved])
-        mine = order.compared(mine, precision)
-        above = size - np.searchsorted(rising, mine, side="right")
-        tied = size - above - np.searchsorted(rising, mine)
-        ahead: dict[str, int] = {}  # of those that are tied
-        listing = list(documents) if (tied > 1).any() else []
-        for score in np.unique(mine[tied > 1]):
-            level = [listing[at] for at in np.flatnonzero(scores == score).tolist()]
-            order.sort_ids(level, ties)
-            ahead |= {doc_id: count for count, doc_id in enumerate(level)}
-        rank = above + 1 + np.array([ahead.get(doc_id, 0) for _, doc_id in retrieved], np.int64)
-        pair = judgments.offsets[number] + np.array([pair for pair, _ in retrieved], np.int64)
-        columns = np.full(len(retrieved), place), pair, rank, above, tied
-        parts.append(np.stack(columns)[:, np.argsort(rank)])
-    return Found(
-        np.concatenate(parts, axis=1).T.copy().view(_HIT)[:, 0],
-        np.array(queries, np.int64),
-        np.array(sizes, np.int64),
-        np.array(rises, np.bool_),
-        np.array(falls, np.bool_),
-        tied_at,
-    )
-
-
-# --- by the library ------------------------------------------------------------------------------
-
-
-# --- by the library ------------------------------------------------------------------------------
 
 
 class _Python(ctypes.Structure):
@@ -265,14 +205,14 @@ def _walker() -> tuple[Any, _Python] | None:
     return walk, calls
 
 
-def found_natively(
+def found_in_dicts(
     judgments: Judgments,
     run: ByQuery,
     ties: Ties,
     precision: Precision,
     cutoffs: tuple[int, ...],
 ) -> Found | None:
-    """Find the judged documents of a run and their ranks; None if the library refuses."""
+    """Find the judged documents of a run and their ranks; None if a table must be made of it."""
     walker = None if library() is None else _walker()
     if walker is None:
         return None
