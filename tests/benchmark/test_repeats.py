@@ -10,7 +10,7 @@ from benchmark.world import QUERIES, World, write_world
 from rankscope.benchmark.changes import compare_experiments
 from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.diagnosis.baselines import BASELINES
+from rankscope.diagnosis.baselines import baselines
 from rankscope.diagnosis.holes import HOLES
 from rankscope.diagnosis.repeats import repeats
 from rankscope.diagnosis.stages import STAGES
@@ -203,14 +203,15 @@ def test_no_section_shows_what_the_comparison_does_not(report: BenchmarkReport) 
     pair = report.comparison.pair("bad", "good", "nDCG@10")
     assert abs(pair.difference) > 0.3
     assert pair.verdict == "no difference shown"
-    stages, baselines = STAGES.of(report.analyses), BASELINES.of(report.analyses)
+    stages, against = STAGES.of(report.analyses), baselines.of(report.analyses)
     holes = HOLES.of(report.analyses)
     assert stages is not None
-    assert baselines is not None
-    rows = [row for row in baselines.improvements if row.verdict is not None]
+    assert against is not None
+    rows = [row for row in against.ladder if row.verdict is not None]
     assert {row.verdict for row in rows} == {"no difference shown"}
     for row in rows:
-        assert row.interval.low <= 0 <= row.interval.high
+        assert row.gained is not None
+        assert row.gained.low <= 0 <= row.gained.high
     assert holes is not None
     assert holes.conclusions
     p_values = {frozenset((p.base, p.system)): p.p_corrected for p in report.comparison.pairs}

@@ -13,7 +13,6 @@ import pytest
 from rankscope.errors import InputError
 from rankscope.statistics.random_ranking import (
     average_retrieved_mean,
-    distinct_ranks,
     found_moments,
     harmonic,
     precision_sum_mean,
@@ -106,24 +105,3 @@ def test_long_sums_agree_with_the_formula_of_all_ranks() -> None:
 def test_more_relevant_documents_than_there_are() -> None:
     with pytest.raises(InputError, match="at least as many documents"):
         success_moments([3], 2, 1)
-
-
-@pytest.mark.parametrize(("documents", "counts"), [(12, [0, 1, 2, 3, 9, 12]), (400, [5, 90, 1])])
-def test_drawn_ranks_are_different_and_uniform(documents: int, counts: list[int]) -> None:
-    random = np.random.default_rng(5)
-    times = 3_000
-    ranks = distinct_ranks(random, np.tile(counts, times), documents)
-    group = np.repeat(np.arange(len(counts) * times), np.tile(counts, times))
-    assert ranks.min() >= 1
-    assert ranks.max() <= documents
-    assert len(np.unique(group * (documents + 1) + ranks)) == len(ranks)
-    for place, count in enumerate(counts):
-        if not count:
-            continue
-        mine = ranks[group % len(counts) == place].reshape(times, count)
-        often = np.bincount(mine.ravel(), minlength=documents + 1)[1:]
-        expected = times * count / documents
-        # chi-squared over N cells: mean N − 1, deviation √2N; fewer where ranks exclude each other
-        assert ((often - expected) ** 2 / expected).sum() < documents + 5 * math.sqrt(2 * documents)
-        # any place of a group is as good as another
-        assert mine[:, 0].mean() == pytest.approx((documents + 1) / 2, rel=0.1)

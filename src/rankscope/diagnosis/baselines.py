@@ -1,69 +1,75 @@
 """Baselines: is a number good? Beside it: chance, plain search, and the best there is.
 
-A random ranking, title-only and full-text BM25 where there is a corpus, and the ideal ranking of
-what is judged; and what each system gains over the best of these that was made.
+A random ranking (by formula), BM25 over titles and over all text where there is a corpus, and the
+judged documents in perfect order. Each baseline is compared with the one before it, and systems
+with the last: the ladder from chance to a perfect ranking.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.above_baselines import AboveBaseline, Row, improvements
 from rankscope.diagnosis.analysis import (
-    Advice,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
+    Estimate,
     Inputs,
-    register,
+    Row,
+    analysis,
+    found,
 )
-from rankscope.diagnosis.baseline_tables import baselines_section
-from rankscope.diagnosis.reference_rankings import RandomRankings, ideal_values
-from rankscope.errors import InputError, RankscopeError, counted
-from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.diagnosis.reference_rankings import (
+    RANDOM,
+    TEXTS,
+    TITLES,
+    ideal_values,
+    plain_search,
+    random_rankings,
+    scored_as_systems,
+)
+from rankscope.diagnosis.show import part_table, system_table
+from rankscope.document.blocks import Block
+from rankscope.errors import InputError, counted
+from rankscope.findings import Finding, declare
 from rankscope.measures.language import Measure
-from rankscope.measures.registry import aggregate, compute
+from rankscope.measures.registry import aggregate
 from rankscope.part import Part
-from rankscope.scoring.align import align
-from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.arrays import SAME, SMALLEST
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.pair import Verdict
+from rankscope.statistics.pairwise import (
+    agreeing,
+    decided,
+    difference_intervals,
+    differences_alone,
+    repeat_noises,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from rankscope.measures.judged import FloatArray
 
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.runs.table import Run
-
-RANDOM, TITLES, TEXTS = "random", "title-only", "full text"
-"""What the baselines are called."""
+PERFECT = "perfect order"
+"""What the judged documents in the best order are called."""
 
 NOT_BETTER_THAN_RANDOM = declare(
     "RS661",
     "not-better-than-random",
     "warning",
     unit="system",
-    advice="check the ids and the order of scores first: search that works is far above chance",
+    advice="check the ids and the order of scores (distances are upside down): working search is "
+    "far above chance",
     meaning="""By the main measure, documents in random order could do as well as a system: its mean
-    is within what random rankings of all documents reach by chance (one-sided).""",
+    is not so far above theirs that chance is ruled out, whatever the distribution (Cantelli's
+    inequality).""",
 )
-
-WORSE_THAN_RANDOM = declare(
-    "RS662",
-    "worse-than-random",
-    "warning",
-    unit="system",
-    advice="look at the order: such a system has its scores upside down, as distances do",
-    meaning="""By the main measure, a system is below what random rankings of all documents reach,
-    by more than chance.""",
-)
-
 NOT_BETTER_THAN_BM25 = declare(
     "RS663",
     "not-better-than-bm25",
@@ -73,7 +79,6 @@ NOT_BETTER_THAN_BM25 = declare(
     meaning="""The best system is not shown to be better, by the main measure, than BM25 with
     nothing tuned, over the full text (or titles, if there is nothing else).""",
 )
-
 WORSE_THAN_BM25 = declare(
     "RS664",
     "worse-than-bm25",
@@ -83,84 +88,6 @@ WORSE_THAN_BM25 = declare(
     meaning="""BM25 with nothing tuned is significantly better than the best system, by the main
     measure.""",
 )
-
-
-class RandomMean(Part):
-    """What random rankings of all documents are worth."""
-
-    mean: float
-    """The mean over queries that is expected."""
-    deviation: float | None
-    """Standard deviation of that mean from one random ranking of all queries to the next; null
-    where it was neither computed nor drawn."""
-    draws: int
-    """How many random rankings were drawn; 0: by formula."""
-    error: float | None
-    """Standard error of the mean where rankings were drawn; null: by formula."""
-
-
-class MeasureBaselines(Part):
-    """Means by one measure."""
-
-    measure: str
-    """The measure."""
-    random: RandomMean | None
-    """Of random rankings; null if it could not be made."""
-    title_only: float | None
-    """Of BM25 over titles; null if it could not be made."""
-    full_text: float | None
-    """Of BM25 over all text; null if it could not be made."""
-    systems: dict[str, float]
-    """By system."""
-    ideal: float | None
-    """Of the best ranking of the judged documents; null where a measure needs more than grades."""
-
-
-class AgainstRandom(Part):
-    """Whether a system is better than a random ranking, by the main measure."""
-
-    system: str
-    """The system."""
-    mean: float
-    """Its mean."""
-    p_better: float
-    """How often random rankings are at least as good, corrected over the systems; or a bound of
-    that."""
-    p_worse: float
-    """How often random rankings are at most as good, likewise."""
-    method: str
-    """How these were found."""
-    verdict: Literal["better", "not shown to be better", "worse"]
-    """What they show."""
-
-
-class Baselines(Analysed):
-    """Means of systems beside those of baselines."""
-
-    measure: str
-    """The main measure."""
-    in_points: bool
-    """Whether it lies between 0 and 1, so that differences are percentage points."""
-    queries: int
-    """How many queries the means are over."""
-    documents: int | None
-    """How many documents there are; null: not known."""
-    depth: int
-    """How many documents a random ranking has where a measure has no cutoff."""
-    absent: dict[str, str]
-    """Which baselines could not be made, and why."""
-    means: tuple[MeasureBaselines, ...]
-    """By measure."""
-    improvements: tuple[AboveBaseline, ...]
-    """By the main measure: each baseline against the one before it, systems against the last."""
-    against_random: tuple[AgainstRandom, ...]
-    """By system; none where no random ranking could be made."""
-    alpha: float
-    """A corrected p-value up to this counts."""
-    level: float
-    """The confidence of intervals."""
-    left_out: tuple[str, ...]
-    """Measures that are no mean over queries."""
 
 
 class BaselinesConfig(AnalysisConfig):
@@ -174,332 +101,311 @@ class BaselinesConfig(AnalysisConfig):
     """Whose stemmer and stop words BM25 uses: one of PyStemmer's languages, or none for neither."""
 
 
-def _look(config: BaselinesConfig, inputs: Inputs) -> Baselines | NotApplicable:
+class Rung(Row):
+    """A baseline or a system, and how far it is above the baseline before it."""
+
+    mean: float
+    """By the main measure."""
+    over: str | None = None
+    """The baseline it is compared with; null: there is none before it."""
+    gained: Estimate | None = None
+    """Its mean minus that of this baseline."""
+    p: float | None = None
+    """Of the paired test, corrected over the systems; over random rankings a bound of how often
+    they are as good; null: no test."""
+    verdict: Verdict | Literal["the same"] | None = None
+    """What that shows; the same: the same value for every query."""
+
+    @property
+    def percent(self) -> str | None:
+        """What is gained in per cent of the baseline; None over chance: that is next to nothing."""
+        if self.gained is None or self.over == RANDOM or self.mean <= self.gained.value:
+            return None
+        return f"{self.gained.value / (self.mean - self.gained.value):+.1%}"
+
+
+class MeasureMeans(Part):
+    """Means by one measure."""
+
+    measure: str
+    """The measure."""
+    random: float | None
+    """Expected of all documents in random order; null: no formula, or it is not known how many
+    documents there are."""
+    deviation: float | None
+    """How far that mean lies from one random order to the next (a standard deviation)."""
+    title_only: float | None
+    """Of BM25 over titles; null if it could not be made."""
+    full_text: float | None
+    """Of BM25 over all text; null if it could not be made."""
+    systems: dict[str, float]
+    """By system."""
+    ideal: float | None
+    """Of the judged documents in perfect order; null where a measure needs more than grades."""
+
+
+class Baselines(Analysed):
+    """Means of systems beside those of baselines."""
+
+    measure: str
+    """The main measure."""
+    queries: int
+    """How many queries the means are over."""
+    documents: int | None
+    """How many documents there are; null: not known."""
+    absent: dict[str, str]
+    """Which baselines could not be made, and why."""
+    ladder: tuple[Rung, ...]
+    """By the main measure: each baseline over the one before it, systems over the last."""
+    means: tuple[MeasureMeans, ...]
+    """By measure."""
+    level: float
+    """The confidence of intervals."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """The values of a baseline or a system by the main measure."""
+
+    name: str
+    values: FloatArray
+    mean: float
+    repeats: FloatArray | None = None
+    """All its runs, ``[r, n]``, if it was asked more than once."""
+
+
+@analysis(
+    "baselines",
+    BaselinesConfig,
+    Baselines,
+    title="Baselines",
+    needs=("scores", "runs", "qrels"),
+    uses=("corpus", "search"),
+    written="baselines: {documents: 200}",
+    codes=(NOT_BETTER_THAN_RANDOM, NOT_BETTER_THAN_BM25, WORSE_THAN_BM25),
+    place=15,
+)
+def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
+    """What chance, plain search over titles and full text, and the best ranking reach."""
     assert inputs.scores is not None
-    assert inputs.runs is not None
     assert inputs.qrels is not None
     if inputs.qrels.gold is not None:
-        return BASELINES.not_applicable("what is to be found is passages, and not documents")
+        raise CannotAnalyseError("what is to be found is passages, and not documents")
     try:
         matrix = Matrix.of_scores(inputs.scores, only_means=True)
     except InputError as error:
-        return BASELINES.not_applicable(str(error))
+        raise CannotAnalyseError(str(error)) from error
     if not matrix.scales:
-        return BASELINES.not_applicable("no measure is a mean over queries")
-    return _Look(config, inputs, matrix).result()
-
-
-class _Look:
-    """One look: what is known of the collection, and the baselines that it allows."""
-
-    def __init__(self, config: BaselinesConfig, inputs: Inputs, matrix: Matrix) -> None:
-        assert inputs.scores is not None
-        assert inputs.runs is not None
-        assert inputs.qrels is not None
-        self.config, self.inputs, self.matrix = config, inputs, matrix
-        self.scores, self.judgments = inputs.scores, inputs.qrels
-        self.measures = [Measure.parse(scale.name) for scale in matrix.scales]
-        number = {query_id: place for place, query_id in enumerate(self.judgments.query_ids)}
-        self.at: IntArray = np.array([number[query_id] for query_id in matrix.query_ids], np.int64)
-        sizes = [int(ranking.sizes.max(initial=0)) for ranking in inputs.rankings.systems.values()]
-        self.depth = max([1, *sizes])
-        cutoffs = [measure.cutoff for measure in self.measures if measure.cutoff is not None]
-        self.deepest = max([self.depth, *cutoffs])
-        self.absent: dict[str, str] = {}
-        self.documents = inputs.documents or config.documents
-        self.rankings = self._rankings()
-        self.searched = self._searched()
-
-    def result(self) -> Baselines:
-        means: list[MeasureBaselines] = []
-        gained: list[AboveBaseline] = []
-        against: list[AgainstRandom] = []
-        for place, measure in enumerate(self.measures):
-            chance, random = self._chance(measure)
-            searches = [
-                Row(name, values, aggregate(measure, values))
-                for name, run in self.searched.items()
-                if (values := self._values(measure, run)) is not None
-            ]
-            systems = [
-                Row(
-                    *(name, self.matrix.values[place, row], self.matrix.mean(place, row)),
-                    again=self.matrix.repeats[name][place] if name in self.matrix.repeats else None,
-                )
-                for row, name in enumerate(self.matrix.systems)
-            ]
-            ideal = ideal_values(measure, self.judgments)
-            by_name = {row.name: row.mean for row in searches}
-            means.append(
-                MeasureBaselines(
-                    measure=str(measure),
-                    random=random,
-                    title_only=by_name.get(TITLES),
-                    full_text=by_name.get(TEXTS),
-                    systems={row.name: row.mean for row in systems},
-                    ideal=None if ideal is None else aggregate(measure, ideal[self.at]),
-                )
+        raise CannotAnalyseError("no measure is a mean over queries")
+    measures = [Measure.parse(scale.name) for scale in matrix.scales]
+    number = {query_id: place for place, query_id in enumerate(inputs.qrels.query_ids)}
+    at = np.array([number[query_id] for query_id in matrix.query_ids], np.int64)
+    sizes = [int(ranking.sizes.max(initial=0)) for ranking in inputs.rankings.systems.values()]
+    depth = max(1, *sizes)
+    documents = inputs.documents or config.documents
+    absent: dict[str, str] = {}
+    chance = random_rankings(inputs, documents, depth, absent)
+    deepest = max(depth, *(measure.cutoff or 1 for measure in measures))
+    searched = plain_search(
+        inputs,
+        documents,
+        deepest,
+        absent,
+        most=config.search_up_to,
+        language=config.language,
+    )
+    if chance is None and not searched:
+        raise CannotAnalyseError("; ".join(dict.fromkeys(absent.values())))
+    means: list[MeasureMeans] = []
+    rungs: list[_Values] = []
+    for place, measure in enumerate(measures):
+        moments = None if chance is None else chance.of(measure)
+        random = None if moments is None else moments[0][at]
+        variance = None if moments is None or moments[1] is None else moments[1][at]
+        plain = {
+            name: scored_as_systems(measure, run, inputs)[at] for name, run in searched.items()
+        }
+        below = {RANDOM: random, **plain} if random is not None else plain
+        by_name = {name: aggregate(measure, values) for name, values in below.items()}
+        ideal = ideal_values(measure, inputs.qrels)
+        means.append(
+            MeasureMeans(
+                measure=str(measure),
+                random=by_name.get(RANDOM),
+                deviation=None if variance is None else math.sqrt(math.fsum(variance)) / len(at),
+                title_only=by_name.get(TITLES),
+                full_text=by_name.get(TEXTS),
+                systems={name: matrix.mean(place, row) for row, name in enumerate(matrix.systems)},
+                ideal=None if ideal is None else aggregate(measure, ideal[at]),
             )
-            if place:
-                continue
-            if chance is not None and random is not None:
-                searches.insert(0, Row(RANDOM, chance, random.mean))
-                against = self._against_random(measure, random, systems)
-            scale = self.matrix.scales[0]
-            rows = improvements(
-                scale, searches, systems, self.inputs.settings, tested=bool(by_name)
-            )
-            gained = self._agreeing(rows, against)
-        main = self.matrix.scales[0]
-        result = Baselines(
-            measure=main.name,
-            in_points=main.bounds == (0.0, 1.0),
-            queries=len(self.at),
-            documents=self.documents,
-            depth=self.depth if self.documents is None else min(self.depth, self.documents),
-            absent=self.absent,
-            means=tuple(means),
-            improvements=tuple(gained),
-            against_random=tuple(against),
-            alpha=self.inputs.settings.alpha,
-            level=self.inputs.settings.level,
-            left_out=tuple(
-                name for name in self.scores.measures if Measure.parse(name) not in self.measures
-            ),
         )
-        findings, advice = _remarks(result, self.inputs, main)
-        return result.model_copy(update={"findings": findings, "advice": advice})
+        if place == 0:
+            if random is None:
+                absent.setdefault(RANDOM, f"no formula is known for {measure}")
+            rungs = [_Values(name, below[name], by_name[name]) for name in below]
+    result = Baselines(
+        measure=str(measures[0]),
+        queries=len(at),
+        documents=documents,
+        absent=absent,
+        ladder=tuple(_ladder(rungs, matrix, means[0].deviation, inputs)),
+        means=tuple(means),
+        level=inputs.settings.level,
+    )
+    return result.model_copy(update={"findings": _findings(result, matrix.scales[0], inputs)})
 
-    # --- random ----------------------------------------------------------------------------------
 
-    def _rankings(self) -> RandomRankings | None:
-        if self.documents is None:
-            self.absent[RANDOM] = (
-                "it is not known how many documents there are; give the corpus, or set "
-                "baselines.documents"
-            )
-            return None
-        placed = self._placed()
-        most = np.bincount(self.judgments.judged_query[placed], minlength=1).max()
-        if most > self.documents:
-            self.absent[RANDOM] = (
-                f"a query has {counted(int(most), 'judged document')}, more than the "
-                f"{self.documents:,} that there are said to be"
-            )
-            return None
-        return RandomRankings(
-            self.judgments,
-            self.documents,
-            min(self.depth, self.documents),
-            self.deepest,
-            placed,
-            self.inputs.settings.seed,
+@baselines.show
+def _show(result: Baselines) -> Iterator[Block | None]:
+    reasons: dict[str, list[str]] = {}
+    for name, reason in result.absent.items():
+        reasons.setdefault(reason, []).append(name)
+    notes = [f"{' and '.join(names)} could not be made: {why}" for why, names in reasons.items()]
+    made = [row.system for row in result.ladder]
+    if RANDOM in made:
+        notes.append(f"random: expected of all {result.documents:,} documents in random order")
+    if TITLES in made or TEXTS in made:
+        notes.append("title-only, full text: BM25 with nothing tuned over these (k1 = 1.5)")
+    ideal = result.means[0].ideal
+    perfect = [] if ideal is None else [Rung(system=PERFECT, mean=ideal)]
+    yield system_table(
+        [*result.ladder, *perfect],
+        notes=notes,
+        mean=result.measure,
+        gained="gained",
+        over="over",
+        percent="in per cent",
+        verdict="verdict",
+        p="p",
+    )
+    yield (
+        None
+        if len(result.means) == 1
+        else part_table(
+            result.means,
+            f"Means over {counted(result.queries, 'query')}",
+            measure="measure",
+            random="random",
+            title_only="title-only",
+            full_text="full text",
+            systems="{}",
+            ideal=PERFECT,
         )
+    )
 
-    def _placed(self) -> BoolArray:
-        """Tell by judgment, by query and grade, whether its document can be found at all."""
-        if self.inputs.corpus is None:
-            return np.ones(len(self.judgments.query), np.bool_)
-        pairs = self.judgments.pairs
-        ids = {doc_id: doc_id in self.inputs.corpus for doc_id in pairs["doc_id"].unique()}
-        known = np.array([ids[doc_id] for doc_id in pairs["doc_id"]], np.bool_)
-        grades = pairs["grade"].to_numpy().astype(np.float64)
-        return known[np.lexsort((-grades, self.judgments.query))]
 
-    def _chance(self, measure: Measure) -> tuple[FloatArray | None, RandomMean | None]:
-        """Return what a random ranking is worth by query and on average."""
-        chance = None if self.rankings is None else self.rankings.of(measure)
-        if chance is None:
-            return None, None
-        values = chance.mean[self.at]
-        variance = None if chance.variance is None else chance.variance[self.at]
-        deviation = None if variance is None else math.sqrt(math.fsum(variance)) / len(values)
-        error = None if deviation is None else deviation / math.sqrt(max(chance.draws, 1))
-        return values, RandomMean(
-            mean=aggregate(measure, values),
-            deviation=deviation,
-            draws=chance.draws,
-            error=error if chance.draws else None,
+def _ladder(
+    below: Sequence[_Values], matrix: Matrix, deviation: float | None, inputs: Inputs
+) -> list[Rung]:
+    """Compare each baseline with the one before it, and each system with the last."""
+    settings, scale = inputs.settings, matrix.scales[0]
+    systems = [
+        _Values(
+            name,
+            matrix.values[0, row],
+            matrix.mean(0, row),
+            matrix.repeats[name][0] if name in matrix.repeats else None,
         )
-
-    def _against_random(
-        self, measure: Measure, random: RandomMean, systems: Sequence[Row]
-    ) -> list[AgainstRandom]:
-        """Test each system against random rankings of the same queries, in both directions.
-
-        Values of random rankings are skewed, so rankings are drawn and counted. Where too few can
-        be, there are so many queries that Cantelli's inequality is enough: a mean z standard
-        deviations away has p ≤ 1/(1 + z²), whatever the distribution.
-        """
-        assert self.rankings is not None
-        settings = self.inputs.settings
-        sign = 1 if measure.definition.higher_is_better else -1
-        means = sign * np.array([row.mean for row in systems])
-        draws = self.rankings.draws(measure)
-        if draws + 1 >= 2 * len(systems) / settings.alpha:
-            drawn = sign * self.rankings.drawn(measure)[:, self.at].mean(axis=1)
-            rounding = SAME * max(1.0, float(np.abs(drawn).max()))
-            as_good = (drawn >= means[:, np.newaxis] - rounding).sum(axis=1)
-            as_bad = (drawn <= means[:, np.newaxis] + rounding).sum(axis=1)
-            better, worse = (as_good + 1) / (draws + 1), (as_bad + 1) / (draws + 1)
-            method = f"{draws:,} random rankings"
-        else:
-            deviation = random.deviation
-            if deviation is None:
-                drawn = self.rankings.drawn(measure)[:, self.at]
-                deviation = math.sqrt(float(drawn.var(axis=0, ddof=1).sum())) / len(self.at)
-            away = (means - sign * random.mean) / max(deviation, SMALLEST)
-            bound = 1 / (1 + np.minimum(np.abs(away), 1e100) ** 2)
-            better, worse = np.where(away > 0, bound, 1.0), np.where(away < 0, bound, 1.0)
-            method = "Cantelli's inequality"
-        better, worse = (corrected(np.clip(p, SMALLEST, 1), "holm") for p in (better, worse))
-        return [
-            AgainstRandom(
+        for row, name in enumerate(matrix.systems)
+    ]
+    if not below:
+        return [Rung(system=row.name, mean=row.mean) for row in systems]
+    rows, last = [*below, *systems], len(below) - 1
+    values = np.stack([row.values for row in rows])[np.newaxis]
+    repeats = {row.name: row.repeats[np.newaxis] for row in rows if row.repeats is not None}
+    names = tuple(row.name for row in rows)
+    whole = Matrix(names, (scale,), matrix.query_ids, values, repeats=repeats)
+    pairs = [(min(place - 1, last), place) for place in range(1, len(rows))]
+    intervals = difference_intervals(whole, pairs, settings.level, repeat_noises(whole, pairs))
+    p_values: list[float | None] = [None] * len(pairs)
+    if below[-1].name != RANDOM:
+        changes = differences_alone(whole, pairs[last:], settings, family=len(systems))
+        p_values[last:] = corrected([each.test.p for each in changes], settings.added).tolist()
+        intervals[last:] = [change.interval for change in changes]
+    elif deviation is not None:
+        gains = [row.mean - below[-1].mean for row in systems]
+        p_values[last:] = [_by_chance(gain, deviation, scale) for gain in gains]
+    ladder = [Rung(system=below[0].name, mean=below[0].mean)]
+    for (base, place), interval, p in zip(pairs, intervals, p_values, strict=True):
+        row, difference = rows[place], rows[place].mean - rows[base].mean
+        is_same = np.allclose(rows[base].values, row.values, rtol=0, atol=SAME)
+        agreed = interval if p is None else agreeing(interval, difference, p, settings.alpha)
+        verdict = None if p is None else decided(difference, p, scale, settings.alpha)
+        low, high = (0.0, 0.0) if is_same else (agreed.low, agreed.high)
+        ladder.append(
+            Rung(
                 system=row.name,
                 mean=row.mean,
-                p_better=float(p_better),
-                p_worse=float(p_worse),
-                method=method,
-                verdict="better"
-                if p_better <= settings.alpha
-                else "worse"
-                if p_worse <= settings.alpha
-                else "not shown to be better",
+                over=rows[base].name,
+                gained=Estimate(value=difference, low=low, high=high),
+                p=p,
+                verdict="the same" if is_same and p is not None else verdict,
             )
-            for row, p_better, p_worse in zip(systems, better, worse, strict=True)
-        ]
-
-    def _agreeing(
-        self, rows: list[AboveBaseline], tests: Sequence[AgainstRandom]
-    ) -> list[AboveBaseline]:
-        """Return improvements over a random ranking with intervals that agree with its tests."""
-        by_system = {test.system: test for test in tests}
-        scale = self.matrix.scales[0]
-        agreed = []
-        for row in rows:
-            test = by_system.get(row.system) if row.against == RANDOM else None
-            if test is not None:
-                p = test.p_better if scale.is_better(row.difference) else test.p_worse
-                interval = agreeing(row.interval, row.difference, p, self.inputs.settings.alpha)
-                row = row.model_copy(update={"interval": interval})  # noqa: PLW2901
-            agreed.append(row)
-        return agreed
-
-    # --- plain search ----------------------------------------------------------------------------
-
-    def _searched(self) -> dict[str, Run]:
-        """Search titles and full text; what cannot be searched is said."""
-        search, most = self.inputs.search, self.config.search_up_to
-        obstacle = ""
-        if search is None:
-            obstacle = (
-                "a corpus and queries were not both given to diagnose; in a benchmark, add bm25 as "
-                "a system"
-            )
-        elif (self.documents or 0) > most:
-            obstacle = (
-                f"there are {self.documents:,} documents, more than baselines.search_up_to "
-                f"({most:,})"
-            )
-        elif search.obstacle:
-            obstacle = search.obstacle
-        if search is None or obstacle:
-            self.absent |= {TITLES: obstacle, TEXTS: obstacle}
-            return {}
-        depth = min(self.deepest, self.documents or self.deepest)
-        runs = {}
-        for name, part in ((TITLES, "title"), (TEXTS, "text")):
-            try:
-                run = search.run(part, depth, self.config.language)  # type: ignore[arg-type]
-            except RankscopeError as error:
-                self.absent[name] = str(error)
-                continue
-            runs[name] = run
-        return runs
-
-    def _values(self, measure: Measure, run: Run) -> FloatArray | None:
-        """Score a run as the systems were; None if the measure needs more than documents."""
-        rules = self.scores.profile.rules_for(measure)
-        aligned = align(
-            self.judgments,
-            run if rules.identical_ids else without_identical(run),
-            ties=rules.ties,
-            precision=rules.precision,
-            sound=False,  # that titles alone find nothing is an answer
         )
-        return compute(measure, aligned.judged)[self.at]
+    return ladder
 
 
-# --- findings and advice -------------------------------------------------------------------------
+def _by_chance(gain: float, deviation: float, scale: Scale) -> float:
+    """Bound how often chance gains so much, whatever its distribution (Cantelli's inequality)."""
+    away = abs(gain) / max(deviation, SMALLEST)
+    return 1 / (1 + min(away, 1e100) ** 2) if scale.is_better(gain) else 1.0
 
 
-def _remarks(
-    result: Baselines, inputs: Inputs, scale: Scale
-) -> tuple[tuple[Finding, ...], tuple[Advice, ...]]:
+def _findings(result: Baselines, scale: Scale, inputs: Inputs) -> tuple[Finding, ...]:
     """Say which systems chance or plain search could replace."""
-    findings, advice = [], []
-    main = result.means[0]
-    is_asked = inputs.main == Measure.parse(scale.name)  # else no gain by the main measure is known
-    for test in result.against_random:
-        assert main.random is not None
-        if test.verdict == "better":
-            continue
-        code = WORSE_THAN_RANDOM if test.verdict == "worse" else NOT_BETTER_THAN_RANDOM
-        sentence = (
-            f"{test.system} is {test.verdict} than a random ranking of the {result.documents:,} "
-            f"documents: {result.measure} of {test.mean:.4f} against {main.random.mean:.4f}"
-        )
-        evidence = test.to_dict() | {"measure": result.measure, "random": main.random.mean}
-        findings.append(code.finding(sentence, evidence=evidence, system=test.system))
-        if test.system == inputs.focus and main.ideal is not None and is_asked:
-            advice.append(Advice(text=f"Baseline: {sentence}", gain=abs(main.ideal - test.mean)))
-    tested = [row for row in result.improvements if row.verdict is not None]
-    all_worse = len(tested) > 1 and all(row.verdict == "worse" for row in tested)
-    for row in tested:
-        if row.system != inputs.focus or row.verdict == "better" or row.is_same:
-            continue
-        where = "full text" if row.against == TEXTS else "titles"
-        numbers = (
-            f"{row.measure} of {row.mean:.4f} against {row.base_mean:.4f} ({row.difference:+.4f})"
-        )
-        if row.verdict == "worse":
-            code = WORSE_THAN_BM25
-            sentence = f"{row.system} is worse than plain BM25 over {where}: {numbers}"
-            if all_worse:
-                sentence = (
-                    f"all {len(tested)} systems are worse than plain BM25 over {where}; the best, "
-                    f"{row.system}: {numbers}"
-                )
-        else:
-            code = NOT_BETTER_THAN_BM25
-            sentence = (
-                f"{row.system} is not shown to be better than plain BM25 over {where}: {numbers}"
-            )
-        findings.append(code.finding(sentence, evidence=row.to_dict(), system=row.system))
-        loss = -row.difference if scale.higher_is_better else row.difference
-        if loss > 0 and is_asked:
-            advice.append(Advice(text=f"Baseline: {sentence}", gain=loss))
-    return tuple(findings), tuple(advice)
+    main, alpha, focus = result.means[0], inputs.settings.alpha, inputs.focus
+    sign = 1 if scale.higher_is_better else -1
+    is_asked = str(inputs.main) == result.measure  # else no gain by the main measure is known
+    systems = [row for row in result.ladder if row.system in main.systems]
+    random, deviation = main.random, main.deviation
+    like_chance, replaceable, worse = [], [], []
+    if random is not None and deviation is not None:
+        like_chance = [
+            row for row in systems if _by_chance(row.mean - random, deviation, scale) > alpha
+        ]
+    [best] = [row for row in systems if row.system == focus]
+    if best.over in (TITLES, TEXTS) and best.verdict == "no difference shown":
+        replaceable = [best]
+    if best.over in (TITLES, TEXTS) and best.verdict == "worse":
+        worse = [row for row in systems if row.verdict == "worse"]
 
+    def numbers(row: Rung) -> str:
+        gained = 0.0 if row.gained is None else row.gained.value
+        return f"{result.measure} of {row.mean:.4f} against {row.mean - gained:.4f} ({gained:+.4f})"
 
-BASELINES = register(
-    Analysis(
-        name="baselines",
-        title="Baselines",
-        summary="What chance, plain search over titles and full text, and the best ranking reach.",
-        config=BaselinesConfig,
-        written="baselines: {documents: 200}",
-        result=Baselines,
-        needs=("scores", "runs", "qrels"),
-        uses=("corpus", "search"),
-        look=_look,
-        section=baselines_section,
-        codes=(
+    def loss(row: Rung) -> float:
+        return 0.0 if row.gained is None or not is_asked else -sign * row.gained.value
+
+    def lacking(row: Rung) -> float:
+        return 0.0 if main.ideal is None or not is_asked else sign * (main.ideal - row.mean)
+
+    return (
+        *found(
             NOT_BETTER_THAN_RANDOM,
-            WORSE_THAN_RANDOM,
-            NOT_BETTER_THAN_BM25,
-            WORSE_THAN_BM25,
+            like_chance,
+            lambda row: (
+                f"{row.system} is not shown to be better than a random order of the "
+                f"{result.documents:,} documents: {result.measure} of {row.mean:.4f} against "
+                f"{random:.4f}"
+            ),
+            lacking,
+            focus=focus,
         ),
-        place=15,
+        *found(
+            NOT_BETTER_THAN_BM25,
+            replaceable,
+            lambda row: (
+                f"{row.system} is not shown to be better than plain BM25 ({row.over}): "
+                f"{numbers(row)}"
+            ),
+            loss,
+            focus=focus,
+        ),
+        *found(
+            WORSE_THAN_BM25,
+            worse,
+            lambda row: f"{row.system} is worse than plain BM25 ({row.over}): {numbers(row)}",
+            loss,
+            focus=focus,
+        ),
     )
-)

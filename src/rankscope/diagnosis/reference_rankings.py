@@ -1,27 +1,27 @@
-"""Reference rankings: what a random order of all documents, and the best order, are worth.
+"""Reference rankings: random orders of all documents, plain search, and the best order.
 
 A random ranking has a formula for Success, P, R, RR, AP and DCG
-(`rankscope.statistics.random_ranking`); for other measures the ranks of judged documents are drawn,
-with a seed, and scored as any run is. Where a measure has no cutoff, a random ranking has as many
-documents as the deepest run: it is compared with runs, and these end there.
+(`rankscope.statistics.random_ranking`); for other measures nothing is said. Where a measure has no
+cutoff, a random ranking has as many documents as the deepest run: it is compared with runs, and
+these end there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from rankscope.errors import RankscopeError, counted
 from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.parts import gains_of, ratio
 from rankscope.measures.registry import compute
-from rankscope.statistics.arrays import random_source
+from rankscope.scoring.align import align
+from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.random_ranking import (
     Moments,
     average_retrieved_mean,
-    distinct_ranks,
     found_moments,
     precision_sum_mean,
     reciprocal_rank_moments,
@@ -30,30 +30,15 @@ from rankscope.statistics.random_ranking import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from rankscope.diagnosis.analysis import Inputs
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.measures.language import Measure
+    from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
 
-DRAWN = 1_000_000
-"""About so many ranks are drawn in all."""
-
-FEWEST_DRAWS, MOST_DRAWS = 2, 2_000
-"""How many random rankings are drawn of each query."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chance:
-    """What a measure is worth for random rankings, by judged query."""
-
-    mean: FloatArray
-    """Over all orders, or over those that were drawn."""
-    variance: FloatArray | None
-    """Of one random ranking; None where no formula is known and none were drawn."""
-    draws: int = 0
-    """How many rankings were drawn; 0: by formula."""
+RANDOM, TITLES, TEXTS = "random", "title-only", "full text"
+"""What the baselines are called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,38 +50,17 @@ class RandomRankings:
     """N: how many documents there are."""
     depth: int
     """How many documents of a ranking count where a measure has no cutoff."""
-    deepest: int
-    """How many documents of a ranking any measure looks at."""
     placed: BoolArray
     """By judgment, in the order of ``judged_query``: whether its document is one of the N."""
-    seed: int = 0
 
-    def of(self, measure: Measure) -> Chance | None:
-        """Return what a measure is worth; None if it needs more than documents and grades."""
-        if measure.needs:
-            return None
-        moments = None if measure.options["judged_only"] else self._formula(measure)
-        if moments is not None:
-            return Chance(*moments)
-        values = self.drawn(measure)
-        return Chance(values.mean(axis=0), values.var(axis=0, ddof=1), len(values))
+    def of(self, measure: Measure) -> tuple[FloatArray, FloatArray | None] | None:
+        """By query: a measure's mean over all orders, and its variance; None: there is no formula.
 
-    @property
-    def queries(self) -> int:
-        """How many queries are judged."""
-        return len(self.judgments.query_ids)
-
-    def _count(self, chosen: BoolArray, weights: FloatArray | None = None) -> FloatArray:
-        """Count some of the judgments by query, or sum their weights."""
-        query = self.judgments.judged_query[chosen]
-        if weights is None:
-            return np.bincount(query, minlength=self.queries).astype(np.float64)
-        return np.bincount(query, weights[chosen], minlength=self.queries).astype(np.float64)
-
-    # --- by formula ------------------------------------------------------------------------------
-
-    def _formula(self, measure: Measure) -> tuple[FloatArray, FloatArray | None] | None:
+        AP has a formula of the mean only.
+        """
         name, options = measure.name, measure.options
+        if measure.needs or options["judged_only"]:
+            return None
         if name in ("DCG", "nDCG"):
             return self._gains(measure)
         if name not in ("Success", "P", "R", "R_cap", "RR", "AP"):
@@ -148,95 +112,102 @@ class RandomRankings:
         assert best is not None
         return _divided(moments, best)
 
-    # --- by drawing ------------------------------------------------------------------------------
+    @property
+    def queries(self) -> int:
+        """How many queries are judged."""
+        return len(self.judgments.query_ids)
 
-    def drawn(self, measure: Measure) -> FloatArray:
-        """Return a measure's values for some random rankings: ``[draws, queries]``."""
-        run = self._whole if measure.cutoff is not None else self._cut
-        return compute(measure, run(looks_at_nonrelevant(measure))).reshape(-1, self.queries)
-
-    def draws(self, measure: Measure) -> int:
-        """Return how many random rankings of each query are drawn for a measure."""
-        return self._draws(self._seen(all_judged=looks_at_nonrelevant(measure)))
-
-    @cached_property
-    def _whole(self) -> Callable[[bool], JudgedRun]:
-        """Drawn runs, kept: of all judged documents (True), or of those that may be relevant."""
-        return cache(self._drawn_run)
-
-    @cached_property
-    def _cut(self) -> Callable[[bool], JudgedRun]:
-        """The same, as deep as runs are."""
-        return cache(lambda all_judged: self._whole(all_judged).cut(self.depth))
-
-    def _seen(self, *, all_judged: bool) -> BoolArray:
-        grades = self.judgments.judged_grade
-        return np.ones(len(grades), np.bool_) if all_judged else grades > 0
-
-    def _draws(self, seen: BoolArray) -> int:
-        width = max(int(np.count_nonzero(seen)), self.queries, 1)
-        return int(np.clip(DRAWN // width, FEWEST_DRAWS, MOST_DRAWS))
-
-    def _drawn_run(self, all_judged: bool) -> JudgedRun:
-        """Draw rankings of all queries, one after the other, as if each were a query of a run."""
-        seen = self._seen(all_judged=all_judged)
-        draws = self._draws(seen)
-        query, grade = self.judgments.judged_query[seen], self.judgments.judged_grade[seen]
-        there = self.placed[seen]
-        counts = np.bincount(query[there], minlength=self.queries)
-        random = np.random.Generator(random_source(self.seed, 7))
-        rank = distinct_ranks(random, np.tile(counts, draws), self.documents)
-        rows = draws * self.queries
-        row = np.repeat(np.arange(rows), np.tile(counts, draws))
-        hits = np.flatnonzero(rank <= self.deepest)
-        hits = hits[np.lexsort((rank[hits], row[hits]))]
-        first = np.repeat(np.arange(draws) * self.queries, len(query))
-        return JudgedRun(
-            query_ids=("",) * rows,
-            retrieved=np.full(rows, min(self.deepest, self.documents)),
-            in_run=np.ones(rows, np.bool_),
-            hit_query=row[hits],
-            hit_rank=rank[hits],
-            hit_grade=np.tile(grade[there], draws)[hits],
-            judged_query=first + np.tile(query, draws),
-            judged_grade=np.tile(grade, draws),
-            max_grade=self.judgments.max_grade,
-        )
+    def _count(self, chosen: BoolArray, weights: FloatArray | None = None) -> FloatArray:
+        """Count some of the judgments by query, or sum their weights."""
+        query = self.judgments.judged_query[chosen]
+        if weights is None:
+            return np.bincount(query, minlength=self.queries).astype(np.float64)
+        return np.bincount(query, weights[chosen], minlength=self.queries).astype(np.float64)
 
 
 def _divided(moments: Moments, below: FloatArray) -> tuple[FloatArray, FloatArray]:
     return ratio(moments.mean, below), ratio(moments.variance, below**2)
 
 
-@cache
-def looks_at_nonrelevant(measure: Measure) -> bool:
-    """Tell whether documents that are judged nonrelevant change a measure, by trying it.
+def random_rankings(
+    inputs: Inputs, documents: int | None, depth: int, absent: dict[str, str]
+) -> RandomRankings | None:
+    """Return random orders of all documents, or say why there are none."""
+    assert inputs.qrels is not None
+    if documents is None:
+        absent[RANDOM] = (
+            "it is not known how many documents there are; give the corpus, or set "
+            "baselines.documents"
+        )
+        return None
+    placed = _placed(inputs)
+    most = int(np.bincount(inputs.qrels.judged_query[placed], minlength=1).max())
+    if most > documents:
+        absent[RANDOM] = (
+            f"a query has {counted(most, 'judged document')}, more than the {documents:,} that "
+            "there are said to be"
+        )
+        return None
+    return RandomRankings(inputs.qrels, documents, min(depth, documents), placed)
 
-    Relevant documents alone are much less to draw. A measure of the user's own may do anything.
-    """
-    if measure.definition.family == "own" or measure.options["judged_only"]:
-        return True
-    whole = JudgedRun(
-        query_ids=("a", "b"),
-        retrieved=np.array([8, 8]),
-        in_run=np.ones(2, np.bool_),
-        hit_query=np.array([0, 0, 0, 0, 0, 1, 1]),
-        hit_rank=np.array([1, 2, 3, 4, 5, 1, 3]),
-        hit_grade=np.array([0.0, 3.0, -1.0, 1.0, 0.0, 0.0, 1.0]),
-        judged_query=np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]),
-        judged_grade=np.array([3.0, 1.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0, 0.0]),
-        max_grade=3.0,
+
+def _placed(inputs: Inputs) -> BoolArray:
+    """Tell by judgment, by query and grade, whether its document can be found at all."""
+    assert inputs.qrels is not None
+    if inputs.corpus is None:
+        return np.ones(len(inputs.qrels.query), np.bool_)
+    pairs = inputs.qrels.pairs
+    grades = pairs["grade"].to_numpy().astype(np.float64)
+    known = inputs.texts.places(pairs["doc_id"]) >= 0
+    return np.asarray(known[np.lexsort((-grades, inputs.qrels.query))])
+
+
+def plain_search(
+    inputs: Inputs,
+    documents: int | None,
+    depth: int,
+    absent: dict[str, str],
+    *,
+    most: int,
+    language: str,
+) -> dict[str, Run]:
+    """Search titles and full text of at most so many documents; what cannot be searched is said."""
+    search = inputs.search
+    obstacle = (
+        "a corpus and queries were not both given to diagnose; in a benchmark, add bm25 as a system"
     )
-    hits, judged = whole.hit_grade > 0, whole.judged_grade > 0
-    positive = replace(
-        whole,
-        hit_query=whole.hit_query[hits],
-        hit_rank=whole.hit_rank[hits],
-        hit_grade=whole.hit_grade[hits],
-        judged_query=whole.judged_query[judged],
-        judged_grade=whole.judged_grade[judged],
+    if search is not None:
+        obstacle = search.obstacle
+        if (documents or 0) > most:
+            obstacle = (
+                f"there are {documents:,} documents, more than baselines.search_up_to ({most:,})"
+            )
+    if search is None or obstacle:
+        absent.update({TITLES: obstacle, TEXTS: obstacle})
+        return {}
+    runs = {}
+    parts: tuple[tuple[str, Literal["title", "text"]], ...] = ((TITLES, "title"), (TEXTS, "text"))
+    for name, part in parts:
+        try:
+            runs[name] = search.run(part, min(depth, documents or depth), language)
+        except RankscopeError as error:
+            absent[name] = str(error)
+    return runs
+
+
+def scored_as_systems(measure: Measure, run: Run, inputs: Inputs) -> FloatArray:
+    """Score a run of plain search as the systems were, by judged query."""
+    assert inputs.scores is not None
+    assert inputs.qrels is not None
+    rules = inputs.scores.profile.rules_for(measure)
+    aligned = align(
+        inputs.qrels,
+        run if rules.identical_ids else without_identical(run),
+        ties=rules.ties,
+        precision=rules.precision,
+        sound=False,  # that titles alone find nothing is an answer
     )
-    return not np.array_equal(compute(measure, whole), compute(measure, positive))
+    return compute(measure, aligned.judged)
 
 
 def ideal_values(measure: Measure, judgments: Judgments) -> FloatArray | None:

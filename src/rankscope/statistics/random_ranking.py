@@ -4,8 +4,7 @@ There are N documents, R of them relevant, and all N! orders are equally likely.
 first k documents are looked at, or all. ``relevant`` holds R by query; every answer is by query.
 
 The formulas are sums and products of ratios near 1, never differences of large logarithms of
-factorials, so that they keep their digits where N is 10⁸. Where there is no formula, ranks are
-drawn (`distinct_ranks`).
+factorials, so that they keep their digits where N is 10⁸.
 """
 
 from __future__ import annotations
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
 
     IntArray = npt.NDArray[np.int64]
-
-CROWDED = 4
-"""Where more than one document in this many gets a rank, an order of all of them is drawn."""
 
 BLOCK = 1_000_000
 """How many ranks are summed at a time."""
@@ -205,42 +201,3 @@ def average_retrieved_mean(
     sums = float(harmonic(first))
     others = (count - any_found) * (first - sums) / (first * max(first - 1, 1))
     return np.asarray(any_found * sums / first + others)
-
-
-# --- drawing -------------------------------------------------------------------------------------
-
-
-def distinct_ranks(random: np.random.Generator, counts: IntArray, documents: int) -> IntArray:
-    """Draw ranks from 1 to N, no two the same within a group, group after group.
-
-    ``counts`` says how many each group needs. A rank that its group has already is drawn again
-    until it is new; groups that need much of what there is take the beginning of a random order.
-    """
-    group = np.repeat(np.arange(len(counts)), counts)
-    ranks = random.integers(1, documents + 1, size=len(group))
-    crowded = counts * CROWDED > documents
-    unsure = np.flatnonzero(((counts > 1) & ~crowded)[group])
-    drawn = np.zeros(len(unsure), np.int64)  # in which round each was drawn
-    turn = 0
-    while len(unsure):
-        turn += 1
-        key = group[unsure] * (documents + 1) + ranks[unsure]
-        order = np.lexsort((drawn, key))  # of equal ones the first that was drawn stays
-        again = np.zeros(len(unsure), np.bool_)
-        again[order[1:]] = np.diff(key[order]) == 0
-        where = unsure[again]
-        ranks[where] = random.integers(1, documents + 1, size=len(where))
-        drawn[again] = turn
-        held = np.isin(group[unsure], group[where])  # other groups are done
-        unsure, drawn = unsure[held], drawn[held]
-    for part in _parts(np.flatnonzero(crowded & (counts > 0)), documents):
-        orders = random.random((len(part), documents)).argsort(axis=1) + 1
-        inside = np.arange(documents) < counts[part][:, np.newaxis]
-        ranks[np.isin(group, part)] = orders[inside]
-    return ranks
-
-
-def _parts(groups: IntArray, width: int) -> list[IntArray]:
-    """Split groups such that an order for each fits in memory."""
-    size = max(1, 4 * BLOCK // width)
-    return [groups[start : start + size] for start in range(0, len(groups), size)]
