@@ -171,8 +171,7 @@ def read_lines(
                 continue
         if len(row) != len(names):
             raise origin.error(
-                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}; "
-                "quote the header too where cells hold line ends or tabs",
+                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}",
                 number,
             )
         fields: Row = {}
@@ -189,10 +188,7 @@ def _rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Split lines into cells; the module says what quotes mean."""
     if separator == "\t" and not first.startswith('"'):
-        for number, text in lines:
-            if text.strip(" \r\n"):
-                cells = text.rstrip("\r\n").split("\t")
-                yield number, [_unquoted(cell) if first else cell for cell in cells]
+        yield from _plain_rows(lines, len(first.rstrip("\r\n").split("\t")) if first else 0)
         return
     number = 1
 
@@ -212,6 +208,29 @@ def _rows(
         raise origin.error(
             f"a broken quoted cell ({error}); close it, and double the quotes inside", begin
         ) from None
+
+
+def _plain_rows(lines: Iterator[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """Split lines below a plain header; only a cell that needs quotes is in quotes.
+
+    Without a header (``width`` 0) none is.
+    """
+    following = next(lines, None)
+    while following is not None:
+        number, text = following
+        following = next(lines, None)
+        cells = text.rstrip("\r\n").split("\t")
+        if width and '"' in text and (len(cells) != width or text.count('"') % 2):
+            while text.count('"') % 2 and following is not None:  # a cell goes on in the next line
+                if len(following[1].rstrip("\r\n").split("\t")) == width:
+                    break
+                text += following[1]
+                following = next(lines, None)
+            whole = io.StringIO(text.rstrip("\r\n"), newline="")
+            quoted = next(csv.reader(whole, delimiter="\t"), [])
+            cells = quoted if len(quoted) == width else cells
+        if text.strip(" \r\n"):
+            yield number, [_unquoted(cell) if width else cell for cell in cells]
 
 
 def _unquoted(cell: str) -> str:
