@@ -11,7 +11,7 @@ from rankscope.benchmark.changes import compare_experiments
 from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.diagnosis.baselines import baselines
-from rankscope.diagnosis.holes import HOLES
+from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
 from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
@@ -204,7 +204,7 @@ def test_no_section_shows_what_the_comparison_does_not(report: BenchmarkReport) 
     assert abs(pair.difference) > 0.3
     assert pair.verdict == "no difference shown"
     stages, against = STAGES.of(report.analyses), baselines.of(report.analyses)
-    holes = HOLES.of(report.analyses)
+    unjudged = holes.of(report.analyses)
     assert stages is not None
     assert against is not None
     rows = [row for row in against.ladder if row.verdict is not None]
@@ -212,9 +212,9 @@ def test_no_section_shows_what_the_comparison_does_not(report: BenchmarkReport) 
     for row in rows:
         assert row.gained is not None
         assert row.gained.low <= 0 <= row.gained.high
-    assert holes is not None
-    assert holes.conclusions
+    assert unjudged is not None
+    assert unjudged.conclusions
     p_values = {frozenset((p.base, p.system)): p.p_corrected for p in report.comparison.pairs}
-    for found in holes.conclusions:
+    for found in unjudged.conclusions:
         own = p_values[frozenset((found.better, found.worse))]
         assert found.p_corrected == pytest.approx(own)

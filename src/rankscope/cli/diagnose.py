@@ -200,17 +200,17 @@ _OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target", "top", "text")
 
 
 def _write_pool(diagnosis: Diagnosis, path: str) -> None:
-    from rankscope.diagnosis.holes import HOLES
+    from rankscope.diagnosis.holes import holes
     from rankscope.diagnosis.judge_next import write_pool
     from rankscope.errors import InputError
     from rankscope.findings import NotApplicable
 
-    holes = HOLES.of(diagnosis.analyses)
-    if holes is None:
-        answer = getattr(diagnosis.analyses, HOLES.name)
+    unjudged = holes.of(diagnosis.analyses)
+    if unjudged is None:
+        answer = getattr(diagnosis.analyses, holes.name)
         why = answer.reason if isinstance(answer, NotApplicable) else "it was not asked"
-        raise InputError(f"--pool: the analysis {HOLES.name} has no pairs to judge ({why})")
-    write_pool(holes.judge, path)
+        raise InputError(f"--pool: the analysis {holes.name} has no pairs to judge ({why})")
+    write_pool(unjudged.judge, path)
 
 
 def _goals(targets: tuple[str, ...]) -> dict[str, Any]:

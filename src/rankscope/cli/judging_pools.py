@@ -99,18 +99,18 @@ def _of_experiment(folder: Path) -> JudgingPool:
     from rankscope.benchmark.folders import inside
     from rankscope.benchmark.verify import open_experiment
     from rankscope.collection.queries import read_queries
-    from rankscope.diagnosis.holes import HOLES
+    from rankscope.diagnosis.holes import holes
     from rankscope.errors import InputError
     from rankscope.records.table_names import DOCUMENTS, QUERIES
     from rankscope.reports.judging.judging_pool import asked_in_experiment, pool_of, shelved_in
 
     _, report = open_experiment(folder)
-    holes = HOLES.of(report.analyses)
-    if holes is None or not holes.judge:
+    unjudged = holes.of(report.analyses)
+    if unjudged is None or not unjudged.judge:
         raise InputError(
             f"{folder}: its report names nothing to judge; give a pool, or --runs with --depth"
         )
-    pool = pool_of(holes.judge, folder.resolve().name)
+    pool = pool_of(unjudged.judge, folder.resolve().name)
     if inside(folder, QUERIES).is_file():
         pool = pool.with_queries(asked_in_experiment(read_queries(inside(folder, QUERIES))))
     documents = inside(folder, DOCUMENTS)

@@ -1,8 +1,8 @@
 """What unjudged documents could make of each measure of each system.
 
 As it is (unjudged is nonrelevant), on condensed lists, with all of them relevant, and the lowest
-and highest value over all ways to judge them. `HoleContext` is what the whole analysis
-(`rankscope.diagnosis.holes`) looks at.
+and highest value over all ways to judge them; which conclusions that could undo, and what to judge
+first. `HoleContext` is what the whole analysis (`rankscope.diagnosis.holes`) looks at.
 """
 
 from __future__ import annotations
@@ -10,23 +10,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
+from rankscope.diagnosis.analysis import DEFAULT_CUTOFF
+from rankscope.diagnosis.judge_next import ToJudge, Unjudged, first_to_judge
 from rankscope.diagnosis.judging_ways import (
+    changes_of_one,
     fillable,
     is_by_number,
     is_rising,
     value_range,
 )
 from rankscope.diagnosis.ranked_run import RELEVANT
+from rankscope.diagnosis.reversals import Conclusion, Side, conclude
 from rankscope.measures.language import Measure
+from rankscope.measures.registry import compute
 from rankscope.part import Part
+from rankscope.scoring.align import align
 from rankscope.scoring.bounds import World, hole_bounds
+from rankscope.statistics.compared import MOST_TOGETHER, family_p
+from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import Inputs
     from rankscope.diagnosis.judging_ways import Range
     from rankscope.diagnosis.rankings import Rankings
+    from rankscope.measures.judged import BoolArray, FloatArray
     from rankscope.scoring.judgments import Judgments
 
 MOST_PAIRS = 10
@@ -38,6 +50,12 @@ the main one."""
 
 MOST_ENTRIES = 2_000_000
 """So many entries in all are made to find exact bounds."""
+
+MOST_FLIPPED = 1_000
+"""With more queries than this Student's t tests differences: it says the same as sign flips."""
+
+MOST_CANDIDATES = 400_000
+"""No more documents on top of answers, of all systems together, are looked at for judging."""
 
 
 class HoleValue(Part):
@@ -207,3 +225,108 @@ def _value(
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+# --- conclusions, and what to judge next ---------------------------------------------------------
+
+
+def conclude_and_choose(
+    context: HoleContext, measure: Measure, judge_count: int, notes: list[str]
+) -> tuple[tuple[Conclusion, ...], tuple[ToJudge, ...], int, int]:
+    """Return the conclusions, what to judge next, of how many, and how deep was looked."""
+    rankings, inputs = context.rankings, context.inputs
+    assert inputs.runs is not None
+    wanted = measure.cutoff or DEFAULT_CUTOFF
+    depth = max(
+        min(wanted, MOST_CANDIDATES // (len(context.rankings.query_ids) * len(inputs.runs))), 1
+    )
+    if depth < wanted:
+        notes.append(f"looked for documents to judge in the first {depth} only, not {wanted}")
+    holes = Unjudged.of(
+        rankings,
+        cutoff=measure.cutoff,
+        depth=depth,
+        level=context.grade,
+    )
+    sign = 1 if measure.definition.higher_is_better else -1
+    sides, keep = {}, np.ones(len(context.rankings.query_ids), np.bool_)
+    for name in {system for pair in context.pairs for system in pair} or {inputs.focus}:
+        judged = align(context.judgments, inputs.runs[name], sound=False).judged
+        rank = holes.ranks[name]
+        change = changes_of_one(measure, judged, holes.query, rank, context.grade)
+        values = compute(measure, judged)
+        sides[name] = Side(name, judged, sign * values, rank, sign * change)
+        keep &= context.world(name, measure).keep
+    conclusions: tuple[Conclusion, ...] = ()
+    if measure.definition.aggregate == "geometric":
+        notes.append(f"{measure} is no mean over queries: conclusions were not looked at")
+    elif keep.any():
+        conclusions = tuple(
+            conclude(
+                measure,
+                (sides[base], sides[other]),
+                holes,
+                keep,
+                context.grade,
+            )
+            for base, other in context.pairs
+        )
+        conclusions = _tested(context, measure, conclusions)
+    change = _change(context, sides, conclusions, keep[holes.query])
+    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
+    judge = first_to_judge(
+        holes, rankings, change, judge_count, texts=texts, title=inputs.texts.title
+    )
+    return conclusions, judge, len(holes), depth
+
+
+def _tested(
+    context: HoleContext, measure: Measure, conclusions: tuple[Conclusion, ...]
+) -> tuple[Conclusion, ...]:
+    """Add whether the differences are shown, as the systems are compared: in one family."""
+    inputs = context.inputs
+    scores, settings = inputs.scores, inputs.settings
+    assert scores is not None
+    common = set.intersection(*(set(scores.run(name).query_ids) for name in scores.runs))
+    if measure.definition.aggregate != "mean" or not common or not conclusions:
+        return conclusions
+    matrix = Matrix.of_scores(scores.only([str(measure)]))
+    place = {name: number for number, name in enumerate(matrix.systems)}
+    if len(place) <= MOST_TOGETHER:
+        family = list(combinations(place.values(), 2))
+    else:
+        family = [(place[base], place[other]) for base, other in context.pairs]
+    if matrix.shape[2] > MOST_FLIPPED:
+        settings = settings.model_copy(update={"test": "t"})
+    tests = family_p(matrix, family, settings)[0].tolist()
+    p_values = {frozenset(pair): p for pair, p in zip(family, tests, strict=True)}
+    return tuple(
+        row.model_copy(
+            update={"p_corrected": p_values[frozenset((place[row.better], place[row.worse]))]}
+        )
+        for row in conclusions
+    )
+
+
+def _change(
+    context: HoleContext,
+    sides: dict[str, Side],
+    conclusions: tuple[Conclusion, ...],
+    counts: BoolArray,
+) -> FloatArray:
+    """By document: what it would change in the differences that are not certain yet, added up.
+
+    Where all are certain all count; with one system, what it would change in its mean.
+    """
+    settled = {
+        frozenset((row.better, row.worse)) for row in conclusions if row.verdict == "certain"
+    }
+    pairs = [pair for pair in context.pairs if frozenset(pair) not in settled] or context.pairs
+    if pairs:
+        total = sum(
+            (np.abs(sides[other].change - sides[base].change) for base, other in pairs),
+            start=np.zeros(len(counts)),
+        )
+    else:
+        total = np.abs(sides[context.inputs.focus].change)
+    return np.where(counts, total, 0.0) / max(len(context.rankings.query_ids), 1)

@@ -8,87 +8,122 @@ each measure and to each comparison, and names those that are worth judging firs
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
-    DEFAULT_CUTOFF,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
     Inputs,
-    register,
+    Row,
+    analysis,
+    found,
 )
-from rankscope.diagnosis.hole_findings import (
-    MANY_UNJUDGED,
-    OPEN_CONCLUSION,
-    UNEVEN_UNJUDGED,
-    hole_advice,
-    hole_findings,
+from rankscope.diagnosis.hole_values import (
+    HoleContext,
+    HoleValue,
+    conclude_and_choose,
+    hole_values,
 )
-from rankscope.diagnosis.hole_tables import holes_section
-from rankscope.diagnosis.hole_values import HoleContext, HoleValue, hole_values
-from rankscope.diagnosis.judge_next import ToJudge, Unjudged, first_to_judge
-from rankscope.diagnosis.judging_ways import changes_of_one
-from rankscope.diagnosis.reversals import Conclusion, Side, conclude
+from rankscope.diagnosis.judge_next import ToJudge
+from rankscope.diagnosis.reversals import Conclusion
+from rankscope.diagnosis.show import part_table, query_table, system_table
+from rankscope.document.blocks import Block, Notes
 from rankscope.errors import counted
-from rankscope.findings import NotApplicable
-from rankscope.measures.language import Measure
-from rankscope.measures.registry import compute
+from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.scoring.align import align
-from rankscope.statistics.compared import MOST_TOGETHER, family_p
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
-    from rankscope.document.blocks import Section
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import IntArray
 
 DEPTHS = (1, 5, 10)
 """Unjudged documents are counted in the first so many, beside k and the whole answer."""
 
-MOST_FLIPPED = 1_000
-"""With more queries than this Student's t tests differences: it says the same as sign flips."""
+SHOWN = 10
+"""So many of the pairs to judge are shown; the JSON and the pool hold all."""
 
-MOST_CANDIDATES = 400_000
-"""No more documents on top of answers, of all systems together, are looked at for judging."""
+DOUBTFUL = 0.05
+"""From this chance on that it is turned round, a conclusion is in doubt."""
+
+UNEVEN = 0.05
+"""Shares that differ by less than this are alike, whatever a test says."""
+
+MANY = 0.2
+"""From this share of the first k documents on it is worth a finding."""
+
+MANY_UNJUDGED = declare(
+    "RS675",
+    "many-unjudged",
+    "warning",
+    unit="document",
+    advice="judge the pairs that diagnose --pool writes, or compare condensed-list values",
+    meaning="""At least a fifth of the first k documents of a system are unjudged, though
+    nonrelevant documents were judged: its values are too low by an unknown amount.""",
+)
+
+UNEVEN_UNJUDGED = declare(
+    "RS676",
+    "uneven-unjudged",
+    "warning",
+    unit="document",
+    advice="judge the pairs that diagnose --pool writes before you compare these systems",
+    meaning="""Of two systems that are compared, one has significantly more unjudged documents among
+    its first k (paired t test over queries, corrected by Holm, and at least 5 points of a
+    hundred), and that could change which of them is better: the comparison favours the other.""",
+)
+
+OPEN_CONCLUSION = declare(
+    "RS677",
+    "conclusion-open-to-unjudged",
+    "warning",
+    unit="document",
+    advice="judge the pairs that diagnose --pool writes before you act on the difference",
+    meaning="""Two systems are shown to differ, and their order would be undone if some of their
+    unjudged documents were relevant; the chance of that is at least 5 % if they are relevant as
+    often as judged ones that as many systems rank there. Where no difference is shown, more queries
+    matter and not these documents.""",
+)
 
 
-class DepthShare(Part):
-    """How much is unjudged down to one depth."""
+class HolesConfig(AnalysisConfig):
+    """What unjudged documents could be, and how many are to be judged."""
 
-    depth: int
-    """How many documents of each answer are looked at."""
-    documents: int
-    """How many documents that is, over all queries."""
-    unjudged: int
-    """How many of them nobody judged."""
-
-    @property
-    def share(self) -> float | None:
-        """Which share of them that is; None if there is no document."""
-        return self.unjudged / self.documents if self.documents else None
+    hole_grade: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """The grade that an unjudged document would have if it were relevant; null: 1, or the lowest
+    grade that the main measure takes for relevant if that is higher."""
+    judge: int = Field(default=100, ge=0)
+    """How many pairs of query and document to name for judging."""
 
 
-class SystemHoles(Part):
+class SystemHoles(Row):
     """What nobody judged of what one system retrieved."""
 
-    system: str
-    """The system."""
-    shares: tuple[DepthShare, ...]
-    """By depth, from the smallest to the whole answer."""
+    documents: dict[int, int]
+    """How many documents there are among the first k of all answers, by k."""
+    unjudged: dict[int, int]
+    """How many of these nobody judged, by k."""
     answered: int
     """Queries for which it retrieved something."""
     all_unjudged: int
     """Of these, queries with nothing judged among the first k."""
     half_unjudged: int
     """Queries with at least half of the first k unjudged, these included."""
+
+    @property
+    def shares(self) -> dict[int, str]:
+        """Which share of the first k nobody judged, by k."""
+        return {k: f"{self.share(k):.1%}" for k in self.documents}
+
+    def share(self, depth: int) -> float:
+        """Return which share of the first documents nobody judged; 0 if there are none."""
+        return self.unjudged[depth] / self.documents[depth] if self.documents[depth] else 0.0
 
 
 class Uneven(Part):
@@ -148,22 +183,24 @@ class Holes(Analysed):
     """What was not computed, and why."""
 
 
-class HolesConfig(AnalysisConfig):
-    """What unjudged documents could be, and how many are to be judged."""
-
-    hole_grade: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """The grade that an unjudged document would have if it were relevant; null: 1, or the lowest
-    grade that the main measure takes for relevant if that is higher."""
-    judge: int = Field(default=100, ge=0)
-    """How many pairs of query and document to name for judging."""
-
-
-def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
+@analysis(
+    "holes",
+    HolesConfig,
+    Holes,
+    title="Unjudged documents",
+    needs=("scores", "runs", "qrels"),
+    uses=("queries", "corpus", "titles"),
+    written="holes: {judge: 200}",
+    codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION),
+    place=22,
+)
+def holes(config: HolesConfig, inputs: Inputs) -> Holes:
+    """How much nobody judged, whether it could change a conclusion, and what to judge next."""
     rankings = inputs.rankings
     if not rankings.query_ids:
-        return HOLES.not_applicable("no query is judged")
+        raise CannotAnalyseError("no query is judged")
     if not any(len(ranking.key) for ranking in rankings.systems.values()):
-        return HOLES.not_applicable("no run has a document for a judged query")
+        raise CannotAnalyseError("no run has a document for a judged query")
     context = HoleContext(inputs, config.hole_grade)
     notes: list[str] = []
     negative = int((rankings.judged_grade < 0).sum())
@@ -184,7 +221,7 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
     conclusions, judge, candidates, looked = (
         nothing
         if context.measure is None
-        else _judging(context, context.measure, config.judge, notes)
+        else conclude_and_choose(context, context.measure, config.judge, notes)
     )
     result = Holes(
         measure=inputs.scores.measures[0] if inputs.scores else "",
@@ -206,9 +243,136 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         judge=judge,
         notes=tuple(notes),
     )
-    findings = [] if rankings.unjudged_by_design else hole_findings(result, inputs)
-    advice = [] if rankings.unjudged_by_design else hole_advice(result, inputs, findings)
-    return result.model_copy(update={"findings": tuple(findings), "advice": tuple(advice)})
+    if rankings.unjudged_by_design:
+        return result
+    return result.model_copy(update={"findings": _findings(result, inputs)})
+
+
+@holes.show
+def _show(result: Holes) -> Iterator[Block | None]:
+    notes = [
+        "share of the first documents of each answer that nobody judged",
+        f"half, all: queries of which half or all of the first {result.cutoff} are unjudged",
+    ]
+    if result.by_design:
+        notes.append(
+            f"only {result.nonrelevant:,} of {counted(result.judgments, 'judgment')} are "
+            "nonrelevant: what is unjudged counts as nonrelevant by design, no cause for alarm"
+        )
+    yield system_table(
+        result.systems,
+        notes=notes,
+        shares="first {}",
+        half_unjudged="half",
+        all_unjudged="all",
+    )
+    yield part_table(
+        result.values,
+        "What unjudged documents could make of each mean",
+        notes=[
+            "condensed: unjudged documents left out, the others moved up; it tends to be too high",
+            f"lowest, highest: over all ways to judge them, nonrelevant or grade {result.grade:g}",
+        ],
+        names=2,
+        measure="measure",
+        system="system",
+        value="as it is",
+        condensed="condensed",
+        lowest="lowest",
+        highest="highest",
+        relevant="all relevant",
+    )
+    yield part_table(
+        result.conclusions,
+        f"Could unjudged documents change who is better? ({result.judged_by})",
+        notes=[
+            "worst case: the difference if they are judged as badly for the better as can be",
+            "certain: nothing can undo it; open: it is gone if about so many (needed) are relevant",
+            "chance: of a reversal, if they are as often relevant as judged ones at such ranks",
+        ],
+        names=2,
+        better="better",
+        worse="worse",
+        difference="difference",
+        lowest="worst case",
+        verdict="verdict",
+        needed="needed",
+        unjudged="unjudged",
+        chance="chance",
+        p_corrected="p",
+    )
+    shown = result.judge[:SHOWN]
+    chosen = f"chosen from {counted(result.candidates, 'unjudged document')}"
+    yield query_table(
+        shown,
+        {pair.query_id: pair.text for pair in shown if pair.text},
+        "What to judge next",
+        notes=[
+            f"{len(shown)} of {len(result.judge)} pairs, {chosen} among the first {result.depth}",
+            "change: if it is relevant; likely: how often it would be, at such ranks",
+            "pairs come by the product of both; diagnose --pool FILE writes them all",
+        ],
+        document="document",
+        places="ranks",
+        moved="change",
+        likely="likely",
+    )
+    yield Notes(result.notes) if result.notes else None
+
+
+def _findings(result: Holes, inputs: Inputs) -> tuple[Finding, ...]:
+    """Name systems with many unjudged documents, and comparisons that these could change."""
+    alpha, k, focus = inputs.settings.alpha, result.cutoff, inputs.focus
+    rows = {row.system: row for row in result.systems}
+    values = {row.system: row for row in result.values if row.measure == result.measure}
+    negative = " (negative grades count as unjudged)" if result.negative else ""
+    settled = [{row.better, row.worse} for row in result.conclusions if row.verdict == "certain"]
+
+    def doubt(row: SystemHoles) -> float:
+        value = values[row.system]
+        if value.value is None or value.condensed is None:
+            return 0.0
+        return abs(value.condensed - value.value)
+
+    findings = [
+        *found(
+            MANY_UNJUDGED,
+            [row for row in result.systems if row.share(k) >= MANY],
+            lambda row: (
+                f"{row.share(k):.0%} of the first {k} documents of {row.system} are unjudged, and "
+                f"count as nonrelevant{negative}; without them its {result.measure} would move by "
+                f"{doubt(row):.4f}"
+            ),
+            doubt,
+            focus=focus,
+        )
+    ]
+    findings += [
+        UNEVEN_UNJUDGED.finding(
+            f"{rows[row.more].share(k):.0%} of the first {k} documents of {row.more} are unjudged, "
+            f"and {rows[row.less].share(k):.0%} of {row.less}'s: the comparison favours "
+            f"{row.less}{negative}",
+            count=rows[row.more].unjudged[k],
+        )
+        for row in result.uneven
+        if row.p_corrected <= alpha
+        and row.difference >= UNEVEN
+        and {row.more, row.less} not in settled
+    ]
+    for row in result.conclusions:
+        is_shown = row.p_corrected is not None and row.p_corrected <= alpha
+        if is_shown and row.verdict == "open" and (row.chance or 0.0) >= DOUBTFUL:
+            finding = OPEN_CONCLUSION.finding(
+                f"{row.better} is better than {row.worse} by {row.difference:.4f} on "
+                f"{result.judged_by}, but the difference would be gone if about {row.needed} of "
+                f"{counted(row.unjudged, 'unjudged document')} were relevant (the chance of a "
+                f"reversal is about {row.chance:.0%})",
+                count=row.unjudged,
+            )
+            if focus in (row.better, row.worse) and result.judged_by == result.measure:
+                finding = finding.model_copy(update={"gain": row.difference})
+            findings.append(finding)
+    return tuple(findings)
 
 
 def _holes_by_query(ranking: Ranking, cutoff: int) -> tuple[IntArray, IntArray]:
@@ -221,6 +385,7 @@ def _holes_by_query(ranking: Ranking, cutoff: int) -> tuple[IntArray, IntArray]:
 def _of_system(
     name: str, ranking: Ranking, cutoff: int, depth: int, counts: tuple[IntArray, IntArray]
 ) -> SystemHoles:
+    """Count what is unjudged of one system."""
     shown, unjudged = counts
     depths = sorted({d for d in (*DEPTHS, cutoff) if d <= max(depth, cutoff)} | {depth})
     by_rank = np.bincount(
@@ -229,14 +394,8 @@ def _of_system(
     answered = shown > 0
     return SystemHoles(
         system=name,
-        shares=tuple(
-            DepthShare(
-                depth=limit,
-                documents=int(np.minimum(ranking.sizes, limit).sum()),
-                unjudged=int(by_rank[limit]),
-            )
-            for limit in depths
-        ),
+        documents={limit: int(np.minimum(ranking.sizes, limit).sum()) for limit in depths},
+        unjudged={limit: int(by_rank[limit]) for limit in depths},
         answered=int(answered.sum()),
         all_unjudged=int((answered & (unjudged == shown)).sum()),
         half_unjudged=int((answered & (2 * unjudged >= shown)).sum()),
@@ -265,128 +424,3 @@ def _uneven(
         )
         for (base, other, change), p in zip(rows, corrected(tests, "holm").tolist(), strict=True)
     )
-
-
-def _judging(
-    context: HoleContext, measure: Measure, judge_count: int, notes: list[str]
-) -> tuple[tuple[Conclusion, ...], tuple[ToJudge, ...], int, int]:
-    """Return the conclusions, what to judge next, of how many, and how deep was looked."""
-    rankings, inputs = context.rankings, context.inputs
-    assert inputs.runs is not None
-    wanted = measure.cutoff or DEFAULT_CUTOFF
-    depth = max(
-        min(wanted, MOST_CANDIDATES // (len(context.rankings.query_ids) * len(inputs.runs))), 1
-    )
-    if depth < wanted:
-        notes.append(f"looked for documents to judge in the first {depth} only, not {wanted}")
-    holes = Unjudged.of(
-        rankings,
-        cutoff=measure.cutoff,
-        depth=depth,
-        level=context.grade,
-    )
-    sign = 1 if measure.definition.higher_is_better else -1
-    sides, keep = {}, np.ones(len(context.rankings.query_ids), np.bool_)
-    for name in {system for pair in context.pairs for system in pair} or {inputs.focus}:
-        judged = align(context.judgments, inputs.runs[name], sound=False).judged
-        rank = holes.ranks[name]
-        change = changes_of_one(measure, judged, holes.query, rank, context.grade)
-        values = compute(measure, judged)
-        sides[name] = Side(name, judged, sign * values, rank, sign * change)
-        keep &= context.world(name, measure).keep
-    conclusions: tuple[Conclusion, ...] = ()
-    if measure.definition.aggregate == "geometric":
-        notes.append(f"{measure} is no mean over queries: conclusions were not looked at")
-    elif keep.any():
-        conclusions = tuple(
-            conclude(
-                measure,
-                (sides[base], sides[other]),
-                holes,
-                keep,
-                context.grade,
-            )
-            for base, other in context.pairs
-        )
-        conclusions = _tested(context, measure, conclusions)
-    change = _change(context, sides, conclusions, keep[holes.query])
-    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    judge = first_to_judge(
-        holes, rankings, change, judge_count, texts=texts, title=inputs.texts.title
-    )
-    return conclusions, judge, len(holes), depth
-
-
-def _tested(
-    context: HoleContext, measure: Measure, conclusions: tuple[Conclusion, ...]
-) -> tuple[Conclusion, ...]:
-    """Add whether the differences are shown, as the systems are compared: in one family."""
-    inputs = context.inputs
-    scores, settings = inputs.scores, inputs.settings
-    assert scores is not None
-    common = set.intersection(*(set(scores.run(name).query_ids) for name in scores.runs))
-    if measure.definition.aggregate != "mean" or not common or not conclusions:
-        return conclusions
-    matrix = Matrix.of_scores(scores.only([str(measure)]))
-    place = {name: number for number, name in enumerate(matrix.systems)}
-    if len(place) <= MOST_TOGETHER:
-        family = list(combinations(place.values(), 2))
-    else:
-        family = [(place[base], place[other]) for base, other in context.pairs]
-    if matrix.shape[2] > MOST_FLIPPED:
-        settings = settings.model_copy(update={"test": "t"})
-    tests = family_p(matrix, family, settings)[0].tolist()
-    p_values = {frozenset(pair): p for pair, p in zip(family, tests, strict=True)}
-    return tuple(
-        row.model_copy(
-            update={"p_corrected": p_values[frozenset((place[row.better], place[row.worse]))]}
-        )
-        for row in conclusions
-    )
-
-
-def _change(
-    context: HoleContext,
-    sides: dict[str, Side],
-    conclusions: tuple[Conclusion, ...],
-    counts: BoolArray,
-) -> FloatArray:
-    """By document: what it would change in the differences that are not certain yet, added up.
-
-    Where all are certain all count; with one system, what it would change in its mean.
-    """
-    settled = {
-        frozenset((row.better, row.worse)) for row in conclusions if row.verdict == "certain"
-    }
-    pairs = [pair for pair in context.pairs if frozenset(pair) not in settled] or context.pairs
-    if pairs:
-        total = sum(
-            (np.abs(sides[other].change - sides[base].change) for base, other in pairs),
-            start=np.zeros(len(counts)),
-        )
-    else:
-        total = np.abs(sides[context.inputs.focus].change)
-    return np.where(counts, total, 0.0) / max(len(context.rankings.query_ids), 1)
-
-
-def _section(result: Holes) -> Section:
-    return holes_section(result, HOLES.title)
-
-
-HOLES = register(
-    Analysis(
-        name="holes",
-        title="Unjudged documents",
-        summary="How much nobody judged, whether it could change a conclusion, and what to judge "
-        "next.",
-        config=HolesConfig,
-        written="holes: {judge: 200}",
-        result=Holes,
-        needs=("scores", "runs", "qrels"),
-        uses=("queries", "corpus", "titles"),
-        look=_look,
-        section=_section,
-        codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION),
-        place=22,
-    )
-)

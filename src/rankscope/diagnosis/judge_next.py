@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankscope.document.blocks import shortened
 from rankscope.errors import InputError
 from rankscope.files import replacing, source_name, suffix_of
 from rankscope.part import Part, PrivateText
@@ -54,6 +55,26 @@ class ToJudge(Part):
     relevant; smoothed."""
     priority: float
     """The expected change: change times probability. Pairs come by this, highest first."""
+
+    @property
+    def document(self) -> str:
+        """The document's id and title, as a table shows them."""
+        return shortened(f"{self.doc_id} {self.title or ''}", 45)
+
+    @property
+    def places(self) -> str:
+        """The document's ranks, by system."""
+        return ", ".join(f"{name} {rank}" for name, rank in self.ranks.items())
+
+    @property
+    def moved(self) -> str:
+        """The change, with the digits it needs."""
+        return f"{self.change:.5f}"
+
+    @property
+    def likely(self) -> str:
+        """The probability in per cent."""
+        return f"{self.probability:.0%}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,7 +358,7 @@ def _frame(pairs: list[ToJudge]) -> pl.DataFrame:
         {
             **pair.to_dict(),
             "rank": min(pair.ranks.values(), default=None),
-            "systems": ", ".join(f"{name} {rank}" for name, rank in pair.ranks.items()),
+            "systems": pair.places,
         }
         for pair in pairs
     ]

@@ -53,7 +53,7 @@ def _holes(*given: Any, **options: Any) -> Any:
         "unjudged": {
             row.system: {
                 "by depth": {
-                    each.depth: [each.documents, each.unjudged, each.share] for each in row.shares
+                    k: [row.documents[k], row.unjudged[k], row.share(k)] for k in row.documents
                 },
                 "queries answered": row.answered,
                 "all unjudged": row.all_unjudged,
