@@ -9,8 +9,8 @@ import pytest
 import rankscope as rs
 from rankscope.collection.decisions import as_decisions
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
-from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
+from rankscope.diagnosis.retrieval_gate import Gating, GatingConfig, gating
+from rankscope.diagnosis.routing import Routing, RoutingConfig, routing
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
@@ -26,15 +26,15 @@ def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:
     return {"scores": rs.evaluate(qrels, {"s": run}, [measure]), "qrels": as_judgments(qrels)}
 
 
-def routing(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
-    answer = ROUTING.answer(config or RoutingConfig(), inputs(rows, **more))
+def routed(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
+    answer = routing.answer(config or RoutingConfig(), inputs(rows, **more))
     assert isinstance(answer, Routing), answer
     assert Routing.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
     return answer
 
 
-def gating(rows: Any, **more: Any) -> Gating:
-    answer = GATING.answer(GatingConfig(), inputs(rows, **more))
+def gated(rows: Any, **more: Any) -> Gating:
+    answer = gating.answer(GatingConfig(), inputs(rows, **more))
     assert isinstance(answer, Gating), answer
     return answer
 
@@ -58,13 +58,13 @@ def confused() -> list[dict[str, Any]]:
 
 
 def test_errors_are_a_finding_where_they_are_surely_many() -> None:
-    result = routing(confused())
+    result = routed(confused())
     [finding] = [finding for finding in result.findings if finding.code == "RS691"]
     assert (finding.count, finding.severity) == (9, "warning")
     counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
     assert counts == CONFUSED
     assert [pair.count for pair in result.confusion] == [12, 9, 5, 3, 1]
-    assert routing(numbered([("a", "a")] * 29 + [("a", "b")])).findings == ()
+    assert routed(numbered([("a", "a")] * 29 + [("a", "b")])).findings == ()
 
 
 def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -85,18 +85,18 @@ def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]
 
 def test_decisions_for_other_queries_do_not_count() -> None:
     rows, given = decided_elsewhere(15)
-    routed, gated = routing(rows, **given), gating(rows, **given)
-    assert routed.accuracy == proportion(0, 15)
-    assert gated.recall == proportion(0, 15)
-    assert (routed.other_queries, gated.other_queries) == (25, 25)
-    for findings in (routed.findings, gated.findings):
+    sent, opened = routed(rows, **given), gated(rows, **given)
+    assert sent.accuracy == proportion(0, 15)
+    assert opened.recall == proportion(0, 15)
+    assert (sent.other_queries, opened.other_queries) == (25, 25)
+    for findings in (sent.findings, opened.findings):
         [finding] = [finding for finding in findings if finding.code == "RS720"]
         assert (finding.severity, finding.count) == ("note", 25)
     # without qrels nobody can tell, and all count
-    assert routing(rows).accuracy.total == 40
+    assert routed(rows).accuracy.total == 40
 
 
-@pytest.mark.parametrize("analysis", [ROUTING, GATING])
+@pytest.mark.parametrize("analysis", [routing, gating])
 def test_decisions_of_another_set_say_nothing(analysis: Any) -> None:
     rows, given = decided_elsewhere(0)
     answer = analysis.answer(analysis.config(), inputs(rows, **given))
@@ -107,7 +107,7 @@ def test_decisions_of_another_set_say_nothing(analysis: Any) -> None:
 def test_questions_without_an_answer_count_as_judged() -> None:
     rows, _ = decided_elsewhere(15)
     judgments = Judgments({"q1": {"d": 1}, "q2": {}}, no_answer="empty")
-    assert routing(rows, qrels=judgments).decisions == 2
+    assert routed(rows, qrels=judgments).decisions == 2
 
 
 def test_several_right_routes_and_allowed_ones() -> None:
@@ -119,14 +119,14 @@ def test_several_right_routes_and_allowed_ones() -> None:
         {"query_id": "5", "route": "a"},  # nothing is known
         {"query_id": "6", "best": "a"},  # was not routed
     ]
-    result = routing(rows)
+    result = routed(rows)
     assert (result.decisions, result.unknown) == (5, 1)
     assert result.accuracy == proportion(2, 4)
     assert result.allowed == proportion(3, 4)
     counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
     assert counts == {("a", "a"): 1, ("b", "c"): 1, ("a", "c"): 1, ("d", "d"): 1}
     assert result.load.places == 4
-    only_allowed = routing([{"query_id": "1", "route": "x", "allowed": ["x", "y"]}])
+    only_allowed = routed([{"query_id": "1", "route": "x", "allowed": ["x", "y"]}])
     assert (only_allowed.against, only_allowed.allowed) == ("allowed", None)
 
 
@@ -138,10 +138,10 @@ def test_top_n_is_looked_for_in_the_candidates() -> None:
         {"query_id": "4", "routes": ["a"], "best": "d"},
         {"query_id": "5", "route": "a", "best": "a"},  # no candidates: not in top-n
     ]
-    result = routing(rows)
-    assert [top.right for top in result.top] == [proportion(right, 4) for right in (1, 2, 3)]
+    result = routed(rows)
+    assert list(result.top.values()) == [proportion(right, 4) for right in (1, 2, 3)]
     assert result.accuracy == proportion(2, 5)
-    assert len(routing(rows, RoutingConfig(top=2)).top) == 2
+    assert len(routed(rows, RoutingConfig(top=2)).top) == 2
 
 
 def test_the_calibration_is_that_of_being_right() -> None:
@@ -149,13 +149,13 @@ def test_the_calibration_is_that_of_being_right() -> None:
         {"query_id": str(n), "route": "a", "best": "a" if n < 6 else "b", "confidence": 0.95}
         for n in range(12)
     ]
-    result = routing(rows)
+    result = routed(rows)
     assert result.calibration is not None
     assert result.calibration.ece == pytest.approx(0.45)
     [finding] = [finding for finding in result.findings if finding.code == "RS692"]
     assert finding.severity == "warning"
     # a perfect router that always says 0.95 is off by 0.05
-    [finding] = routing(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95)).findings
+    [finding] = routed(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95)).findings
     assert (finding.code, finding.severity) == ("RS692", "note")
 
 
@@ -167,21 +167,22 @@ def test_what_wrong_routes_cost() -> None:
         f"q{n}": (["d"] if n % 2 else ["x", "d"]) if n < 20 else ["x", "y", "z", "d"]
         for n in range(40)
     }
-    result = routing(numbered(pairs), **scored(qrels, run))
+    result = routed(numbered(pairs), **scored(qrels, run))
     assert result.quality is not None
     assert (result.quality.groups.first, result.quality.groups.second) == (0.75, 0.25)
-    [advice] = result.advice
-    assert advice.gain == pytest.approx(0.5 * 10 / 40)
-    # no difference is shown: no advice
+    [finding] = [finding for finding in result.findings if finding.gain]
+    assert finding.gain == pytest.approx(0.5 * 10 / 40)
+    # no difference is shown: no gain
     run = {f"q{n}": ["d"] if n % 3 else ["x", "d"] for n in range(40)}
-    result = routing(numbered(pairs), **scored(qrels, run))
+    result = routed(numbered(pairs), **scored(qrels, run))
     assert result.quality is not None
-    assert (result.quality.gain, result.advice) == (0.0, ())
+    assert result.quality.gain == 0.0
+    assert not any(finding.gain for finding in result.findings)
 
 
 @pytest.mark.parametrize(("belong", "is_named"), [(8, True), (2, False)])
 def test_a_route_that_is_never_taken_is_a_finding(belong: int, is_named: bool) -> None:
-    result = routing(numbered([("a", "a")] * 30 + [("a", "b")] * belong))
+    result = routed(numbered([("a", "a")] * 30 + [("a", "b")] * belong))
     assert ("RS693" in {finding.code for finding in result.findings}) == is_named
 
 
@@ -200,31 +201,31 @@ def gate_rows(counts: Any = None, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
-    perfect = gating(gate_rows({(True, True): 30, (False, False): 30}))
+    perfect = gated(gate_rows({(True, True): 30, (False, False): 30}))
     assert (perfect.precision.share, perfect.recall.share, perfect.f1) == (1.0, 1.0, 1.0)
     assert perfect.efficiency.share == 0.5
     assert perfect.findings == ()
-    closed = gating(gate_rows({(False, True): 5, (False, False): 5}))
+    closed = gated(gate_rows({(False, True): 5, (False, False): 5}))
     assert closed.precision.share is None  # nothing was retrieved
     assert (closed.recall.share, closed.f1) == (0.0, 0.0)
-    opened = gating(gate_rows({(True, False): 5}))
+    opened = gated(gate_rows({(True, False): 5}))
     assert (opened.recall.share, opened.precision.share, opened.f1) == (None, 0.0, 0.0)
-    result = gating(gate_rows())
+    result = gated(gate_rows())
     assert [finding.code for finding in result.findings] == ["RS694"]
     assert result.skippable == proportion(45, 100)
-    nothing = gating(gate_rows({(False, False): 3}))
+    nothing = gated(gate_rows({(False, False): 3}))
     assert (nothing.f1, nothing.f1_interval, nothing.efficiency.share) == (None, None, 1.0)
     assert "gate_f1" not in {figure.name for figure in nothing.figures}
 
 
 def test_the_confidence_of_a_gate() -> None:
-    own = gating(gate_rows(gate_confidence=0.75, confidence=0.1, route="a"))
+    own = gated(gate_rows(gate_confidence=0.75, confidence=0.1, route="a"))
     assert own.calibration is not None
     assert own.calibration.ece == 0.0  # 75 of 100 are decided rightly
-    alone = gating(gate_rows(confidence=0.75))
+    alone = gated(gate_rows(confidence=0.75))
     assert alone.calibration is not None
     assert alone.calibration.ece == 0.0
-    assert gating(gate_rows(confidence=0.75, route="a")).calibration is None  # the router's
+    assert gated(gate_rows(confidence=0.75, route="a")).calibration is None  # the router's
 
 
 def test_what_a_skipped_retrieval_costs() -> None:
@@ -236,20 +237,20 @@ def test_what_a_skipped_retrieval_costs() -> None:
         for n, row in enumerate(rows)
         if row["needed"] and row["retrieved"]
     }
-    result = gating(rows, **scored(qrels, run))
-    [advice] = result.advice
-    assert advice.gain == pytest.approx(0.75 * 15 / 55)
+    result = gated(rows, **scored(qrels, run))
+    [finding] = [finding for finding in result.findings if finding.gain]
+    assert finding.gain == pytest.approx(0.75 * 15 / 55)
 
 
 @pytest.mark.parametrize(
     ("analysis", "rows", "word"),
     [
-        (ROUTING, [{"query_id": "q", "best": 1}], "selected_route"),
-        (ROUTING, [{"query_id": "q", "route": "a"}], "best_route"),
-        (ROUTING, [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}], "both"),
-        (GATING, [{"query_id": "q", "route": 1}], "did_retrieve"),
-        (GATING, [{"query_id": "q", "gate": 1}], "should_retrieve"),
-        (GATING, [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}], "both"),
+        (routing, [{"query_id": "q", "best": 1}], "selected_route"),
+        (routing, [{"query_id": "q", "route": "a"}], "best_route"),
+        (routing, [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}], "both"),
+        (gating, [{"query_id": "q", "route": 1}], "did_retrieve"),
+        (gating, [{"query_id": "q", "gate": 1}], "should_retrieve"),
+        (gating, [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}], "both"),
     ],
 )
 def test_where_nothing_can_be_seen(analysis: Any, rows: Any, word: str) -> None:

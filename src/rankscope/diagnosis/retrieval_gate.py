@@ -8,34 +8,28 @@ specification of retrieval metrics for mixtures of experts says: questions for w
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+
+import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Advice,
-    Analysed,
-    Analysis,
-    AnalysisConfig,
-    Inputs,
-    register,
-)
+from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
 from rankscope.diagnosis.decided import (
+    MISCALIBRATED,
     OTHER_QUERIES,
-    QualityGap,
-    gap_sentence,
+    Decided,
+    calibrated,
+    common_blocks,
+    common_findings,
     judged_decisions,
-    left_out_in_words,
-    other_queries,
     quality_gap,
+    wrong_decisions,
 )
-from rankscope.diagnosis.figures import Figure, percent_cell, share_text, shares
-from rankscope.diagnosis.routing import MISCALIBRATED, miscalibrated
-from rankscope.diagnosis.routing_tables import calibration_blocks
-from rankscope.document.blocks import Block, Cell, Column, Section, Table, sentences
+from rankscope.diagnosis.figures import Figure, share_text, shares
+from rankscope.diagnosis.show import cell_of
+from rankscope.document.blocks import Block, Cell, Column, Table
 from rankscope.errors import counted
-from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part
-from rankscope.statistics.calibration import Calibration, calibration
+from rankscope.findings import Finding, declare
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.proportions import Proportion, f1_interval, proportion
 
@@ -50,34 +44,21 @@ SKIPS_NEEDED = declare(
     advice="lower the threshold of the gate: a needless retrieval costs time, a missing one the "
     "answer",
     meaning="""A gate skips retrieval for surely more than a tenth of the questions that need it:
-    the whole interval of its recall is below 0.9.""",
+    the whole interval of its recall is below 0.9. A note where it is not, and these questions are
+    shown to be answered worse.""",
 )
 
 
-class GateCounts(Part):
-    """The four things a gate can do."""
+class GatingConfig(AnalysisConfig):
+    """How a gate is looked at."""
 
-    retrieved_needed: int
-    """Retrieved, and it was needed."""
-    retrieved_needless: int
-    """Retrieved, and it was not needed."""
-    skipped_needed: int
-    """Skipped, and it was needed."""
-    skipped_needless: int
-    """Skipped, and it was not needed."""
+    bins: int = Field(default=10, ge=1, le=100)
+    """Bins of equal width for the calibration."""
 
 
-class Gating(Analysed):
+class Gating(Decided):
     """How well a gate decides whether to retrieve."""
 
-    decisions: int
-    """How many questions have a decision and are known to need retrieval or not."""
-    unknown: int
-    """How many are left out, as one of the two is not known."""
-    other_queries: int
-    """How many decisions are left out, as they are for queries that are not judged."""
-    counts: GateCounts
-    """What the gate did."""
     precision: Proportion
     """Retrievals that were needed, of all retrievals."""
     recall: Proportion
@@ -94,190 +75,122 @@ class Gating(Analysed):
     """Questions for which retrieval was skipped though it was needed, of all questions."""
     skippable: Proportion
     """Questions that need no retrieval, of all: the most that the efficiency can be."""
-    calibration: Calibration | None
-    """Confidence against deciding rightly; null where no confidence of the gate is given."""
-    quality: QualityGap | None
-    """How the best system does on questions that need retrieval and got it, and on those that did
-    not; null where too few of them are judged."""
-    figures: tuple[Figure, ...]
-    """What targets can be set for."""
+
+    @property
+    def figures(self) -> list[Figure]:
+        """What targets can be set for."""
+        figures = shares(
+            gate_precision=self.precision,
+            gate_recall=self.recall,
+            gate_false_positive_rate=self.false_positive_rate,
+            gate_efficiency=self.efficiency,
+            gate_wrongly_skipped=self.wrongly_skipped,
+        )
+        if self.f1 is not None:
+            figures.append(Figure(name="gate_f1", value=self.f1, interval=self.f1_interval))
+        return figures
 
 
-class GatingConfig(AnalysisConfig):
-    """How a gate is looked at."""
-
-    bins: int = Field(default=10, ge=1, le=100)
-    """Bins of equal width for the calibration."""
-
-
-def _look(config: GatingConfig, inputs: Inputs) -> Gating | NotApplicable:
+@analysis(
+    "gating",
+    GatingConfig,
+    Gating,
+    title="Retrieval gate",
+    needs=("decisions",),
+    uses=("scores", "qrels"),
+    written="gating: {bins: 10}",
+    codes=(SKIPS_NEEDED, MISCALIBRATED, OTHER_QUERIES),
+    place=35,
+)
+def gating(config: GatingConfig, inputs: Inputs) -> Gating:
+    """Whether a gate retrieves where documents are needed, and only there."""
     assert inputs.decisions is not None
-    decisions = judged_decisions(inputs)
-    if isinstance(decisions, str):
-        return GATING.not_applicable(decisions)
+    decisions, level = judged_decisions(inputs), inputs.settings.level
     missing = decisions.lacking("retrieved", "needed")
     if missing is not None:
-        return GATING.not_applicable(missing)
-    frame = decisions.to_polars().drop_nulls(["retrieved", "needed"])
-    if frame.is_empty():
-        return GATING.not_applicable("no question has both a decision and whether it was needed")
-    retrieved, needed = (frame[name].to_numpy().astype(bool) for name in ("retrieved", "needed"))
-    counts = GateCounts(
-        retrieved_needed=int(np.count_nonzero(retrieved & needed)),
-        retrieved_needless=int(np.count_nonzero(retrieved & ~needed)),
-        skipped_needed=int(np.count_nonzero(~retrieved & needed)),
-        skipped_needless=int(np.count_nonzero(~retrieved & ~needed)),
-    )
-    level, total = inputs.settings.level, frame.height
-    hits, false_alarms = counts.retrieved_needed, counts.retrieved_needless
-    misses, rightly = counts.skipped_needed, counts.skipped_needless
-
-    def share(count: int, of: int) -> Proportion:
-        return proportion(count, of, level=level)
-
-    measured = {
-        "precision": share(hits, hits + false_alarms),
-        "recall": share(hits, hits + misses),
-        "false_positive_rate": share(false_alarms, false_alarms + rightly),
-        "efficiency": share(rightly, total),
-        "wrongly_skipped": share(misses, total),
-    }
-    errors = misses + false_alarms
-    f1 = 2 * hits / (2 * hits + errors) if hits + errors else None
-    around_f1 = f1_interval(hits, errors, level=level)
+        raise CannotAnalyseError(missing)
     confidence = decisions.column("gate_confidence")
     if "gate_confidence" not in decisions.columns and "route" not in decisions.columns:
         confidence = decisions.column("confidence")  # nothing else it could be of
-    calibrated = None
-    usable = decisions.to_polars().with_columns(confidence.alias("sure"))
-    usable = usable.drop_nulls(["retrieved", "needed", "sure"])
-    if usable.height:
-        calibrated = calibration(
-            usable["sure"].to_numpy(),
-            (usable["retrieved"] == usable["needed"]).to_numpy(),
-            bins=config.bins,
-            level=level,
-            resamples=min(inputs.settings.resamples, 1000),
-            seed=inputs.settings.seed,
-        )
-    quality = quality_gap(
-        inputs,
-        frame.filter(needed & retrieved)["query_id"].to_list(),
-        frame.filter(needed & ~retrieved)["query_id"].to_list(),
+    frame = decisions.to_polars().with_columns(confidence.alias("sure"))
+    frame = frame.drop_nulls(["retrieved", "needed"])
+    if frame.is_empty():
+        raise CannotAnalyseError("no question has both a decision and whether it was needed")
+    got, missed = (
+        frame.filter(pl.col("needed") & (pl.col("retrieved") == retrieved))["query_id"].to_list()
+        for retrieved in (True, False)
     )
-    figures = shares(**{f"gate_{name}": value for name, value in measured.items()})
-    if f1 is not None:
-        figures.append(Figure(name="gate_f1", value=f1, interval=around_f1))
-    findings, advice = _remarks(measured["recall"], quality)
-    if calibrated is not None and calibrated.p <= inputs.settings.alpha:
-        findings.append(miscalibrated("the gate", calibrated))
-    left_out = len(inputs.decisions) - len(decisions)
-    return Gating(
+    total, hits, misses = frame.height, len(got), len(missed)
+    false_alarms = frame.filter(pl.col("retrieved") & ~pl.col("needed")).height
+    rightly, errors = total - hits - misses - false_alarms, misses + false_alarms
+    stated = frame.drop_nulls("sure")
+    result = Gating(
         decisions=total,
         unknown=len(decisions) - total,
-        other_queries=left_out,
-        counts=counts,
-        **measured,
-        f1=f1,
-        f1_interval=around_f1,
-        skippable=share(rightly + false_alarms, total),
-        calibration=calibrated,
-        quality=quality,
-        figures=tuple(figures),
-        findings=(*findings, *other_queries(left_out)),
-        advice=advice,
+        other_queries=len(inputs.decisions) - len(decisions),
+        precision=proportion(hits, hits + false_alarms, level=level),
+        recall=proportion(hits, hits + misses, level=level),
+        f1=2 * hits / (2 * hits + errors) if hits + errors else None,
+        f1_interval=f1_interval(hits, errors, level=level),
+        false_positive_rate=proportion(false_alarms, false_alarms + rightly, level=level),
+        efficiency=proportion(rightly, total, level=level),
+        wrongly_skipped=proportion(misses, total, level=level),
+        skippable=proportion(rightly + false_alarms, total, level=level),
+        calibration=calibrated(
+            stated["sure"].to_list(),
+            (stated["retrieved"] == stated["needed"]).to_list(),
+            config.bins,
+            inputs,
+        ),
+        quality=quality_gap(inputs, got, missed),
     )
+    return result.model_copy(update={"findings": tuple(_findings(result, inputs.settings.alpha))})
 
 
-def _remarks(
-    recall: Proportion, quality: QualityGap | None
-) -> tuple[list[Finding], tuple[Advice, ...]]:
-    """Say what the gate skips though it is needed."""
-    skipped = proportion(
-        recall.total - recall.count,
-        recall.total,
-        level=0.95 if recall.interval is None else recall.interval.level,
-    )
-    text = (
-        f"skips {skipped.count:,} of {counted(skipped.total, 'question')} that "
-        f"{'needs' if skipped.total == 1 else 'need'} retrieval ({share_text(skipped)})"
-    )
-    findings = []
-    if recall.interval is not None and recall.interval.high < 1 - MANY:
-        findings.append(
-            SKIPS_NEEDED.finding(
-                f"the gate {text}", count=skipped.count, evidence=skipped.to_dict()
-            )
-        )
-    if quality is None or not quality.gain:
-        return findings, ()
-    groups = quality.groups
-    advice = Advice(
-        text=f"Gate: it {text}; {quality.system} has {quality.measure} of {groups.second:.3f} "
-        f"there, and {groups.first:.3f} where it retrieves",
-        gain=quality.gain,
-    )
-    return findings, (advice,)
-
-
-def _section(result: Gating) -> Section:
-    rows = [
+@gating.show
+def _show(result: Gating) -> Iterator[Block | None]:
+    lines = (
         ("precision", result.precision, "needed, of all retrievals"),
         ("recall", result.recall, "retrieved, of all that need it"),
         ("false-positive rate", result.false_positive_rate, "retrieved, of all that do not"),
         ("efficiency", result.efficiency, "rightly skipped, of all questions"),
         ("wrongly skipped", result.wrongly_skipped, "of all questions"),
         ("could be skipped", result.skippable, "the most efficiency can be"),
+    )
+    rows = [
+        (Cell(name), Cell(share.count), Cell(share.total), cell_of(share), Cell(meaning))
+        for name, share, meaning in lines
     ]
-    lines = [
-        (Cell(name), Cell(share.count), Cell(share.total), percent_cell(share), Cell(meaning))
-        for name, share, meaning in rows
-    ]
-    f1, around = result.f1, result.f1_interval
-    limits = None if around is None else (100 * around.low, 100 * around.high)
-    shown = Cell() if f1 is None else Cell(100 * f1, limits)
-    lines.insert(2, (Cell("F1"), Cell(), Cell(), shown, Cell("harmonic mean of both")))
+    if result.f1 is not None and result.f1_interval is not None:
+        limits = (100 * result.f1_interval.low, 100 * result.f1_interval.high)
+        f1 = Cell(100 * result.f1, limits)
+        rows.insert(2, (Cell("F1"), Cell(), Cell(), f1, Cell("harmonic mean of both")))
     notes = ["positive is “retrieve”; Wilson's interval in brackets"]
     if result.unknown:
-        notes.append(
-            f"{counted(result.unknown, 'question')} left out: the decision, or whether retrieval "
-            "was needed, is not known"
+        notes.append(f"{counted(result.unknown, 'question')} left out: what is right is not known")
+    columns = (
+        Column("gate", "text"),
+        Column("count"),
+        Column("of"),
+        Column("%", digits=1),
+        Column("what it is", "text"),
+    )
+    yield Table(columns, tuple(rows), notes=tuple(notes))
+    right, wrong = "questions that need retrieval and got it", "those that did not get it"
+    yield from common_blocks("gate", result, right, wrong)
+
+
+def _findings(result: Gating, alpha: float) -> Iterator[Finding]:
+    recall = result.recall
+    if recall.count < recall.total and recall.interval is not None:
+        skipped = recall.total - recall.count
+        share = share_text(proportion(skipped, recall.total, level=recall.interval.level))
+        yield from wrong_decisions(
+            SKIPS_NEEDED,
+            f"the gate skips {skipped:,} of {counted(recall.total, 'question')} that "
+            f"{'needs' if recall.total == 1 else 'need'} retrieval ({share})",
+            skipped,
+            result.quality,
+            surely_many=recall.interval.high < 1 - MANY,
         )
-    if result.other_queries:
-        notes.append(left_out_in_words(result.other_queries))
-    table = Table(
-        (
-            Column("gate", "text"),
-            Column("count"),
-            Column("of"),
-            Column("%", digits=1),
-            Column("what it is", "text"),
-        ),
-        tuple(lines),
-        notes=tuple(notes),
-    )
-    details: list[Block] = []
-    if result.calibration is not None:
-        details += calibration_blocks(result.calibration, "gate")
-    if result.quality is not None:
-        right, wrong = "questions that need retrieval and got it", "those that did not get it"
-        details.append(sentences([gap_sentence(result.quality, right, wrong)]))
-    return Section(GATING.title, (table,), tuple(details))
-
-
-GATING = register(
-    Analysis(
-        name="gating",
-        title="Retrieval gate",
-        summary="Whether a gate retrieves where documents are needed, and only there.",
-        config=GatingConfig,
-        written="gating: {bins: 10}",
-        result=Gating,
-        needs=("decisions",),
-        uses=("scores", "qrels"),
-        look=_look,
-        section=_section,
-        codes=(SKIPS_NEEDED, MISCALIBRATED, OTHER_QUERIES),
-        place=35,
-    )
-)
+    yield from common_findings("gate", result, alpha)

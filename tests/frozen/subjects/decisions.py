@@ -77,7 +77,7 @@ def routed(answer: Any) -> Any:
     return {
         "accuracy": share(answer.accuracy),
         "allowed": share(answer.allowed),
-        "right among the first n": {row.n: share(row.right) for row in answer.top},
+        "right among the first n": {n: share(right) for n, right in answer.top.items()},
         "routes": {
             row.route: {
                 "sent": share(row.sent),
@@ -131,14 +131,14 @@ def _quality(gap: Any) -> Any:
 
 
 def _gate(answer: Any) -> Any:
-    counts = answer.counts
+    hits, skipped = answer.precision.count, answer.wrongly_skipped.count
     return {
         "decisions": answer.decisions,
         "unknown": answer.unknown,
-        "retrieved and needed": counts.retrieved_needed,
-        "retrieved and not needed": counts.retrieved_needless,
-        "skipped and needed": counts.skipped_needed,
-        "skipped and not needed": counts.skipped_needless,
+        "retrieved and needed": hits,
+        "retrieved and not needed": answer.precision.total - hits,
+        "skipped and needed": skipped,
+        "skipped and not needed": answer.efficiency.count,
         "precision": share(answer.precision),
         "recall": share(answer.recall),
         "F1": [answer.f1, ends(answer.f1_interval)],
