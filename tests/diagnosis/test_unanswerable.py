@@ -51,7 +51,7 @@ def test_what_is_returned_by_hand() -> None:
     [system] = result.systems
     # u0 is empty, u2 and u4 are not in the run
     assert system.rightly_nothing == proportion(3, 5)
-    assert system.wrongly_something == proportion(2, 5)
+    assert system.answered == 2
     assert system.missing == 2
     assert system.wrongly_nothing == proportion(1, 4)
 
@@ -104,7 +104,7 @@ def test_what_scores_tell(high: list[float], low: list[float], code: str) -> Non
 def test_scores_that_tell_are_worth_a_threshold() -> None:
     high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
     result = look(golden(50, 40), {"s": scored(high, low)})
-    assert [advice.gain for advice in result.advice] == [pytest.approx(40 / 90)]
+    assert [finding.gain for finding in result.findings] == [pytest.approx(40 / 90)]
     refusals = result.systems[0].refusals
     assert refusals is not None
     assert (refusals.separation.auc, refusals.balanced_accuracy, refusals.held_out) == (1, 1, 1)
@@ -117,7 +117,7 @@ def test_a_threshold_that_is_not_shown_to_hold_is_a_note() -> None:
     result = look(golden(50, 4), {"s": scored(high, low)})
     [finding] = result.findings
     assert (finding.code, finding.severity) == ("RS697", "note")
-    assert result.advice == ()
+    assert finding.gain is None
     assert look(golden(50, 4), {"s": scored(high, [1.0, *[-math.inf] * 3])}).findings == ()
 
 

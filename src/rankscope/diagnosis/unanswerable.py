@@ -12,6 +12,7 @@ one that scores 0 instead of 1. What a threshold costs the other questions is sa
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -19,27 +20,19 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
-    Advice,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
+    Estimate,
     Inputs,
-    register,
+    Row,
+    analysis,
 )
-from rankscope.diagnosis.figures import percent, percent_cell, share_text
-from rankscope.document.blocks import (
-    Block,
-    Cell,
-    Column,
-    Curve,
-    Notes,
-    Plot,
-    Section,
-    Table,
-    ends,
-)
+from rankscope.diagnosis.figures import percent, share_text
+from rankscope.diagnosis.show import part_table, system_table
+from rankscope.document.blocks import Block, Curve, Plot
 from rankscope.errors import InputError, counted
-from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.findings import Finding, declare
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
@@ -47,8 +40,6 @@ from rankscope.statistics.proportions import Proportion, proportion
 from rankscope.statistics.separation import Separation, Thresholds, held_out_accuracy, separation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from rankscope.measures.judged import BoolArray, FloatArray
     from rankscope.runs.table import Run
 
@@ -99,6 +90,15 @@ NEVER_ASKED = declare(
 )
 
 
+class NoAnswerConfig(AnalysisConfig):
+    """How thresholds are looked at."""
+
+    points: int = Field(default=50, ge=2, le=10_000)
+    """So many points of a curve are kept at most."""
+    splits: int = Field(default=20, ge=1, le=1000)
+    """How often the questions are halved to measure a threshold fairly."""
+
+
 class RefusalPoint(Part):
     """What refusing below one threshold does."""
 
@@ -130,15 +130,11 @@ class Refusals(Part):
     with too few questions."""
 
 
-class SystemRefusals(Part):
+class SystemRefusals(Row):
     """What one system does with both kinds of questions."""
 
-    system: str
-    """The system."""
     rightly_nothing: Proportion
     """Questions without an answer for which it returns nothing."""
-    wrongly_something: Proportion
-    """Questions without an answer for which it returns documents."""
     missing: int
     """Questions without an answer that are not in the run at all: they count as refused."""
     wrongly_nothing: Proportion
@@ -147,6 +143,34 @@ class SystemRefusals(Part):
     """What thresholds would do; null where they cannot."""
     reason: str | None
     """Why they cannot; null if they can."""
+
+    @property
+    def answered(self) -> int:
+        """How many questions without an answer it returns documents for."""
+        return self.rightly_nothing.total - self.rightly_nothing.count
+
+    @property
+    def answers_half(self) -> bool:
+        """Whether at least half of the questions without an answer get documents."""
+        return 2 * self.answered >= self.rightly_nothing.total
+
+    @property
+    def auc(self) -> Estimate | None:
+        """The chance that the best score is higher where there is an answer (0.5: no help)."""
+        if self.refusals is None:
+            return None
+        apart = self.refusals.separation
+        return Estimate(value=apart.auc, low=apart.interval.low, high=apart.interval.high)
+
+    @property
+    def balanced(self) -> float | None:
+        """The mean of both shares treated rightly at the threshold that fits these best."""
+        return None if self.refusals is None else self.refusals.balanced_accuracy
+
+    @property
+    def held_out(self) -> float | None:
+        """The same measured fairly: chosen on one half, measured on the other."""
+        return None if self.refusals is None else self.refusals.held_out
 
 
 class NoAnswer(Analysed):
@@ -162,78 +186,148 @@ class NoAnswer(Analysed):
     """By system."""
 
 
-class NoAnswerConfig(AnalysisConfig):
-    """How thresholds are looked at."""
-
-    points: int = Field(default=50, ge=2, le=10_000)
-    """So many points of a curve are kept at most."""
-    splits: int = Field(default=20, ge=1, le=1000)
-    """How often the questions are halved to measure a threshold fairly."""
-
-
-def _look(config: NoAnswerConfig, inputs: Inputs) -> NoAnswer | NotApplicable:
+@analysis(
+    "no_answer",
+    NoAnswerConfig,
+    NoAnswer,
+    title="Questions without an answer",
+    needs=("qrels", "runs", "scores"),
+    written="no_answer: {points: 50, splits: 20}",
+    codes=(CANNOT_REFUSE, THRESHOLD_HELPS, WRONGLY_NOTHING, NEVER_ASKED),
+    place=37,
+)
+def no_answer(config: NoAnswerConfig, inputs: Inputs) -> NoAnswer:
+    """Whether systems return nothing where there is nothing, or a threshold could."""
     assert inputs.qrels is not None
     assert inputs.runs is not None
     assert inputs.scores is not None
     unanswerable, answerable = inputs.qrels.no_answer, inputs.qrels.query_ids
     if not unanswerable:
-        return NO_ANSWER.not_applicable(
+        raise CannotAnalyseError(
             "no question is marked as having no answer (the column no_answer, or --no-answer empty)"
         )
     if not answerable:
-        return NO_ANSWER.not_applicable("every question is marked as having no answer")
+        raise CannotAnalyseError("every question is marked as having no answer")
     systems = tuple(_of_system(name, run, config, inputs) for name, run in inputs.runs.items())
-    helped = {
-        system.system
-        for system in systems
-        if _holds(system, len(answerable), inputs.settings.alpha / len(systems))
-    }
+    alpha = inputs.settings.alpha / len(systems)
     return NoAnswer(
         measure=inputs.scores.measures[0],
         unanswerable=len(unanswerable),
         answerable=len(answerable),
         systems=systems,
-        findings=tuple(_findings(systems, helped)),
-        advice=tuple(
-            _refusal_advice(system, len(answerable))
-            for system in systems
-            if system.system == inputs.focus and system.system in helped
+        findings=tuple(
+            finding for row in systems for finding in _findings(row, alpha, inputs.focus)
         ),
     )
 
 
-def _holds(system: SystemRefusals, answerable: int, alpha: float) -> bool:
-    """Tell whether a threshold surely helps a system that answers too much, on others, too.
+@no_answer.show
+def _show(result: NoAnswer) -> Iterator[Block | None]:
+    without = f"{counted(result.unanswerable, 'question')} without an answer"
+    yield system_table(
+        result.systems,
+        notes=[f"{without}, which no ranking measure counts, and {result.answerable:,} with one"],
+        legend=("auc", "balanced", "held_out"),
+        rightly_nothing="rightly nothing",
+        wrongly_nothing="wrongly nothing",
+        missing="not in the run",
+        auc="AUC",
+        balanced="balanced",
+        held_out="held out",
+        reason="no threshold, as",
+    )
+    plotted = [Curve("chance", ((0.0, 0.0), (1.0, 1.0)), tone="quiet")]
+    for row in result.systems:
+        if row.refusals is None:
+            continue
+        curve, best = row.refusals.curve, row.refusals.best
+        picked = {round(at) for at in np.linspace(0, len(curve) - 1, SHOWN_POINTS)}
+        points = {point.threshold: point for point in (*(curve[at] for at in picked), best)}
+        yield part_table(
+            [points[threshold] for threshold in sorted(points)],
+            f"{row.system} by threshold on the best score",
+            notes=[f"best balanced: below {best.threshold:.5g}; refused answers count as empty"],
+            threshold="refuse below",
+            rightly="rightly refused",
+            wrongly="wrongly refused",
+            value=result.measure,
+        )
+        plotted.append(Curve(row.system, tuple((point.wrongly, point.rightly) for point in curve)))
+    if len(plotted) > 1:
+        yield Plot(
+            "Refusing below a threshold",
+            "questions with an answer refused",
+            "questions without an answer refused",
+            tuple(plotted),
+            x_range=(0.0, 1.0),
+            y_range=(0.0, 1.0),
+        )
+
+
+def _findings(row: SystemRefusals, alpha: float, focus: str) -> Iterator[Finding]:
+    """Say whether a system refuses too little or too much, and whether a threshold would help."""
+    without, wrong = row.rightly_nothing.total, row.wrongly_nothing
+    if row.missing == without:
+        yield NEVER_ASKED.finding(
+            f"{row.system}: none of the {counted(without, 'question')} without an answer is in the "
+            "run; it counts as having returned nothing",
+            count=without,
+            system=row.system,
+        )
+    elif row.answers_half:
+        yield from _too_many_answers(row, alpha, focus)
+    if wrong.interval is not None and wrong.interval.low > MANY:
+        yield WRONGLY_NOTHING.finding(
+            f"{row.system} returns nothing for {wrong.count:,} of "
+            f"{counted(wrong.total, 'question')} that have an answer ({share_text(wrong)})",
+            count=wrong.count,
+            system=row.system,
+        )
+
+
+def _too_many_answers(row: SystemRefusals, alpha: float, focus: str) -> Iterator[Finding]:
+    without, refusals = row.rightly_nothing, row.refusals
+    answers = (
+        f"{row.system} returns documents for {row.answered:,} of "
+        f"{counted(without.total, 'question')} without an answer"
+    )
+    never_refuses = (
+        not without.count and without.interval is not None and without.interval.high < 0.5
+    )
+    if refusals is None:
+        if never_refuses:
+            text = f"{answers}, and {row.reason}"
+            yield CANNOT_REFUSE.finding(text, severity="note", system=row.system)
+        return
+    apart = refusals.separation.interval
+    area = f"AUC {refusals.separation.auc:.3f} [{apart.low:.3f}, {apart.high:.3f}]"
+    if apart.low > 0.5:
+        best, holds = refusals.best, _holds(row, alpha)
+        finding = THRESHOLD_HELPS.finding(
+            f"{answers}; refusing below a score of {best.threshold:.4g} would leave out "
+            f"{percent(best.rightly)} of them and {percent(best.wrongly)} of the questions with an "
+            f"answer ({area})",
+            severity="warning" if holds else "note",
+            system=row.system,
+        )
+        gain = row.answered / (without.total + row.wrongly_nothing.total)
+        is_counted = holds and row.system == focus
+        yield finding.model_copy(update={"gain": gain}) if is_counted else finding
+    elif never_refuses:
+        tell = "do not tell them from others" if apart.high >= 0.5 else "are even higher for them"
+        yield CANNOT_REFUSE.finding(f"{answers}, and its scores {tell} ({area})", system=row.system)
+
+
+def _holds(row: SystemRefusals, alpha: float) -> bool:
+    """Tell whether a threshold surely helps on other questions, too.
 
     The held-out balanced accuracy is the mean of two shares; its standard error is at most
     √(0.25/m + 0.25/n)/2, for m questions without an answer and n with one.
     """
-    refusals = system.refusals
-    if refusals is None or refusals.held_out is None or not _answers_half(system):
+    if row.held_out is None:
         return False
-    if refusals.separation.interval.low <= 0.5:
-        return False
-    error = math.sqrt(0.25 / system.wrongly_something.total + 0.25 / answerable) / 2
-    return refusals.held_out - NormalDist().inv_cdf(1 - alpha / 2) * error > 0.5
-
-
-def _answers_half(system: SystemRefusals) -> bool:
-    """Tell whether at least half of the questions without an answer get documents."""
-    something = system.wrongly_something
-    return 2 * something.count >= something.total
-
-
-def _refusal_advice(system: SystemRefusals, answerable: int) -> Advice:
-    assert system.refusals is not None
-    something, best = system.wrongly_something, system.refusals.best
-    have = "has" if something.total == 1 else "have"
-    return Advice(
-        text=f"Refusal: {system.system} answers {something.count:,} of "
-        f"{counted(something.total, 'question')} that {have} no answer; refusing below a score of "
-        f"{best.threshold:.4g} would leave out {percent(best.rightly)} of them and "
-        f"{percent(best.wrongly)} of the others",
-        gain=something.count / (something.total + answerable),
-    )
+    error = math.sqrt(0.25 / row.rightly_nothing.total + 0.25 / row.wrongly_nothing.total) / 2
+    return row.held_out - NormalDist().inv_cdf(1 - alpha / 2) * error > 0.5
 
 
 def _best_scores(run: Run, query_ids: Sequence[str]) -> tuple[FloatArray, BoolArray]:
@@ -263,7 +357,6 @@ def _of_system(name: str, run: Run, config: NoAnswerConfig, inputs: Inputs) -> S
     return SystemRefusals(
         system=name,
         rightly_nothing=proportion(refused, len(low), level=level),
-        wrongly_something=proportion(len(low) - refused, len(low), level=level),
         missing=int(np.count_nonzero(~is_there)),
         wrongly_nothing=proportion(lost, len(high), level=level),
         refusals=None if reason else _refusals(name, high, low, config, inputs),
@@ -326,204 +419,3 @@ def _values(name: str, inputs: Inputs) -> tuple[FloatArray, FloatArray] | None:
         return answered, compute(inputs.main, judged.cut(0))
     except InputError:  # a measure that needs more than judgments
         return None
-
-
-def _findings(systems: Sequence[SystemRefusals], helped: Collection[str]) -> list[Finding]:
-    findings = []
-    for system in systems:
-        nothing = system.rightly_nothing
-        wrong = system.wrongly_nothing
-        if system.missing == nothing.total:
-            findings.append(
-                NEVER_ASKED.finding(
-                    f"{system.system}: none of the {counted(nothing.total, 'question')} without an "
-                    "answer is in the run; it counts as having returned nothing",
-                    count=nothing.total,
-                    system=system.system,
-                )
-            )
-        elif _answers_half(system):
-            findings += _always_answers(system, is_helped=system.system in helped)
-        if wrong.interval is not None and wrong.interval.low > MANY:
-            findings.append(
-                WRONGLY_NOTHING.finding(
-                    f"{system.system} returns nothing for {wrong.count:,} of "
-                    f"{counted(wrong.total, 'question')} that have an answer ({share_text(wrong)})",
-                    count=wrong.count,
-                    system=system.system,
-                )
-            )
-    return findings
-
-
-def _always_answers(system: SystemRefusals, *, is_helped: bool) -> list[Finding]:
-    """Say whether a threshold would help a system that answers what has no answer."""
-    something, refusals = system.wrongly_something, system.refusals
-    answers = (
-        f"{system.system} returns documents for {something.count:,} of "
-        f"{counted(something.total, 'question')} without an answer"
-    )
-    around = something.interval
-    never_refuses = not system.rightly_nothing.count and around is not None and around.low > 0.5
-    if refusals is None:
-        if not never_refuses:
-            return []
-        text = f"{answers}, and {system.reason}"
-        return [CANNOT_REFUSE.finding(text, severity="note", system=system.system)]
-    interval = refusals.separation.interval
-    area = f"AUC {refusals.separation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
-    evidence = {"auc": refusals.separation.auc, "low": interval.low, "high": interval.high}
-    if interval.low > 0.5:
-        best = refusals.best
-        return [
-            THRESHOLD_HELPS.finding(
-                f"{answers}; refusing below a score of {best.threshold:.4g} would leave out "
-                f"{percent(best.rightly)} of them and {percent(best.wrongly)} of the questions "
-                f"with an answer ({area})",
-                severity="warning" if is_helped else "note",
-                system=system.system,
-                evidence=evidence | {"held_out": refusals.held_out},
-            )
-        ]
-    if not never_refuses:
-        return []
-    tell = "do not tell them from others" if interval.high >= 0.5 else "are even higher for them"
-    return [
-        CANNOT_REFUSE.finding(
-            f"{answers}, and its scores {tell} ({area})",
-            system=system.system,
-            evidence=evidence,
-        )
-    ]
-
-
-# --- section -------------------------------------------------------------------------------------
-
-
-def _section(result: NoAnswer) -> Section:
-    rows = [
-        (
-            Cell(system.system),
-            percent_cell(system.rightly_nothing),
-            percent_cell(system.wrongly_nothing),
-            *_separation_cells(system),
-        )
-        for system in result.systems
-    ]
-    missing = [f"{system.system} {system.missing:,}" for system in result.systems if system.missing]
-    notes = [
-        (
-            f"of {counted(result.unanswerable, 'question')} without an answer, which are in no "
-            f"mean of a ranking measure, and of {result.answerable:,} with one"
-        ),
-        "nothing: no document is returned, in % with Wilson's interval",
-        (
-            "AUC: the chance that the best score is higher where there is an answer (0.5: the "
-            "scores do not tell); balanced: the mean of the two shares treated rightly at the best "
-            "threshold, chosen by these questions and so too good; held out: chosen on one half, "
-            "measured on the other"
-        ),
-    ]
-    if missing:
-        notes.append(f"not in the run, and counted as nothing returned: {', '.join(missing)}")
-    notes += [
-        f"{system.system}: no threshold, as {system.reason}"
-        for system in result.systems
-        if system.reason
-    ]
-    table = Table(
-        (
-            Column("system", "text"),
-            Column("rightly nothing, %", digits=1),
-            Column("wrongly nothing, %", digits=1),
-            Column("AUC", digits=3),
-            Column("balanced", digits=3),
-            Column("held out", digits=3),
-        ),
-        tuple(rows),
-        notes=tuple(notes),
-    )
-    details: list[Block] = [
-        _curve_table(result, system) for system in result.systems if system.refusals is not None
-    ]
-    plot = _plot(result)
-    if plot is not None:
-        details.append(plot)
-        details.append(Notes(("the JSON holds the curves with more points",)))
-    return Section(NO_ANSWER.title, (table,), tuple(details))
-
-
-def _separation_cells(system: SystemRefusals) -> list[Cell]:
-    refusals = system.refusals
-    if refusals is None:
-        return [Cell(), Cell(), Cell()]
-    return [
-        Cell(refusals.separation.auc, ends(refusals.separation.interval)),
-        Cell(refusals.balanced_accuracy),
-        Cell(refusals.held_out),
-    ]
-
-
-def _curve_table(result: NoAnswer, system: SystemRefusals) -> Table:
-    refusals = system.refusals
-    assert refusals is not None
-    curve = refusals.curve
-    picked = {round(at) for at in np.linspace(0, len(curve) - 1, SHOWN_POINTS)}
-    points = {curve[at].threshold: curve[at] for at in picked}
-    points[refusals.best.threshold] = refusals.best
-    rows = [
-        (
-            Cell(f"{threshold:.5g}", note="best" if threshold == refusals.best.threshold else ""),
-            Cell(100 * point.rightly),
-            Cell(100 * point.wrongly),
-            Cell(point.value),
-        )
-        for threshold, point in sorted(points.items())
-    ]
-    return Table(
-        (
-            Column("refuse below", digits=4),
-            Column("rightly refused, %", digits=1),
-            Column("wrongly refused, %", digits=1),
-            Column(result.measure, digits=3),
-        ),
-        tuple(rows),
-        title=f"{system.system} by threshold on the best score",
-        notes=(f"{result.measure}: over questions with an answer; refused ones are empty answers",),
-    )
-
-
-def _plot(result: NoAnswer) -> Plot | None:
-    curves = [
-        Curve(system.system, tuple((point.wrongly, point.rightly) for point in refusals.curve))
-        for system in result.systems
-        if (refusals := system.refusals) is not None
-    ]
-    if not curves:
-        return None
-    chance = Curve("chance", ((0.0, 0.0), (1.0, 1.0)), tone="quiet")
-    return Plot(
-        "Refusing below a threshold",
-        "questions with an answer refused",
-        "questions without an answer refused",
-        (chance, *curves),
-        x_range=(0.0, 1.0),
-        y_range=(0.0, 1.0),
-    )
-
-
-NO_ANSWER = register(
-    Analysis(
-        name="no_answer",
-        title="Questions without an answer",
-        summary="Whether systems return nothing where there is nothing, or a threshold could.",
-        config=NoAnswerConfig,
-        written="no_answer: {points: 50, splits: 20}",
-        result=NoAnswer,
-        needs=("qrels", "runs", "scores"),
-        look=_look,
-        section=_section,
-        codes=(CANNOT_REFUSE, THRESHOLD_HELPS, WRONGLY_NOTHING, NEVER_ASKED),
-        place=37,
-    )
-)

@@ -202,7 +202,6 @@ def _system(row: Any) -> Any:
     refusals = row.refusals
     return {
         "rightly nothing": share(row.rightly_nothing),
-        "wrongly something": share(row.wrongly_something),
         "wrongly nothing": share(row.wrongly_nothing),
         "missing": row.missing,
         "AUC": refusals and [refusals.separation.auc, *ends(refusals.separation.interval)],
