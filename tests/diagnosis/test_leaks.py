@@ -50,7 +50,7 @@ def test_planted_quotes() -> None:
         "quotes another document": 1,
         "is a document": 1,
     }
-    examples = {count.kind: count.examples[0] for count in result.kinds}
+    examples = {example.kind: example for example in result.examples}
     assert examples["quotes a relevant document"].query_id == "q1"
     assert examples["quotes a relevant document"].source == "a"
     assert examples["quotes another document"].source == "b"
@@ -74,7 +74,7 @@ def test_the_same_words_in_another_order_are_no_quote() -> None:
         training={f"t{n}": text for n, text in enumerate(training)},
     )
     assert set(counts(result).values()) == {0}
-    assert (result.findings, result.advice) == ((), ())
+    assert result.findings == ()
 
 
 def test_a_question_that_finds_itself() -> None:
@@ -107,7 +107,7 @@ def test_planted_training_questions() -> None:
     }
     result = look(QRELS, {"s": RUN}, queries=queries, training=rs.Queries(training))
     assert counts(result) == {"is a training question": 1, "is nearly a training question": 1}
-    exact, near = (count.examples[0] for count in result.kinds)
+    exact, near = result.examples
     assert (exact.query_id, exact.source, exact.source_text) == ("q1", "t1", "who wrote faust")
     assert (near.query_id, near.source) == ("q2", "t2")
     assert near.similarity == pytest.approx(10 / 11)  # different pairs of words: 11 and 10
@@ -125,17 +125,17 @@ def test_what_leaks_are_worth() -> None:
     run = {f"q{n}": ["a"] if n < 9 or n % 5 == 0 else ["x", "a"] for n in range(40)}
     training = {query_id: queries[query_id] for query_id in list(queries)[:10]}
     result = look(qrels, {"s": run}, "RR@2", queries=queries, training=training)
-    [exact, _] = result.kinds
-    [means] = exact.means
+    [means] = result.means
     # q9 is not answered: 9.5 / 10; of the others those in fives: (6 + 24 / 2) / 30
     assert (means.leaked, means.others) == pytest.approx((0.95, 0.6))
     assert means.p_corrected is not None
     assert means.p_corrected < 0.001
-    [advice] = result.advice
-    assert advice.gain == pytest.approx((0.95 * 10 + 0.6 * 30) / 40 - 0.6)
+    [finding] = result.findings
+    assert finding.gain == pytest.approx((0.95 * 10 + 0.6 * 30) / 40 - 0.6)
     # where they are no better, nothing is in doubt
     flat = {query_id: ["x", "a"] if n % 2 else ["a"] for n, query_id in enumerate(qrels)}
-    assert look(qrels, {"s": flat}, queries=queries, training=training).advice == ()
+    [finding] = look(qrels, {"s": flat}, queries=queries, training=training).findings
+    assert finding.gain is None
 
 
 def test_not_applicable() -> None:

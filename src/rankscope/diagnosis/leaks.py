@@ -9,20 +9,21 @@ documents: short phrases occur by themselves.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
-    Advice,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
+    Estimate,
     Inputs,
-    register,
+    Row,
+    analysis,
 )
 from rankscope.diagnosis.document_texts import (
     DocumentTexts,
@@ -34,22 +35,20 @@ from rankscope.diagnosis.document_texts import (
     same_keys,
     word_forms,
 )
-from rankscope.diagnosis.leak_tables import leak_section
 from rankscope.diagnosis.likeness import near_copies
 from rankscope.diagnosis.ranked_run import counts_as_relevant
+from rankscope.diagnosis.show import part_table
+from rankscope.document.blocks import Block, shortened
 from rankscope.errors import counted
-from rankscope.findings import Code, Finding, NotApplicable, declare
-from rankscope.part import Part, PrivateText
+from rankscope.findings import Code, Finding, declare
+from rankscope.part import Part, PrivateText, left_out
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.unpaired import group_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankscope.diagnosis.labels import Query
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.statistics.intervals import Interval
 
 FEWEST = 5
 """With fewer questions on either side no means are compared."""
@@ -97,89 +96,19 @@ LeakKind = Literal[
     "is a training question",
     "is nearly a training question",
 ]
-"""How a question leaks; one may leak in several ways."""
+"""How a question leaks; one may leak in several ways. What quotes another document only is none."""
 
-KINDS: tuple[LeakKind, ...] = get_args(LeakKind)
-
-
-class LeakedMeans(Part):
-    """One system on questions that leak, and on all that do not leak in this way."""
-
-    system: str
-    """The system."""
-    leaked: float
-    """The mean of the main measure over the questions that leak."""
-    others: float
-    """The mean over the others."""
-    low: float | None
-    """Lower end of the interval of the difference, by Welch's t; null where it cannot be known."""
-    high: float | None
-    """Upper end."""
-    p_corrected: float | None
-    """Of the difference, by Welch's t, corrected by Holm over kinds and systems; null where there
-    are fewer than five questions on a side, or values do not vary."""
-
-
-class LeakExample(Part):
-    """A question that leaks."""
-
-    query_id: str
-    """The question."""
-    text: PrivateText
-    """What is asked."""
-    source: str
-    """The document, or the training question, by its id."""
-    source_text: PrivateText
-    """Its title, the beginning of its text, or what was asked in training."""
-    similarity: float | None = None
-    """For near copies: how much is the same."""
-
-
-class LeakCount(Part):
-    """Questions that leak in one way."""
-
-    kind: LeakKind
-    """The way."""
-    queries: int
-    """How many questions."""
-    share: float
-    """Of all questions with a text."""
-    means: tuple[LeakedMeans, ...]
-    """By system; none where fewer than five questions are on a side."""
-    examples: tuple[LeakExample, ...]
-    """The first of them."""
-
-
-class Leaks(Analysed):
-    """Questions that leak."""
-
-    measure: str
-    """The main measure."""
-    higher_is_better: bool
-    """Whether more of it is better."""
-    alpha: float
-    """A corrected p-value up to this counts."""
-    queries: int
-    """Judged questions with a text."""
-    words: int
-    """Questions with fewer words are not looked for in documents."""
-    short: int
-    """How many questions have fewer."""
-    corpus: int | None
-    """Documents in the corpus; null: none was given."""
-    looked_at: int
-    """How many of them were looked at."""
-    training: int | None
-    """Training questions; null: none were given."""
-    similarity: float
-    """From this Jaccard similarity on questions are nearly the same."""
-    shingle: int
-    """Of so many words in a row."""
-    kinds: tuple[LeakCount, ...]
-    """By kind, those that could be looked for."""
-    own_documents: dict[str, int]
-    """By system: how many questions find themselves, as a document that nobody judged, in the first
-    k."""
+KINDS: dict[LeakKind, tuple[Code | None, str]] = {
+    "quotes a relevant document": (
+        WORDS_IN_CORPUS,
+        "its words, in their order, are in a relevant document",
+    ),
+    "quotes another document": (None, "its words are only in other documents"),
+    "is a document": (QUERY_IN_CORPUS, "all of a document's title or text"),
+    "is a training question": (TRAINED_ON, "the same words as one in training"),
+    "is nearly a training question": (TRAINED_ON, "nearly the same words as one in training"),
+}
+"""By kind: the finding, if it is a leak, and what it means."""
 
 
 class LeaksConfig(AnalysisConfig):
@@ -196,6 +125,254 @@ class LeaksConfig(AnalysisConfig):
     an answer, then of others."""
     show: int = Field(default=3, ge=0)
     """How many examples of each kind are shown."""
+
+
+class LeakedMeans(Row):
+    """One system on questions that leak, and on all that do not leak in this way."""
+
+    kind: LeakKind
+    """How they leak."""
+    leaked: float
+    """The mean of the main measure over the questions that leak."""
+    others: float
+    """The mean over the others."""
+    difference: Estimate | None
+    """Their difference, by Welch's t; null where it cannot be known."""
+    p_corrected: float | None
+    """Of the difference, corrected by Holm over kinds and systems; null where it cannot be
+    known."""
+
+
+class LeakExample(Part):
+    """A question that leaks."""
+
+    kind: LeakKind
+    """How it leaks."""
+    query_id: str
+    """The question."""
+    text: PrivateText
+    """What is asked."""
+    source: str
+    """The document, or the training question, by its id."""
+    source_text: PrivateText
+    """Its title, the beginning of its text, or what was asked in training."""
+    similarity: float | None = left_out()
+    """For near copies: how much is the same."""
+
+    @property
+    def question(self) -> str:
+        """The question, as far as it may be shown."""
+        return shortened(self.text or self.query_id)
+
+    @property
+    def origin(self) -> str:
+        """Where it leaks from, as far as it may be shown."""
+        return shortened(f"{self.source}: {self.source_text or ''}".rstrip(": "))
+
+
+class LeakCount(Part):
+    """Questions that leak in one way."""
+
+    kind: LeakKind
+    """The way."""
+    queries: int
+    """How many questions."""
+    share: float
+    """Of all questions with a text."""
+
+    @property
+    def meaning(self) -> str:
+        """What the kind means."""
+        return KINDS[self.kind][1]
+
+
+class Leaks(Analysed):
+    """Questions that leak."""
+
+    measure: str
+    """The main measure."""
+    queries: int
+    """Judged questions with a text."""
+    short: int
+    """How many of them have too few words to be looked for in documents."""
+    corpus: int | None
+    """Documents in the corpus; null: none was given."""
+    looked_at: int
+    """How many of them were looked at."""
+    training: int | None
+    """Training questions; null: none were given."""
+    kinds: tuple[LeakCount, ...]
+    """By kind, those that could be looked for."""
+    means: tuple[LeakedMeans, ...]
+    """By kind and system, where at least five questions are on either side."""
+    examples: tuple[LeakExample, ...]
+    """The first questions of each kind."""
+    own_documents: dict[str, int]
+    """By system: how many questions find themselves, as a document that nobody judged, in the first
+    k."""
+
+
+@analysis(
+    "leaks",
+    LeaksConfig,
+    Leaks,
+    title="Leaks",
+    needs=("scores", "runs", "qrels", "queries"),
+    uses=("corpus", "training", "titles"),
+    written="leaks: {words: 8}",
+    codes=(WORDS_IN_CORPUS, QUERY_IN_CORPUS, TRAINED_ON),
+    place=80,
+)
+def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
+    """Questions whose words are in the corpus, or that something was trained on."""
+    if inputs.corpus is None and inputs.training is None:
+        raise CannotAnalyseError("neither a corpus nor training questions were given")
+    questions = _Questions.of(inputs)
+    if not len(questions):
+        raise CannotAnalyseError("no judged query has a text")
+    leaked: dict[LeakKind, _Leaked] = {}
+    quotes = None if inputs.corpus is None else _Quotes.of(config, inputs, questions)
+    if quotes is not None:
+        leaked |= quotes.leaked(questions, config.show)
+    if inputs.training is not None:
+        leaked |= _trained(config, inputs.training, questions)
+    result = Leaks(
+        measure=str(inputs.main),
+        queries=len(questions),
+        short=int(np.count_nonzero(questions.words.sizes < config.words)),
+        corpus=None if inputs.corpus is None else len(inputs.corpus),
+        looked_at=0 if quotes is None else quotes.looked_at,
+        training=None if inputs.training is None else len(inputs.training),
+        kinds=tuple(
+            LeakCount(kind=kind, queries=len(asked), share=len(asked) / len(questions))
+            for kind, (asked, _) in leaked.items()
+        ),
+        means=tuple(_means(leaked, questions, inputs)),
+        examples=tuple(example for _, examples in leaked.values() for example in examples),
+        own_documents={} if quotes is None else quotes.own_documents(inputs, questions),
+    )
+    return result.model_copy(update={"findings": tuple(_findings(result, inputs))})
+
+
+@leaks.show
+def _show(result: Leaks) -> Iterator[Block | None]:
+    notes = []
+    if result.corpus is not None:
+        notes.append(
+            f"looked for in {result.looked_at:,} of {counted(result.corpus, 'document')}, without "
+            f"{counted(result.short, 'question')} of too few words"
+        )
+    if result.training is not None:
+        notes.append(f"looked for among {counted(result.training, 'training question')}")
+    yield part_table(
+        result.kinds,
+        notes=notes,
+        kind="a question",
+        queries="questions",
+        share="share",
+        meaning="what it is",
+    )
+    yield part_table(
+        result.means,
+        f"{result.measure} on questions that leak",
+        notes=["differences by Welch's t, p by Holm; such questions may also be easier by nature"],
+        names=2,
+        kind="a question",
+        system="system",
+        leaked="on them",
+        others="on the others",
+        difference="difference",
+        p_corrected="p",
+    )
+    yield part_table(
+        result.examples,
+        "Examples",
+        names=2,
+        kind="a question",
+        question="text",
+        origin="source",
+        similarity="similarity",
+    )
+
+
+def _means(
+    leaked: Mapping[LeakKind, _Leaked], questions: _Questions, inputs: Inputs
+) -> Iterator[LeakedMeans]:
+    """Compare questions that leak with the others, for each kind and system.
+
+    Intervals hold for all of them at once, and agree with the corrected p-values.
+    """
+    assert inputs.scores is not None
+    if inputs.main.definition.aggregate != "mean":
+        return
+    groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
+    for kind, (asked, _) in leaked.items():
+        ids = {questions.ids[question] for question in asked.tolist()}
+        for name in inputs.scores.runs:
+            values = inputs.scores.values(str(inputs.main), name)
+            is_leaked = np.array([query_id in ids for query_id in values], np.bool_)
+            by_query = np.array(list(values.values()))
+            if FEWEST <= np.count_nonzero(is_leaked) <= len(by_query) - FEWEST:
+                groups.append((kind, name, by_query[is_leaked], by_query[~is_leaked]))
+    alpha, bounds = inputs.settings.alpha, inputs.main.definition.range
+    tests = [
+        group_difference(on_them, on_others, level=1 - alpha / len(groups), bounds=bounds)
+        for _, _, on_them, on_others in groups
+    ]
+    known = iter(corrected([test.p for test in tests if test.p is not None], "holm").tolist())
+    for (kind, name, *_), test in zip(groups, tests, strict=True):
+        p, difference = None if test.p is None else next(known), None
+        if test.interval is not None and p is not None:
+            around = agreeing(test.interval, test.difference, p, alpha)
+            difference = Estimate(value=test.difference, low=around.low, high=around.high)
+        yield LeakedMeans(
+            kind=kind,
+            system=name,
+            leaked=test.first,
+            others=test.second,
+            difference=difference,
+            p_corrected=p,
+        )
+
+
+def _findings(result: Leaks, inputs: Inputs) -> Iterator[Finding]:
+    """Say what leaks, and how much of the best system's mean that puts in doubt, if certain."""
+    assert inputs.scores is not None
+    sign = 1 if inputs.main.definition.higher_is_better else -1
+    best = {row.kind: row for row in result.means if row.system == inputs.focus}
+    for count in result.kinds:
+        code, kind = KINDS[count.kind][0], count.kind
+        row = best.get(kind)
+        doubt = 0.0
+        if (
+            row is not None
+            and row.p_corrected is not None
+            and row.p_corrected <= inputs.settings.alpha
+            and sign * (row.leaked - row.others) > 0
+        ):
+            doubt = sign * (inputs.scores.run(row.system).means[result.measure] - row.others)
+        is_rare = kind == "quotes a relevant document" and count.share < MANY
+        if code is None or not count.queries or (is_rare and not doubt):
+            continue
+        message = f"{count.queries:,} of {counted(result.queries, 'question')}: each {kind}"
+        if kind == "is a document" and any(result.own_documents.values()):
+            most = max(result.own_documents, key=result.own_documents.__getitem__)
+            message += (
+                f"; {most} has {result.own_documents[most]:,} of them, unjudged, on top of their "
+                "own answer"
+            )
+        if row is not None and doubt:
+            message += (
+                f"; {row.system} has {result.measure} of {row.leaked:.3f} on them and "
+                f"{row.others:.3f} on the others, so {doubt:.3f} of its mean is in doubt"
+            )
+        is_near = kind == "is nearly a training question"
+        finding = code.finding(message, count=count.queries, severity="note" if is_near else None)
+        yield finding.model_copy(update={"gain": doubt or None})
+
+
+_Leaked = tuple["IntArray", list[LeakExample]]
+"""The questions that leak in one way, and the first of them described."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,59 +403,6 @@ class _Questions:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Leaked:
-    """Pairs of a question and where it leaks from."""
-
-    question: IntArray
-    source: list[LeakExample]
-    """By pair, of the first only: described."""
-
-
-def _look(config: LeaksConfig, inputs: Inputs) -> Leaks | NotApplicable:
-    assert inputs.scores is not None
-    if inputs.corpus is None and inputs.training is None:
-        return LEAKS.not_applicable("neither a corpus nor training questions were given")
-    questions = _Questions.of(inputs)
-    if not len(questions):
-        return LEAKS.not_applicable("no judged query has a text")
-    leaked: dict[LeakKind, _Leaked] = {}
-    looked_at = 0
-    own_documents: dict[str, int] = {}
-    if inputs.corpus is not None:
-        quotes = _Quotes.of(config, inputs, questions)
-        looked_at = quotes.looked_at
-        own_documents = quotes.own_documents(inputs, questions)
-        leaked |= quotes.leaked(questions, config.show)
-    if inputs.training is not None:
-        leaked |= _trained(config, inputs.training, questions)
-    kinds = _counts(leaked, questions, inputs, config.show)
-    result = Leaks(
-        measure=str(inputs.main),
-        higher_is_better=inputs.main.definition.higher_is_better,
-        alpha=inputs.settings.alpha,
-        queries=len(questions),
-        words=config.words,
-        short=int(np.count_nonzero(questions.words.sizes < config.words)),
-        corpus=None if inputs.corpus is None else len(inputs.corpus),
-        looked_at=looked_at,
-        training=None if inputs.training is None else len(inputs.training),
-        similarity=config.similarity,
-        shingle=config.shingle,
-        kinds=kinds,
-        own_documents=own_documents,
-    )
-    return result.model_copy(
-        update={
-            "findings": tuple(_findings(result)),
-            "advice": _advice(result, inputs),
-        }
-    )
-
-
-# --- in the corpus -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,15 +449,15 @@ class _Quotes:
     def leaked(self, questions: _Questions, show: int) -> dict[LeakKind, _Leaked]:
         """Tell quotes of relevant documents from those of others, and both from own documents."""
         quoted = ~self.is_whole
-        in_relevant = self._leaked(quoted & self.is_relevant, questions, show)
-        elsewhere = quoted & ~np.isin(self.question, in_relevant.question)
-        return {
+        in_relevant = quoted & self.is_relevant
+        masks: dict[LeakKind, BoolArray] = {
             "quotes a relevant document": in_relevant,
-            "quotes another document": self._leaked(elsewhere, questions, show),
-            "is a document": self._leaked(self.is_whole, questions, show),
+            "quotes another document": quoted & ~np.isin(self.question, self.question[in_relevant]),
+            "is a document": self.is_whole,
         }
+        return {kind: self._leaked(mask, kind, questions, show) for kind, mask in masks.items()}
 
-    def _leaked(self, mask: BoolArray, questions: _Questions, show: int) -> _Leaked:
+    def _leaked(self, mask: BoolArray, kind: LeakKind, questions: _Questions, show: int) -> _Leaked:
         assert self.documents.corpus is not None
         pairs = np.flatnonzero(mask)
         asked, first = np.unique(self.question[pairs], return_index=True)
@@ -343,13 +467,14 @@ class _Quotes:
             doc_id, question = ids[self.place[pair]], self.question[pair]
             examples.append(
                 LeakExample(
+                    kind=kind,
                     query_id=questions.ids[question],
                     text=questions.texts[question],
                     source=doc_id,
                     source_text=self.documents.title(doc_id),
                 )
             )
-        return _Leaked(asked, examples)
+        return asked, examples
 
     def own_documents(self, inputs: Inputs, questions: _Questions) -> dict[str, int]:
         """By system: how many questions have themselves, unjudged, in the first k."""
@@ -387,9 +512,6 @@ def _is_whole(
     return np.array(whole, np.bool_)
 
 
-# --- in training ---------------------------------------------------------------------------------
-
-
 def _trained(
     config: LeaksConfig, training: Sequence[Query], questions: _Questions
 ) -> dict[LeakKind, _Leaked]:
@@ -421,8 +543,11 @@ def _trained(
         for question, pair in zip(asked.tolist(), order[best].tolist(), strict=True)
     }
 
-    def example(question: int, place: int, similarity: float | None = None) -> LeakExample:
+    def example(
+        kind: LeakKind, question: int, place: int, similarity: float | None = None
+    ) -> LeakExample:
         return LeakExample(
+            kind=kind,
             query_id=questions.ids[question],
             text=questions.texts[question],
             source=training[place][0],
@@ -430,187 +555,18 @@ def _trained(
             similarity=similarity,
         )
 
-    show = config.show
+    same: LeakKind = "is a training question"
+    nearly: LeakKind = "is nearly a training question"
     return {
-        "is a training question": _Leaked(
+        same: (
             np.array(list(exact), np.int64),
-            [example(*pair) for pair in list(exact.items())[:show]],
+            [example(same, *pair) for pair in list(exact.items())[: config.show]],
         ),
-        "is nearly a training question": _Leaked(
+        nearly: (
             np.array(list(near), np.int64),
-            [example(question, *pair) for question, pair in list(near.items())[:show]],
+            [
+                example(nearly, question, *pair)
+                for question, pair in list(near.items())[: config.show]
+            ],
         ),
     }
-
-
-# --- what it means -------------------------------------------------------------------------------
-
-
-def _counts(
-    leaked: Mapping[LeakKind, _Leaked], questions: _Questions, inputs: Inputs, show: int
-) -> tuple[LeakCount, ...]:
-    """Count, and compare the means of questions that leak with those of the others."""
-    assert inputs.scores is not None
-    measure = str(inputs.main)
-    is_mean = inputs.main.definition.aggregate == "mean"
-    values = {name: inputs.scores.values(measure, name) for name in inputs.scores.runs}
-    groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
-    for kind, pairs in leaked.items():
-        ids = {questions.ids[question] for question in pairs.question.tolist()}
-        for name, by_query in values.items():
-            on_them = np.array([value for query_id, value in by_query.items() if query_id in ids])
-            on_others = np.array([v for query_id, v in by_query.items() if query_id not in ids])
-            if is_mean and min(len(on_them), len(on_others)) >= FEWEST:
-                groups.append((kind, name, on_them, on_others))
-    compared = _compared(groups, inputs)
-    return tuple(
-        LeakCount(
-            kind=kind,
-            queries=len(leaked[kind].question),
-            share=len(leaked[kind].question) / len(questions),
-            means=tuple(row for of, row in compared if of == kind),
-            examples=tuple(leaked[kind].source[:show]),
-        )
-        for kind in KINDS
-        if kind in leaked
-    )
-
-
-def _compared(
-    groups: Sequence[tuple[LeakKind, str, FloatArray, FloatArray]], inputs: Inputs
-) -> list[tuple[LeakKind, LeakedMeans]]:
-    """Compare two groups of questions for each kind and system.
-
-    Intervals hold for all of them at once, and agree with the corrected p-values.
-    """
-    alpha = inputs.settings.alpha
-    tests = [
-        group_difference(
-            on_them,
-            on_others,
-            level=1 - alpha / len(groups),
-            bounds=inputs.main.definition.range,
-        )
-        for _, _, on_them, on_others in groups
-    ]
-    known = iter(corrected([test.p for test in tests if test.p is not None], "holm").tolist())
-    rows = []
-    for (kind, name, *_), test in zip(groups, tests, strict=True):
-        interval, p = test.interval, None if test.p is None else next(known)
-        if interval is not None and p is not None:
-            interval = agreeing(interval, test.difference, p, alpha)
-        row = LeakedMeans(
-            system=name,
-            leaked=test.first,
-            others=test.second,
-            low=_end(interval, "low"),
-            high=_end(interval, "high"),
-            p_corrected=p,
-        )
-        rows.append((kind, row))
-    return rows
-
-
-def _end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
-    """Return an end of an interval; None where it is not known."""
-    value = math.inf if interval is None else float(getattr(interval, end))
-    return value if math.isfinite(value) else None
-
-
-_CODES: dict[LeakKind, Code] = {
-    "quotes a relevant document": WORDS_IN_CORPUS,
-    "is a document": QUERY_IN_CORPUS,
-    "is a training question": TRAINED_ON,
-    "is nearly a training question": TRAINED_ON,
-}
-
-_SENTENCES: dict[LeakKind, tuple[str, str]] = {
-    "quotes a relevant document": (
-        "occurs word for word in a document that is relevant for it",
-        "occur word for word in a document that is relevant for them",
-    ),
-    "is a document": ("is a document of the corpus", "are documents of the corpus"),
-    "is a training question": ("is also a training question", "are also training questions"),
-    "is nearly a training question": (
-        "is nearly a training question",
-        "are nearly training questions",
-    ),
-}
-"""Of one question, and of several; what quotes another document only is no leak."""
-
-
-def _sentence(result: Leaks, count: LeakCount) -> str:
-    return (
-        f"{counted(count.queries, 'question')} of {result.queries:,} "
-        f"{_SENTENCES[count.kind][count.queries != 1]}"
-    )
-
-
-def _findings(result: Leaks) -> list[Finding]:
-    findings = []
-    for count in result.kinds:
-        code = _CODES.get(count.kind)
-        is_quote = count.kind == "quotes a relevant document"
-        if code is None or not count.queries or (is_quote and count.share < MANY):
-            continue
-        message = _sentence(result, count)
-        if count.kind == "is a document" and any(result.own_documents.values()):
-            most = max(result.own_documents, key=result.own_documents.__getitem__)
-            message += (
-                f"; {most} has {result.own_documents[most]:,} of them, unjudged, on top of their "
-                "own answer"
-            )
-        findings.append(
-            code.finding(
-                message,
-                count=count.queries,
-                evidence={"kind": count.kind, "queries": count.queries, "share": count.share},
-                severity="note" if count.kind == "is nearly a training question" else None,
-            )
-        )
-    return findings
-
-
-def _advice(result: Leaks, inputs: Inputs) -> tuple[Advice, ...]:
-    """Say how much of the best system's mean comes from questions that leak, if that is certain."""
-    assert inputs.scores is not None
-    sign = 1 if inputs.main.definition.higher_is_better else -1
-    mean = inputs.scores.run(inputs.focus).means[result.measure]
-    advice = []
-    for count in result.kinds:
-        for row in count.means:
-            is_certain = row.p_corrected is not None and row.p_corrected <= result.alpha
-            if (
-                row.system == inputs.focus
-                and count.kind in _SENTENCES
-                and is_certain
-                and sign * (row.leaked - row.others) > 0
-            ):
-                doubt = sign * (mean - row.others)
-                advice.append(
-                    Advice(
-                        text=f"Leaks: {_sentence(result, count)}; {row.system} has "
-                        f"{result.measure} of {row.leaked:.3f} on them and {row.others:.3f} on the "
-                        f"others, so {doubt:.3f} of its mean is in doubt",
-                        gain=doubt,
-                    )
-                )
-    return tuple(advice)
-
-
-LEAKS = register(
-    Analysis(
-        name="leaks",
-        title="Leaks",
-        summary="Questions whose words are in the corpus, or that something was trained on.",
-        config=LeaksConfig,
-        written="leaks: {words: 8}",
-        result=Leaks,
-        needs=("scores", "runs", "qrels", "queries"),
-        uses=("corpus", "training", "titles"),
-        look=_look,
-        section=leak_section,
-        codes=(WORDS_IN_CORPUS, QUERY_IN_CORPUS, TRAINED_ON),
-        place=80,
-    )
-)
