@@ -149,6 +149,8 @@ class Aligned:
     """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
     """What gold is measured in, where it is spans or texts: characters, words or passages."""
+    templated: int = 0
+    """How many retrieved passages find several gold passages at once."""
 
 
 _RULES: dict[str, tuple[str, ...]] = {
@@ -298,4 +300,10 @@ def _aligned_pieces(
         _joined(judgments, each, run.pieces.keys(), queries, spans=covered.spans)
         for each in (hits_of(covered.whole), gained)
     )
-    return replace(whole, hits=gained, by_gain=by_gain.judged, unit=covered.unit)
+    return replace(
+        whole,
+        hits=gained,
+        by_gain=by_gain.judged,
+        unit=covered.unit,
+        templated=covered.templated,
+    )

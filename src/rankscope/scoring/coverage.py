@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 OVERLAP = 0.5
 """How much of a gold span must be retrieved for it to be found, if nobody says."""
 
+TEMPLATED = 3
+"""A passage that finds so many gold passages at once may share only a template with them."""
+
 STRETCH = 5
 """How many words in a row a text and a passage must share for them to count."""
 
@@ -309,6 +312,9 @@ class SpanHits:
     retrieved: list[int]
     """By query: how many ranks its answer takes."""
     spans: Spans
+    templated: int
+    """Retrieved passages that find `TEMPLATED` gold passages or more at once, where texts overlap
+    in part."""
 
 
 def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
@@ -322,6 +328,7 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
     ranks: list[int] = []
     rows: list[tuple[int, int, int, int]] = []
     totals = []
+    templated = 0
     for number, query_id in enumerate(judgments.query_ids):
         pieces, answer = gold.pieces[query_id], run.pieces.get(query_id, ())
         totals.append(gold_units(pieces, unit))
@@ -331,6 +338,7 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
             units += added.units
             retrieved += added.retrieved
             rows.append((number, rank, units, retrieved))
+            before_piece = len(whole)
             by_share = sorted(added.shares, key=lambda at: (-added.shares[at], at))
             for at in by_share:
                 grade = _grade(pieces[at])
@@ -341,10 +349,11 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
                 if before < needed - 1e-9 <= share[at]:
                     last_found = max(rank, last_found + 1)
                     whole.append((number, last_found, grade))
+            templated += unit == "words" and len(whole) - before_piece >= TEMPLATED
         ranks.append(max(len(answer), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
-    return SpanHits(unit, whole, gained, ranks, spans)
+    return SpanHits(unit, whole, gained, ranks, spans, templated)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:

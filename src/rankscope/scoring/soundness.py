@@ -361,6 +361,13 @@ def remarks(
         yield from _about_chunks(chunks, wanted, corpus)
     if chunks is None or chunks.chunks == chunks.documents:
         yield from _about_depth(hits, wanted, corpus)
+    if aligned.templated:
+        yield Remark(
+            "RS137",
+            f"{counted(aligned.templated, 'retrieved passage')} found three gold passages or more "
+            "at once, as passages of one template do",
+            aligned.templated,
+        )
     if corpus is not None and corpus.outside:
         outside = [doc_id for _, doc_id in corpus.outside]
         yield Remark(
