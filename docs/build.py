@@ -194,7 +194,10 @@ Every problem rankscope looks for in runs, qrels, comparisons and benchmarks, wi
 not change. `rankscope runs validate` reports all that concern runs and qrels; `read_run` and
 `read_qrels` refuse a table that has an *error* of its own, in the same words.
 
-- **error**: the numbers would be wrong or could not be computed. `runs validate` exits with 1.
+- **error**: the numbers would be wrong or could not be computed. `runs validate` exits with 1. With
+  `--strict` it also fails runs that are not fit to be handed in: not in six columns (RS107), with
+  ranks that are repeated (RS111) or disagree with the scores (RS113), deeper than `--max-depth`
+  (RS131), or with queries of the qrels (RS161) or of the list (RS162) unanswered.
 - **warning**: the numbers can be computed, but may not mean what you think.
 - **note**: good to know.
 

@@ -135,6 +135,7 @@ REFUSED = {
     },
     "runs": {
         "validate one.run --output ''": "empty",
+        f"validate one.run --max-depth {2**63}": "10000000",
         "fuse one.run two.run": "-o",
         "fuse one.run two.run -o ''": "empty",
         "fuse one.run two.run -o x.odd": "suffix",

@@ -22,6 +22,19 @@ from rankscope.cli.validating import validate_each
 @click.option("--qrels", metavar="FILE", help="Judgments the run will be scored against.")
 @click.option("--queries", metavar="FILE", help="The queries the run should answer.")
 @click.option("--corpus", metavar="FILE", help="The documents it may name; read as a stream.")
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 10_000_000),
+    default=100,
+    show_default=True,
+    help="Documents a query may have.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail runs that are not fit to hand in: six TREC columns, every query answered, unique "
+    "ranks that agree with the scores, no list deeper than --max-depth.",
+)
 @click.option("--input-format", metavar="NAME", help="The runs' format, if it cannot be found.")
 @format_option()
 @TARGET
@@ -33,6 +46,8 @@ def validate(
     qrels: str | None,
     queries: str | None,
     corpus: str | None,
+    max_depth: int,
+    strict: bool,
     input_format: str | None,
     format: str,
     target: str | None,
@@ -56,7 +71,9 @@ def validate(
     )
     return validate_each(
         run,
-        lambda path: reference.validate(path, format=input_format),
+        lambda path: reference.validate(
+            path, max_depth=max_depth, strict=strict, format=input_format
+        ),
         format=format,
         target=target,
     )

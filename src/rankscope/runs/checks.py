@@ -31,9 +31,6 @@ from rankscope.tables.grouping import repeated_rows
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
-CUT = 10
-"""The rank at which a tie is counted that straddles it."""
-
 
 # --- lines and scores ------------------------------------------------------------------------
 
@@ -84,7 +81,35 @@ def duplicate_document(run: RunUnderTest) -> Seen | None:
     return run.seen("the document appears more than once for this query", repeated)
 
 
+@RUN_CHECKS.add(
+    "RS107",
+    "note",
+    unit="file",
+    advice="write it as TREC lines for tools that expect them: rankscope convert RUN OUT.run",
+)
+def not_six_columns(run: RunUnderTest) -> Seen | None:
+    """The file does not have the six columns of a TREC run; looked for with `--strict`."""
+    if not run.strict or run.format in (None, "trec"):
+        return None
+    return run.seen_run(f"the file is {run.format}, not the six columns of a TREC run")
+
+
 # --- ranks and order -------------------------------------------------------------------------
+
+
+@RUN_CHECKS.add(
+    "RS111",
+    "warning",
+    advice="number the documents of a query 1, 2, 3, …; the ranks are ignored, scores decide",
+)
+def rank_not_unique(run: RunUnderTest) -> Seen | None:
+    """Two documents of a query have the same rank, or one has none."""
+    if run.by_rank is None:
+        return None
+    rows, rank = run.by_rank
+    again = np.append([False], (rank[1:] == rank[:-1]) & run.same_query) if rank.size else rank > 0
+    bad = np.flatnonzero(again | np.isnan(rank))
+    return run.seen("a rank is missing, or there twice for this query", rows[bad])
 
 
 @RUN_CHECKS.add(
@@ -127,22 +152,27 @@ def order_against_score(run: RunUnderTest) -> Seen | None:
 def tied_scores(run: RunUnderTest) -> Seen | None:
     """Documents of a query have equal scores.
 
-    The message tells in how many queries a tie straddles rank 10.
+    The message tells in how many queries a tie straddles rank 10 and the depth.
     """
     by_score = order.falling(run.offsets, run.score)
     score = run.score if by_score is None else run.score[by_score]
     tied = (score[1:] == score[:-1]) & run.same_query
     if not tied.any():
         return None
-    deep = run.offsets[:-1][run.lengths > CUT]
-    straddling = int(np.count_nonzero(tied[deep + CUT - 1]))
+    straddling = {}
+    for cutoff in sorted({10, run.max_depth}):
+        deep = run.offsets[:-1][run.lengths > cutoff]
+        straddling[cutoff] = int(np.count_nonzero(tied[deep + cutoff - 1]))
     documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
+    where = [
+        f"rank {cut} in {counted(count, 'query')}" for cut, count in straddling.items() if count
+    ]
     return run.seen_queries(
-        f"{counted(documents, 'document')} share a score with another of the same query; in "
-        f"{counted(straddling, 'query')} a tie straddles rank {CUT}",
+        f"{counted(documents, 'document')} share a score with another of the same query; "
+        f"ties straddle {' and '.join(where) or 'no cutoff'}",
         run.queries_where(tied),
         documents=documents,
-        straddling=straddling,
+        straddling={str(cutoff): count for cutoff, count in straddling.items()},
     )
 
 
@@ -157,6 +187,23 @@ def all_scores_equal(run: RunUnderTest) -> Seen | None:
         "their ids decide the order",
         [run.answered[number] for number in several],
     )
+
+
+# --- depth -----------------------------------------------------------------------------------
+
+
+@RUN_CHECKS.add(
+    "RS131",
+    "warning",
+    unit="query",
+    advice="cut the run at the limit, or name the limit that holds with max_depth (--max-depth)",
+)
+def too_deep(run: RunUnderTest) -> Seen | None:
+    """A query has more documents than `--max-depth`."""
+    most = int(run.lengths.max(initial=0))
+    deep = [run.answered[at] for at in np.flatnonzero(run.lengths > run.max_depth).tolist()]
+    message = f"more than {run.max_depth} documents for a query, up to {most:,}"
+    return run.seen_queries(message, deep, deepest=most)
 
 
 # --- against judgments, queries and a corpus -------------------------------------------------
@@ -246,3 +293,7 @@ def no_document_in_common(run: RunUnderTest) -> Seen | None:
     return run.seen_run(
         nothing_in_common("document", retrieved, qrels.doc_ids, run.query_ids, qrels.query_ids)
     )
+
+
+STRICT = frozenset({"RS107", "RS111", "RS113", "RS131", "RS161", "RS162"})
+"""What a strict validation fails on beside errors: the rules for runs that are handed in."""

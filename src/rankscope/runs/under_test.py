@@ -32,9 +32,17 @@ class RunUnderTest:
     """
 
     def __init__(
-        self, rows: Rows, format: str | None = None, reference: Reference | None = None
+        self,
+        rows: Rows,
+        *,
+        max_depth: int = 100,
+        strict: bool = False,
+        format: str | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self.rows = rows
+        self.max_depth = max_depth
+        self.strict = strict
         self.format = format
         self._reference = reference
 
@@ -68,8 +76,8 @@ class RunUnderTest:
         return [*self.answered, *self.rows.empty_queries]
 
     def missing(self, query_ids: list[str]) -> list[str]:
-        """Return the queries that the run lacks."""
-        answered = set(self.query_ids)
+        """Return the queries that the run lacks; a strict look wants a document for each."""
+        answered = set(self.answered if self.strict else self.query_ids)
         return [query_id for query_id in query_ids if query_id not in answered]
 
     @cached_property

@@ -18,7 +18,7 @@ from rankscope.errors import InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.part import Part
-from rankscope.runs.checks import RUN_CHECKS
+from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.naming import answered_questions
 from rankscope.runs.run_rows import without_duplicates
 from rankscope.runs.table import Run
@@ -112,13 +112,22 @@ class Reference:
         ids = None if corpus is None else passes_over_ids(corpus, chunking)
         return cls(tuple(findings), judged, query_ids, ids, listed, chunking, columns, duplicates)
 
-    def validate(self, run: Any, *, format: str | None = None) -> Validation:
-        """Check one run."""
+    def validate(
+        self, run: Any, *, max_depth: int = 100, strict: bool = False, format: str | None = None
+    ) -> Validation:
+        """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, self.columns, format=format)
         rows = without_duplicates(self._in_places(rows), self.duplicates)
         rows = _in_documents(rows, self.chunking)
-        under_test = RunUnderTest(rows, format, self)
+        under_test = RunUnderTest(
+            rows, max_depth=max_depth, strict=strict, format=format, reference=self
+        )
         seen, not_applicable = RUN_CHECKS.all(under_test)
+        fatal = STRICT if strict else ()
+        seen = [
+            finding.model_copy(update={"severity": "error"}) if finding.code in fatal else finding
+            for finding in seen
+        ]
         findings = worst_first([*seen, *self.findings])
         lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
         return Validation(
@@ -158,11 +167,15 @@ def validate_run(
     queries: Any = None,
     corpus: Any = None,
     labels: Mapping[str, float] | None = None,
+    max_depth: int = 100,
+    strict: bool = False,
     format: str | None = None,
 ) -> Validation:
     """Check a run, given as a path or as data, alone and against what it answers.
 
-    Nothing is repaired. The qrels are checked too. Each of ``qrels``, ``queries`` and
+    Nothing is repaired. ``max_depth`` is how many documents a query may have. ``strict`` fails runs
+    that are not fit to be handed in: six columns, every query answered, unique ranks that agree
+    with the scores, no list too deep. The qrels are checked too. Each of ``qrels``, ``queries`` and
     ``corpus`` is a path, a table or plain data (of queries and a corpus the ids are enough); a
     corpus that is a path is read as a stream. ``labels`` are the grades of labels in the qrels.
 
@@ -170,7 +183,7 @@ def validate_run(
         InputError: something cannot be read at all.
     """
     reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus, labels=labels)
-    return reference.validate(run, format=format)
+    return reference.validate(run, max_depth=max_depth, strict=strict, format=format)
 
 
 def _rows(
