@@ -14,7 +14,7 @@ TREC runs on 100 topics).
   (`populations.tilted_weights`): differences keep their skew, and a tie stays a tie.
 - A rate is bold where it is outside what is promised by more than two of its standard errors.
 
-`familywise`, `dependence` and `commits` beside this file have the details.
+`commits` beside this file has the details.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from typing import Any
 import numpy as np
 
 import commits
-import dependence
-import familywise
 from populations import (
     Floats,
     Population,
@@ -212,7 +210,7 @@ def gate_answers(worlds: list[Population], count: int) -> str:
     return table(["population, truth", *(f"n = {n}" for n in sizes)], rows)
 
 
-ANSWERS = ("regression", "undecided", "no regression")
+ANSWERS = ("regression", "can't tell", "no regression")
 
 
 class _Files:
@@ -282,27 +280,9 @@ SECTIONS: dict[str, tuple[str, Callable[[list[Population], int], str]]] = {
         ),
         lambda worlds, count: type_one(worlds, 2 * count, exchange=False),
     ),
-    "family": (
-        (
-            "Any false alarm among all pairs of systems at 0.05, read from the letters ({half:,} "
-            "repetitions); promised at most 0.06"
-        ),
-        lambda worlds, count: familywise.errors(first_only(worlds), count // 2),
-    ),
-    "separated": (
-        "The share of pairs that is separated ({half:,} repetitions)",
-        lambda worlds, count: familywise.separating(first_only(worlds), count // 2),
-    ),
-    "dependence": (
-        (
-            "False positives at 0.05 where queries are paraphrases of each other, are weighed, or "
-            "where runs are noisy ({count:,} repetitions); promised at most 0.06"
-        ),
-        lambda worlds, count: dependence.answers(worlds[:1], count),
-    ),
     "gate": (
         (
-            "What the gate answers, regression / undecided / no regression, with the default "
+            "What the gate answers, regression / can't tell / no regression, with the default "
             "margin of 0.01 ({eighth:,} repetitions). Without a change, regression is wrong; with "
             "a true drop of 0.05, no regression is"
         ),

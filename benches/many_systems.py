@@ -35,16 +35,12 @@ RANKINGS = 400
 """How many different rankings there are for systems to give."""
 
 TESTS: dict[str, dict[str, Any]] = {
-    "max-T": {"test": "max-t"},
     "permutation, not corrected": {"test": "permutation", "correction": "none"},
     "permutation, Benjamini-Hochberg": {"test": "permutation", "correction": "bh"},
     "permutation, Holm": {"test": "permutation", "correction": "holm"},
     "bootstrap, not corrected": {"test": "bootstrap", "correction": "none"},
     "t, Holm": {"test": "t"},
     "t, Holm, equivalence": {"test": "t", "margin": 0.02},
-    "Wilcoxon, Bonferroni": {"test": "wilcoxon", "correction": "bonferroni"},
-    "sign, Holm": {"test": "sign"},
-    "max-T, against a baseline": {"test": "max-t", "baseline": "s0005"},
     "permutation, Holm, against a baseline": {"test": "permutation", "baseline": "s0005"},
 }
 FORMS: dict[str, Callable[[Comparison], int]] = {

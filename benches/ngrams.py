@@ -102,7 +102,7 @@ def rows(
     """Return the cells of each setting: means, and the difference to ``base`` by the first."""
     compared = rs.compare(qrels, runs, measures[0], baseline=base)
     differences = {
-        pair.system: f"{pair.difference:+.3f} [{pair.shown.low:+.3f}, {pair.shown.high:+.3f}]"
+        pair.system: f"{pair.difference:+.3f} [{pair.interval.low:+.3f}, {pair.interval.high:+.3f}]"
         for pair in compared.pairs
     }
     cells = {}

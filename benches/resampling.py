@@ -125,14 +125,6 @@ def single(queries: int) -> str:
     random = np.random.default_rng(0)
     cases: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "t": (lambda: paired_tests(change, test="t"), lambda: stats.ttest_rel(change, zeros)),
-        "wilcoxon": (
-            lambda: paired_tests(change, test="wilcoxon"),
-            lambda: stats.wilcoxon(change, method="asymptotic"),
-        ),
-        "sign": (
-            lambda: paired_tests(change, test="sign"),
-            lambda: stats.binomtest(int((change > 0).sum()), int((change != 0).sum())),
-        ),
         "permutation": (
             lambda: paired_tests(change, test="permutation"),
             lambda: stats.permutation_test(

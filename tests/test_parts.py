@@ -101,7 +101,7 @@ def results() -> Iterator[Part]:
     yield rs.compare(QRELS, runs, measures, margin=0.1, strata=kinds, **fast)
     yield rs.compare(QRELS, runs, measures, baseline="three", seeds=seeds, **fast)
     yield rs.gate(ONE, TWO, ["nDCG@2", "RR"], qrels=QRELS, **fast)
-    yield rs.power(QRELS, ONE, TWO, ["nDCG@2", "RR"], target=0.1, repetitions=50)
+    yield rs.power(QRELS, ONE, TWO, ["nDCG@2", "RR"], target=0.1)
     yield plan_power(sd=0.2, difference=0.1, queries=[1, 20])
     yield rs.explain(QRELS, ONE, "q1", "nDCG@2")
     yield rs.why(QRELS, TWO, "nDCG@2", numbers=["0.5"])

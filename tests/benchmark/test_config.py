@@ -23,7 +23,7 @@ from rankscope.benchmark.config.model import (
 )
 from rankscope.errors import FormatError
 from rankscope.retrieval.registry import SYSTEMS
-from rankscope.statistics.choices import PAIR_TESTS
+from rankscope.statistics.choices import TESTS
 from rankscope.statistics.settings import Settings
 
 EXAMPLE = """\
@@ -105,7 +105,7 @@ def test_statistics_are_those_of_compare() -> None:
     assert given.settings == Settings()
     for name, value in given.model_dump(exclude={"cluster"}).items():
         assert options[name].default == value
-    assert get_args(get_args(StatisticsConfig.model_fields["test"].annotation)[0]) == (*PAIR_TESTS,)
+    assert get_args(StatisticsConfig.model_fields["test"].annotation) == (*TESTS,)
 
 
 def test_plain_data_and_its_hash(tmp_path: Path) -> None:
@@ -292,4 +292,4 @@ def test_the_schema_names_every_system_and_option() -> None:
     k1 = kinds["bm25"]["anyOf"][0]["properties"]["k1"]
     assert (k1["type"], k1["default"]) == ("number", 1.5)
     test = schema["$defs"]["StatisticsConfig"]["properties"]["test"]
-    assert test["anyOf"][0]["enum"] == list(PAIR_TESTS)
+    assert test["enum"] == list(TESTS)

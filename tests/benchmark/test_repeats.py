@@ -123,7 +123,7 @@ def test_noise_is_no_change_between_experiments(
     by_system = {change.system: change for change in changes if change.measure == "nDCG@3"}
     assert by_system["code"].interval.method == "t, with noise"
     assert by_system["words"].interval.method != "t, with noise"
-    assert by_system["code"].verdict == "no difference shown"
+    assert by_system["code"].verdict == "can't tell"
 
 
 def test_nothing_that_moves_changes_nothing(tmp_path: Path) -> None:
@@ -202,13 +202,13 @@ def test_no_section_shows_what_the_comparison_does_not(report: BenchmarkReport) 
     assert report.comparison is not None
     pair = report.comparison.pair("bad", "good", "nDCG@10")
     assert abs(pair.difference) > 0.3
-    assert pair.verdict == "no difference shown"
+    assert pair.verdict == "can't tell"
     stages, against = STAGES.of(report.analyses), baselines.of(report.analyses)
     unjudged = holes.of(report.analyses)
     assert stages is not None
     assert against is not None
     rows = [row for row in against.ladder if row.verdict is not None]
-    assert {row.verdict for row in rows} == {"no difference shown"}
+    assert {row.verdict for row in rows} == {"can't tell"}
     for row in rows:
         assert row.gained is not None
         assert row.gained.low <= 0 <= row.gained.high

@@ -11,6 +11,7 @@ from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
 from rankscope.statistics.pair import Pair, Pairs
+from rankscope.statistics.sentences import p_text
 from reports.sample import sample, with_analyses
 
 ALL = ("words", "letters", "hybrid", "reranked")
@@ -48,9 +49,9 @@ def test_better_than_the_baseline() -> None:
     pair = pair_of(report, "reranked", "words")
     said = verdict(report)[0]
     assert said.startswith("reranked is better than words on nDCG@10")
-    for number in (pair.difference, pair.shown.low, pair.shown.high):
+    for number in (pair.difference, pair.interval.low, pair.interval.high):
         assert f"{number:.4f}" in said
-    assert f"p = {pair.p_corrected:.3g} corrected for 6 tests" in said
+    assert f"{p_text(pair.p_corrected)} corrected for 6 tests" in said
     assert "better than hybrid and letters" in said
 
 

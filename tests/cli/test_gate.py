@@ -67,7 +67,7 @@ JUDGED = ("--qrels", "qrels.json")
         # five sessions show nothing
         ("good.json bad.json --queries queries.jsonl --cluster session", 0),
         *((f"good.json bad.json --test {test} --resamples 200", 1)
-          for test in ("permutation", "bootstrap", "t", "wilcoxon", "sign")),
+          for test in ("permutation", "bootstrap", "t")),
     ],
 )  # fmt: skip
 def test_exit_codes(gate: Any, typed: str, code: int) -> None:

@@ -111,9 +111,7 @@ REFUSED = {
     },
     "power": {
         "": "--sd",
-        "qrels one.run two.run --queries 5": "--queries",
         "qrels one.run two.run -m NumRet": "NumRet",
-        "--sd 0.2": "--difference",
         "--sd nan --queries 5": "--sd",
         "--sd 0.2 --difference 0": "--difference",
         "--sd 0.2 --difference 1e-9": "10,000,000",

@@ -61,7 +61,7 @@ def test_the_main_measure_is_tested_as_in_a_comparison_of_all_systems() -> None:
     assert set(rows["c"].measures) == {"nDCG@5", "NumRelRet", "GMAP"}
     for change in rows["c"].changes:
         [pair] = [pair for pair in compared.pairs if {pair.base, pair.system} == {"c", change.of}]
-        ends = [pair.shown.low, pair.shown.high]
+        ends = [pair.interval.low, pair.interval.high]
         expected = ends if pair.system == "c" else [-end for end in reversed(ends)]
         assert [change.interval.low, change.interval.high] == pytest.approx(expected)
         assert change.p_corrected == pytest.approx(pair.p_corrected)

@@ -14,13 +14,10 @@ import pytest
 
 from gate.worlds import world
 from rankscope.statistics.choices import TESTS
-from rankscope.statistics.clusters import cluster_means, cluster_tests
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.gate import gate
 from rankscope.statistics.group_pairs import group_pairs
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.max_t import max_t
-from rankscope.statistics.noise import noisy_difference, run_noise
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.subsets import subset_tests
 
@@ -42,63 +39,6 @@ def test_intervals_of_means(method: Any) -> None:
     samples = np.random.default_rng(0).beta(2, 3, size=(400, 50))
     intervals = mean_intervals(samples, method=method, resamples=1_000)
     assert 0.90 < np.mean([one.low <= 0.4 <= one.high for one in intervals]) < 0.985
-
-
-def test_max_t_where_half_of_the_systems_are_better() -> None:
-    random = np.random.default_rng(15)
-    wrong = 0
-    equal = np.equal.outer([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1])
-    for repetition in range(400):
-        values = random.gamma(1.0, size=(6, 25)) + np.repeat([0, 1.5], 3)[:, np.newaxis]
-        result = max_t(values, resamples=400, seed=repetition)
-        wrong += bool((result.table() & equal).any())
-    assert wrong / 400 <= most(400)
-
-
-@pytest.mark.parametrize("unequal", [False, True])
-def test_clusters_that_are_alike_inside(unequal: bool) -> None:
-    """Twenty clusters; taken for single queries, paraphrases are called different far too often."""
-    random = np.random.default_rng(4)
-    sizes = random.integers(1, 9, size=20) if unequal else np.full(20, 5)
-    labels = np.repeat(np.arange(20), sizes)
-    seen = {"t": 0, "permutation": 0, "naive": 0}
-    for seed in range(500):
-        effects = random.exponential(size=20) - 1
-        values = effects[labels] + random.normal(0, 0.5, size=len(labels))
-        flipped = random.choice([-1, 1], size=20)[labels] * values  # symmetric, as flips assume
-        options: Any = {"clusters": labels.tolist(), "resamples": 399, "seed": seed}
-        seen["t"] += cluster_tests(flipped, test="t", **options)[0] <= 0.05
-        seen["permutation"] += cluster_tests(flipped, **options)[0] <= 0.05
-        seen["naive"] += paired_tests(flipped, test="t")[0].p <= 0.05
-    assert seen["t"] / 500 <= most(500)
-    assert seen["permutation"] / 500 <= most(500)
-    assert seen["naive"] / 500 > 0.25
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
-def test_queries_that_weigh_as_traffic(power: float) -> None:
-    rows = np.random.default_rng(9).normal(size=(3_000, 40))
-    means = cluster_means(rows, weights=np.arange(1, 41) ** -power)
-    seen = np.mean([mean.low > 0 or mean.high < 0 for mean in means])
-    assert 0.03 <= seen <= most(3_000)
-
-
-@pytest.mark.parametrize("runs", [2, 3, 5])
-def test_seeds_that_move_the_mean(runs: int) -> None:
-    """With the error of queries alone a fifth and more are called different."""
-    random = np.random.default_rng(runs)
-    seen = naive = 0
-    for topic in random.normal(0, 0.2, size=(1_000, 1, 200)):
-        first, second = (
-            random.normal(0, 0.03, size=(runs, 1)) + random.normal(0, 0.05, size=(runs, 200))
-            for _ in range(2)
-        )
-        noises = [(run_noise(values), 1 / runs) for values in (first, second + topic)]
-        answer = noisy_difference(second.mean(axis=0) + topic[0] - first.mean(axis=0), noises)
-        seen += answer.p <= 0.05
-        naive += abs(answer.difference) > 1.972 * answer.query_error
-    assert seen / 1_000 <= 0.05
-    assert naive / 1_000 > 0.2
 
 
 Draw = Callable[[Any, int], Any]

@@ -13,13 +13,13 @@ from rankscope.document.blocks import Document, Table
 from rankscope.document.csv_text import as_csv
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.reports.comparison import comparison_document
+from rankscope.reports.comparison_page import comparison_document
 from rankscope.reports.shown_systems import MOST_SYSTEMS, shown_systems
 from rankscope.statistics import arrays
 from rankscope.statistics import compare as comparing
 from rankscope.statistics import pair as pairing
 from rankscope.statistics.compare import Comparison, compare
-from rankscope.statistics.compared import compare_pairs
+from rankscope.statistics.comparison import compare_pairs
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.pair import Pairs
 from rankscope.statistics.settings import Settings
@@ -29,10 +29,9 @@ TESTS: list[dict[str, Any]] = [
     {"test": "permutation"},
     {"test": "permutation", "correction": "bh"},
     {"test": "bootstrap", "correction": "none"},
-    {"test": "t", "correction": "bonferroni"},
-    {"test": "t", "margin": 0.1},
-    {"test": "wilcoxon", "family": "all"},
-    {"test": "sign"},
+    {"correction": "bonferroni"},
+    {"margin": 0.1},
+    {"family": "all"},
 ]
 
 

@@ -1,28 +1,22 @@
-"""Power: the formula against SciPy and published tables, the simulation against the formula."""
+"""Power: the formula against SciPy and published tables, and what queries with ties can show."""
 
 from __future__ import annotations
 
 import math
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
 
-from rankscope.errors import InputError, UnknownNameError
-from rankscope.statistics.detectable import (
+from rankscope.errors import InputError
+from rankscope.statistics.power import (
     detectable_difference,
+    detectable_like,
+    must_differ,
+    power,
     power_for,
+    power_like,
     queries_needed,
-    simulated_detectable_difference,
-    simulated_power,
-    simulated_queries_needed,
 )
-from rankscope.statistics.power import power_of
-
-stats: Any = import_module("scipy.stats")
-
-NORMAL = np.random.default_rng(3).normal(0.02, 0.2, size=400)
 
 
 def test_published_sample_sizes() -> None:
@@ -59,56 +53,31 @@ def test_edges() -> None:
         power_for(0.1, n=10, sd=1.0, alpha=5)
 
 
-def test_simulation_agrees_with_the_formula_where_differences_are_normal() -> None:
-    sd = float(NORMAL.std(ddof=1))
-    for n in (20, 100):
-        formula = power_for(0.06, n=n, sd=sd)
-        assert simulated_power(NORMAL, 0.06, n=n) == pytest.approx(formula, abs=0.035)
-        smallest = detectable_difference(n=n, sd=sd)
-        assert simulated_detectable_difference(NORMAL, n=n) == pytest.approx(smallest, rel=0.06)
-    needed = simulated_queries_needed(NORMAL, 0.06)
-    assert needed == pytest.approx(queries_needed(0.06, sd=sd), rel=0.1)
-
-
-@pytest.mark.parametrize("test", ["permutation", "wilcoxon", "sign", "bootstrap"])
-def test_simulation_with_other_tests(test: Any) -> None:
-    found = simulated_power(NORMAL, 0.1, n=40, test=test, repetitions=300)
-    assert 0.5 < found <= 1
-    assert simulated_power(NORMAL, 0.0, n=40, test=test, repetitions=300) < 0.12
-
-
-def test_simulation_edges() -> None:
-    assert simulated_power(np.zeros(20), 0.1) == 0.0
-    assert simulated_power([0.3], 0.1) == 0.0
-    assert simulated_detectable_difference(np.full(9, 0.1)) == math.inf
-    assert simulated_queries_needed(np.zeros(20), 0.1) is None
-    assert simulated_queries_needed(NORMAL, 0.001, most=500) is None
-    with pytest.raises(UnknownNameError, match="test"):
-        simulated_power(NORMAL, 0.1, test="tt")  # type: ignore[arg-type]
-
-
-def test_report() -> None:
-    report = power_of(NORMAL, target=0.05)
-    assert report.n == 400
-    assert report.observed == pytest.approx(NORMAL.mean())
-    assert report.detectable.formula == pytest.approx(0.028, abs=0.002)
-    assert report.detectable.simulation == pytest.approx(report.detectable.formula, rel=0.06)
-    assert report.needed is not None
-    assert report.needed.formula == queries_needed(0.05, sd=report.sd)
-    assert report == power_of(NORMAL[::-1], target=0.05)
-    assert report.differing == 400
-
-
 def test_ties_stay_ties() -> None:
     """Of 200 queries 20 differ: a shift of all of them would be seen much sooner."""
-    random = np.random.default_rng(9)
-    row = np.zeros(200)
-    row[:20] = random.normal(0, 0.3, 20)
-    report = power_of(row, target=0.02, largest=1.0)
-    assert report.detectable.simulation == pytest.approx(report.detectable.formula, rel=0.15)
-    plain = detectable_difference(n=200, sd=float(row.std(ddof=1)))
-    assert report.detectable.formula > 1.1 * plain
-    few = np.zeros(200)
-    few[:4] = [0.3, -0.2, 0.25, 0.1]
-    report = power_of(few, largest=1.0)
-    assert (report.detectable.formula, report.detectable.simulation) == (math.inf, math.inf)
+    spread = 0.09
+    smallest = float(detectable_like(200, 0.1, spread, alpha=0.05, largest=1.0))
+    plain = detectable_difference(n=200, sd=math.sqrt(0.1 * spread))
+    assert smallest > 1.1 * plain
+    assert power_like(smallest, 200, 0.1, spread, 0.05) == pytest.approx(0.8)
+    assert math.isinf(float(detectable_like(200, 0.02, spread, alpha=0.05, largest=1.0)))
+    assert power_like(0.02, 200, 0.02, spread, 0.05) == 0.0
+
+
+def test_sizes_to_plan_with() -> None:
+    """More queries like these show smaller differences; too few show none."""
+    random = np.random.default_rng(5)
+    qrels = {f"q{n}": {"d": 1} for n in range(60)}
+    runs = [{q: {"d": random.random(), "a": 0.3, "b": 0.6} for q in qrels} for _ in range(2)]
+    report = power(qrels, runs[0], runs[1], ["RR@10", "P@1"], target=0.05)
+    for answer in report.measures.values():
+        assert [size.queries for size in answer.sizes] == [9, 50, 200, 500]
+        sizes = [size.detectable for size in answer.sizes]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[1] > answer.detectable > sizes[2]
+        assert answer.needed is not None
+        assert answer.needed > 60
+        share = answer.differing / answer.n
+        assert answer.needed * share >= must_differ()
+    few = power(qrels, runs[0], runs[1], "RR@10", sizes=[3]).measures["RR@10"].sizes[0]
+    assert math.isinf(few.detectable)

@@ -21,16 +21,17 @@ from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.scoring.score_files import RecordedScores, read_values
 from rankscope.statistics.comparable import paired
+from rankscope.statistics.comparison import decided
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.pair import Verdict
-from rankscope.statistics.pairwise import decided, differences_alone
+from rankscope.statistics.pair_differences import Differences
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.statistics.matrix import Matrix
-    from rankscope.statistics.pairwise import Noises
+    from rankscope.statistics.noise import Noises
 
 
 class SystemChange(Part):
@@ -55,7 +56,7 @@ class SystemChange(Part):
     higher_is_better: bool
     """Whether more is better."""
     verdict: Verdict
-    """better, worse, or no difference shown."""
+    """better, worse, or can't tell."""
 
 
 class ExperimentComparison(Part, Shown):
@@ -106,38 +107,39 @@ def compare_experiments(
             f"not comparable: {before} scored {', '.join(names[0]) or 'no system'}, {after} scored "
             f"{', '.join(names[1]) or 'no system'}, and none in common"
         )
-    settings = Settings.of(test="permutation", family="all", resamples=resamples, seed=seed)
+    settings = Settings.of(family="all", resamples=resamples, seed=seed)
     sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
     chosen = list(systems) or shared
     matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
     size = sum(len(matrix.scales) for matrix in matrices.values())
-    differences = [
-        difference
-        for name, matrix in matrices.items()
-        for difference in differences_alone(
+    tested = {
+        name: Differences.of(
             matrix, [(0, 1)], settings, family=size, noises=_noises(name, matrix, (old, new))
         )
-    ]
-    p_values = [difference.test.p for difference in differences]
-    adjusted = corrected(p_values, settings.added).tolist()
+        for name, matrix in matrices.items()
+    }
+    p_values = [p for rows in tested.values() for p in rows.p.tolist()]
+    adjusted = corrected(p_values, settings.correction).tolist()
     changes: list[SystemChange] = []
     for name, matrix in matrices.items():
-        for row, scale in enumerate(matrix.scales):
-            p_corrected = adjusted[len(changes)]
-            difference = differences[len(changes)].in_family(p_corrected, settings.alpha)
+        rows = tested[name]
+        p_of_rows = adjusted[len(changes) : len(changes) + len(rows)]
+        intervals = rows.intervals(p_of_rows, settings.alpha)
+        for row, (scale, p_corrected) in enumerate(zip(matrix.scales, p_of_rows, strict=True)):
+            difference = float(rows.mean[row])
             changes.append(
                 SystemChange(
                     system=name,
                     measure=scale.name,
                     before=matrix.mean(row, 0),
                     after=matrix.mean(row, 1),
-                    difference=difference.mean,
-                    interval=difference.interval,
-                    p=difference.test.p,
+                    difference=difference,
+                    interval=intervals[row],
+                    p=float(rows.p[row]),
                     p_corrected=p_corrected,
                     higher_is_better=scale.higher_is_better,
-                    verdict=decided(difference.mean, p_corrected, scale, settings.alpha),
+                    verdict=decided(difference, p_corrected, scale, settings.alpha),
                 )
             )
     return ExperimentComparison(
@@ -161,13 +163,7 @@ def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> No
         for place, scale in enumerate(matrix.scales):
             for measure in measures:
                 if measure.measure == scale.name and measure.deviation > 0:
-                    noise = RunNoise(
-                        runs=len(measure.means),
-                        queries=len(matrix.query_ids),
-                        run_means=measure.means,
-                        deviation=measure.deviation,
-                        between=0.0,
-                    )
+                    noise = RunNoise(run_means=measure.means, deviation=measure.deviation)
                     noises.setdefault((place, 0), []).append((noise, 1.0))
     return noises
 

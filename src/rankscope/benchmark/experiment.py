@@ -54,10 +54,11 @@ from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.scores import Scores
 from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
 from rankscope.scoring.tops import best_judged, tops
-from rankscope.statistics.compare import Comparison, sample_of
+from rankscope.statistics.clusters import Sample
+from rankscope.statistics.compare import Comparison
+from rankscope.statistics.comparison import mean_rows
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import mean_rows
 from rankscope.tables.parquet import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl
 
@@ -257,7 +258,7 @@ class Experiment:
         matrix = Matrix.of_scores(scores, only_means=True) if scores.runs else None
         if matrix is None or not matrix.scales:
             return {}
-        sample = sample_of(matrix.query_ids, self.benchmark.clusters, None)
+        sample = Sample.of(matrix.query_ids, self.benchmark.clusters, None)
         matrix = replace(matrix, sample=sample)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
         intervals = mean_rows(matrix, self.benchmark.settings)

@@ -20,7 +20,7 @@ from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, decl
 from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.validation import Reference, passes_over_ids
-from rankscope.statistics.detectable import detectable_difference
+from rankscope.statistics.power import detectable_difference
 from rankscope.tables.columns import NO_COLUMNS, Columns
 from rankscope.tables.jsontext import read_json, read_json_lines
 

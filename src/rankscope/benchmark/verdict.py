@@ -164,7 +164,7 @@ class _Standing:
         unknown = not (system.letters and other.letters)
         shared = each_letter(system.letters) & each_letter(other.letters)
         if unknown or shared or system.mean == other.mean:
-            return "no difference shown"
+            return "can't tell"
         is_more = system.mean > other.mean
         return "better" if is_more == self.info.higher_is_better else "worse"
 
@@ -179,7 +179,7 @@ class _Standing:
         turned = (pair.system != system.run) == self.info.higher_is_better
         if pair.verdict == "equivalent" and pair.equivalence is not None:
             return equivalent(pair, turned=turned)
-        return measured(pair.difference, pair.shown, p_of(pair), turned=turned, sign=sign)
+        return measured(pair.difference, pair.interval, p_of(pair), turned=turned, sign=sign)
 
     def open_numbers(self, system: SystemMean, other: SystemMean) -> str:
         """Return the numbers of a difference that was not shown, and what would have been shown."""
@@ -353,7 +353,7 @@ def _others(report: BenchmarkReport) -> str:
         is_ahead = standing.relation(top, by_run[leader.run]) == "better"
         if top.run not in (leader.run, other.run) and is_ahead:
             ahead.setdefault(top.run, []).append(info.measure)
-    order: tuple[Verdict, ...] = ("better", "equivalent", "no difference shown", "worse")
+    order: tuple[Verdict, ...] = ("better", "equivalent", "can't tell", "worse")
     total = sum(map(len, measures.values()))
     phrases = [
         f"{relation} on {_several(measures[relation], total)}"

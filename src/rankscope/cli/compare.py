@@ -33,7 +33,7 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.output import METRICS, emit
 from rankscope.cli.page_contents import page_contents
-from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
+from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 
 
 @click.command()
@@ -43,13 +43,17 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @measures_option(f"Repeatable. {DEFAULTS}")
 @click.option(
     "--test",
-    type=Names("test", PAIR_TESTS),
-    help="max-t tests all pairs at once. [default: max-t]",
+    type=Names("test", TESTS),
+    default="t",
+    show_default=True,
+    help="The paired test; t is the sign test for values 0 and 1.",
 )
 @click.option(
     "--correction",
     type=Names("correction", CORRECTIONS),
-    help="For tests of single pairs. [default: holm; none is needed with max-t]",
+    default="holm",
+    show_default=True,
+    help="How p-values are corrected for how many there are.",
 )
 @click.option(
     "--family",

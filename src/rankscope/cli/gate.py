@@ -30,7 +30,7 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.output import METRICS, emit, write_file, write_text
 from rankscope.scoring.rules import PROFILES
-from rankscope.statistics.choices import PAIR_TESTS
+from rankscope.statistics.choices import TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
@@ -87,8 +87,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--test",
-    type=Names("test", PAIR_TESTS),
-    help="max-t tests all measures at once. [default: max-t]",
+    type=Names("test", TESTS),
+    default="t",
+    show_default=True,
+    help="The paired test; t is the sign test for values 0 and 1.",
 )
 @RESAMPLES
 @SEED
@@ -134,7 +136,7 @@ def gate(
 
     Each is a score file (rankscope evaluate QRELS RUN --per-query --format json -o FILE) or, with
     --qrels, a run; NAME=FILE gives it another name. There are three answers, by the interval of the
-    difference: regression (exit 1), no regression (exit 0), and undecided, where the queries show
+    difference: regression (exit 1), no regression (exit 0), and can't tell, where the queries show
     neither (exit 0, or 1 with --undecided fail).
 
     Exit 2 if the two cannot be compared: other judgments, queries or rules, or values missing.

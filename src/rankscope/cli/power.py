@@ -13,7 +13,6 @@ from rankscope.cli.options import (
     NO_ANSWER,
     ORDER,
     RELEVANCE_LEVEL,
-    SEED,
     TARGET,
     check_standard_input,
     format_option,
@@ -35,7 +34,7 @@ from rankscope.cli.output import emit
     "--queries",
     type=click.IntRange(min=1),
     multiple=True,
-    help="With --sd: what so many queries can show. Repeatable.",
+    help="What so many queries can show. Repeatable. [default: 9, 50, 200, 500]",
 )
 @ALPHA
 @click.option(
@@ -47,7 +46,6 @@ from rankscope.cli.output import emit
     help="The probability with which a true difference should be seen.",
 )
 @ORDER
-@SEED
 @format_option()
 @TARGET
 @table_options
@@ -66,38 +64,36 @@ def power(
     alpha: float,
     wanted: float,
     order: str,
-    seed: int,
     format: str,
     target: str | None,
     ontology: Any,
 ) -> None:
     """Say which differences so many queries can show, and how many a difference needs.
 
-    From the scores of two runs (QRELS RUN RUN), by the paired t formula and by simulation, or from
-    assumptions alone: --sd with --difference, --queries or both. All for two-sided tests.
+    From the scores of two runs (QRELS RUN RUN), as many of whose queries stay without a difference
+    as there are, or from assumptions alone: --sd. By the formula of the two-sided paired t test.
     """
     if difference is not None and not (math.isfinite(difference) and difference):
         raise click.UsageError("--difference must be a finite number other than 0")
     if sd is None:
         if len(files) != 3:
             raise click.UsageError("give QRELS and two RUNs, or --sd to reckon from assumptions")
-        if queries:
-            raise click.UsageError("--queries goes with --sd; with runs their queries are counted")
         check_standard_input(*files)
         from rankscope.statistics.power import power as find
 
-        options: Any = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
+        options: Any = {"target": difference, "alpha": alpha, "power": wanted}
+        if queries:
+            options["sizes"] = queries
         options |= {"order": order, "ontology": ontology, **given_options()}
         report = find(*files, measures or "nDCG@10", **options)
         emit(report, format=format, target=target)
         return
     if files or measures:
         raise click.UsageError("--sd replaces files and measures; give one or the other")
-    if difference is None and not queries:
-        raise click.UsageError("--sd needs --difference or --queries beside it")
     if not (math.isfinite(sd) and sd > 0):
         raise click.UsageError("--sd must be a finite number above 0, such as 0.2")
-    from rankscope.statistics.power import plan_power
+    from rankscope.statistics.power import SIZES, plan_power
 
-    plan = plan_power(sd=sd, difference=difference, queries=queries, alpha=alpha, power=wanted)
+    sizes = queries or SIZES
+    plan = plan_power(sd=sd, difference=difference, queries=sizes, alpha=alpha, power=wanted)
     emit(plan, format=format, target=target)

@@ -42,16 +42,12 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME, SMALLEST
+from rankscope.statistics.comparison import decided
 from rankscope.statistics.correction import corrected
+from rankscope.statistics.intervals import agreeing
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.pair import Verdict
-from rankscope.statistics.pairwise import (
-    agreeing,
-    decided,
-    difference_intervals,
-    differences_alone,
-    repeat_noises,
-)
+from rankscope.statistics.pair_differences import Differences
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
@@ -316,12 +312,13 @@ def _ladder(
     names = tuple(row.name for row in rows)
     whole = Matrix(names, (scale,), matrix.query_ids, values, repeats=repeats)
     pairs = [(min(place - 1, last), place) for place in range(1, len(rows))]
-    intervals = difference_intervals(whole, pairs, settings.level, repeat_noises(whole, pairs))
+    intervals = Differences.of(whole, pairs, settings).intervals_at(settings.level)
     p_values: list[float | None] = [None] * len(pairs)
     if below[-1].name != RANDOM:
-        changes = differences_alone(whole, pairs[last:], settings, family=len(systems))
-        p_values[last:] = corrected([each.test.p for each in changes], settings.added).tolist()
-        intervals[last:] = [change.interval for change in changes]
+        changes = Differences.of(whole, pairs[last:], settings, family=len(systems))
+        adjusted = corrected(changes.p, settings.correction).tolist()
+        p_values[last:] = adjusted
+        intervals[last:] = changes.intervals(adjusted, settings.alpha)
     elif deviation is not None:
         gains = [row.mean - below[-1].mean for row in systems]
         p_values[last:] = [_by_chance(gain, deviation, scale) for gain in gains]
@@ -364,7 +361,7 @@ def _findings(result: Baselines, scale: Scale, inputs: Inputs) -> tuple[Finding,
             row for row in systems if _by_chance(row.mean - random, deviation, scale) > alpha
         ]
     [best] = [row for row in systems if row.system == focus]
-    if best.over in (TITLES, TEXTS) and best.verdict == "no difference shown":
+    if best.over in (TITLES, TEXTS) and best.verdict == "can't tell":
         replaceable = [best]
     if best.over in (TITLES, TEXTS) and best.verdict == "worse":
         worse = [row for row in systems if row.verdict == "worse"]

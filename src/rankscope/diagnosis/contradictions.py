@@ -67,7 +67,7 @@ def proven_contradictions(
             tests = [
                 paired_tests(
                     values,
-                    test=settings.single_test,
+                    test=settings.test,
                     resamples=settings.resamples_for(family),
                     seed=settings.seed,
                 )[0].p

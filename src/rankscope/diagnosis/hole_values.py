@@ -31,7 +31,7 @@ from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.bounds import World, hole_bounds
-from rankscope.statistics.compared import MOST_TOGETHER, family_p
+from rankscope.statistics.comparison import MOST_TOGETHER, family_tests
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def _tested(
         family = [(place[base], place[other]) for base, other in context.pairs]
     if matrix.shape[2] > MOST_FLIPPED:
         settings = settings.model_copy(update={"test": "t"})
-    tests = family_p(matrix, family, settings)[0].tolist()
+    tests = family_tests(matrix, family, settings).corrected.tolist()
     p_values = {frozenset(pair): p for pair, p in zip(family, tests, strict=True)}
     return tuple(
         row.model_copy(

@@ -16,7 +16,7 @@ import numpy as np
 from rankscope.part import Part
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.paired import sign_p
 from rankscope.statistics.rater_agreement import (
     MOST_GRADES,
     Rated,
@@ -114,8 +114,8 @@ def compared(
     tests = []
     for (_, grades, _, truth), constant in zip(rows, constants, strict=True):
         advantage = (grades == truth).astype(np.float64) - (truth == constant)
-        [result] = paired_tests(advantage, test="sign")  # McNemar's exact test is a sign test
-        tests.append((result.p, int(np.count_nonzero(advantage))))
+        above, below = np.count_nonzero(advantage > 0), np.count_nonzero(advantage < 0)
+        tests.append((float(sign_p(above, below)), int(above + below)))  # McNemar's exact test
     p_values = corrected([p for p, _ in tests], "holm").tolist()
     return tuple(
         _comparison(*row, constant, p, deciding)

@@ -21,9 +21,8 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.group_pairs import Cases, GroupPair, group_pairs, pair_interval
-from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.intervals import Interval, agreeing, mean_intervals
 from rankscope.statistics.matrix import Scale, differences
-from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.sentences import p_text
 from rankscope.statistics.settings import Settings
 

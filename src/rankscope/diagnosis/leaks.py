@@ -43,7 +43,7 @@ from rankscope.errors import counted
 from rankscope.findings import Code, Finding, declare
 from rankscope.part import Part, PrivateText, left_out
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.intervals import agreeing
 from rankscope.statistics.unpaired import group_difference
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
-from rankscope.statistics.compared import compare_pairs
+from rankscope.statistics.comparison import compare_pairs
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pair import Pair
 from rankscope.statistics.sentences import listed, measured, p_of
@@ -206,7 +206,7 @@ class _Tested:
         """Return the difference of a system to another, with interval and p-value."""
         turned = (other, system) not in self.pairs
         pair = self.pairs[system, other] if turned else self.pairs[other, system]
-        return measured(pair.difference, pair.shown, p_of(pair), turned=turned)
+        return measured(pair.difference, pair.interval, p_of(pair), turned=turned)
 
 
 def _front(tested: _Tested, cost: str, costs: Mapping[str, float], *, higher: bool) -> ParetoFront:

@@ -12,8 +12,7 @@ import numpy as np
 
 from rankscope.part import Part
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import Interval, mean_intervals
-from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.intervals import Interval, agreeing, mean_intervals
 from rankscope.statistics.subsets import subset_tests
 from rankscope.statistics.unpaired import group_changes
 

@@ -33,10 +33,10 @@ from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part, left_out, left_out_if_empty
-from rankscope.statistics.compared import compare_with_all
+from rankscope.statistics.comparison import compare_with_all
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import differences_alone
+from rankscope.statistics.pair_differences import Differences
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
@@ -254,24 +254,22 @@ def _changes(
     if not matrix.scales:
         return changes
     pairs = [(matrix.systems.index(below), matrix.systems.index(above)) for below, above in names]
-    differences = [
-        difference.in_family(difference.test.p, settings.alpha)
-        for difference in differences_alone(matrix, pairs, settings)
-    ]
+    differences = Differences.of(matrix, pairs, settings, family=1)
+    intervals = differences.intervals(differences.p, settings.alpha)
     compared = compare_with_all(matrix, pairs, settings)
     for place, (below, system) in enumerate(names):
         for measure, scale in enumerate(matrix.scales):
-            difference = differences[measure * len(pairs) + place]
+            row = measure * len(pairs) + place
             change = StageChange(
                 measure=scale.name,
                 of=below,
-                difference=difference.mean,
-                interval=difference.interval,
-                p=difference.test.p,
+                difference=float(differences.mean[row]),
+                interval=intervals[row],
+                p=float(differences.p[row]),
             )
             if scale.name == scores.measures[0]:
                 shown = {
-                    "interval": compared[place].shown,
+                    "interval": compared[place].interval,
                     "p_corrected": compared[place].p_corrected,
                 }
                 change = change.model_copy(update=shown)

@@ -23,8 +23,8 @@ from rankscope.diagnosis.analysis import (
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.part import left_out
+from rankscope.statistics.comparison import mean_rows
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import mean_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def assert_no_regression(
 
         raise QualityError(failure_text(result, known))
     warn_of(result.findings, stacklevel=2)
-    if result.answer == "undecided":
+    if result.answer == "can't tell":
         warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
     for note in result.notes:
         warnings.warn(note, UndecidedWarning, stacklevel=2)

@@ -76,14 +76,14 @@ def _of_pairs(pairs: Iterable[Pair]) -> Iterator[Named]:
     for pair in pairs:
         name = f"{pair.system}-vs-{pair.base}/{pair.measure}"
         yield f"{name}.difference", pair.difference
-        yield from _ends(f"{name}.difference", pair.simultaneous or pair.interval)
+        yield from _ends(f"{name}.difference", pair.interval)
         yield f"{name}.p", pair.p_corrected
 
 
 def _of_gate(result: GateResult) -> Iterator[Named]:
     yield "passed", int(result.passed)
     yield "regression", int(result.answer == "regression")
-    yield "undecided", int(result.answer == "undecided")
+    yield "cant_tell", int(result.answer == "can't tell")
     for check in result.checks:
         yield check.measure, check.candidate
         yield f"{check.measure}.baseline", check.baseline

@@ -39,7 +39,7 @@ from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.asked import interval_methods
 from rankscope.reports.asked_engines import asked_section
-from rankscope.reports.comparison import how_tested, shows_letters
+from rankscope.reports.comparison_page import how_tested, shows_letters
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
 from rankscope.reports.mean_coverage import coverage_of
@@ -282,7 +282,7 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
     if comparison.baseline is not None:
         yield f"{marker_note(comparison.baseline, alpha=_alpha(report))}, after correction"
     if _shows_letters(report):
-        yield "same letter: not shown to differ"
+        yield "same letter: can't tell apart"
     settings = comparison.settings
     yield (
         f"{how_tested(settings)}; {comparison.family}; "

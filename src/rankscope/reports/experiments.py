@@ -65,7 +65,7 @@ def _verdict(changes: Sequence[SystemChange]) -> list[str]:
         named = [f"{row.system} on {row.measure}" for row in changes if row.verdict == word]
         if named:
             lines.append(f"{word}: {', '.join(named)}")
-    return lines or ["no difference shown"]
+    return lines or ["can't tell"]
 
 
 def _changes_table(changes: Sequence[SystemChange]) -> Table:

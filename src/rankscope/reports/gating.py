@@ -42,9 +42,9 @@ SUITE = "rankscope gate"
 _TONES: dict[Answer, Tone] = {
     "regression": "bad",
     "no regression": "good",
-    "undecided": "warning",
+    "can't tell": "warning",
 }
-_SIGNS: dict[Answer, str] = {"regression": "✗", "no regression": "✓", "undecided": "?"}
+_SIGNS: dict[Answer, str] = {"regression": "✗", "no regression": "✓", "can't tell": "?"}
 
 
 @view
@@ -53,7 +53,7 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
 
     ``texts`` are those of queries by id, shown beside the ids of lost ones.
     """
-    order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
+    order: tuple[Answer, ...] = ("regression", "can't tell", "no regression")
     ranked = [check for answer in order for check in result.checks if check.answer == answer]
     losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
@@ -288,11 +288,11 @@ def _case(result: GateResult, check: MeasureCheck) -> Case:
         for loss in check.broken or check.worst
     )
     failed = check.answer == "regression" or (
-        check.answer == "undecided" and result.undecided == "fail"
+        check.answer == "can't tell" and result.undecided == "fail"
     )
     outcomes: dict[bool, Literal["failed", "skipped", "passed"]] = {
         True: "failed",
-        False: "skipped" if check.answer == "undecided" else "passed",
+        False: "skipped" if check.answer == "can't tell" else "passed",
     }
     return Case(
         check.measure,

@@ -31,7 +31,7 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
     rows = tuple(
         (
             *cells(pair.measure, pair.system, pair.base),
-            Cell(pair.difference, ends(pair.shown), link=_pair_link(pair, sort="-delta")),
+            Cell(pair.difference, ends(pair.interval), link=_pair_link(pair, sort="-delta")),
             Cell(pair.wins, link=_pair_link(pair, show="improved")),
             Cell(pair.ties),
             Cell(pair.losses, link=_pair_link(pair, show="worsened")),
@@ -96,11 +96,11 @@ def comparison_data(comparison: Comparison) -> Lines:
 
 
 def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
-    correction = comparison.settings.correction or comparison.settings.test
+    correction = comparison.settings.correction
     for pair in comparison.pairs:
         row: dict[str, Value] = {name: getattr(pair, name, None) for name in _DATA}
         row |= {"stratum": "", "correction": correction}
-        row |= {"low": pair.shown.low, "high": pair.shown.high, "level": pair.shown.level}
+        row |= {"low": pair.interval.low, "high": pair.interval.high, "level": pair.interval.level}
         row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
         yield [row[name] for name in _DATA]
     for part in comparison.strata:

@@ -20,13 +20,16 @@ from rankscope.document.blocks import (
 from rankscope.document.text import percent
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.statistics.power import PowerSize
 
 if TYPE_CHECKING:
-    from rankscope.statistics.power import Estimate, Power, PowerPlan, PowerReport, QueryCount
+    from collections.abc import Sequence
+
+    from rankscope.statistics.power import Power, PowerPlan, PowerReport
 
 _HOW = (
-    "two-sided paired t test; simulation: queries drawn from these, moved to the difference in "
-    "question; both keep as many queries without a difference as there are, and are rough guides"
+    "two-sided paired t test of one pair; as many queries stay without a difference as there are; "
+    "rough guides"
 )
 
 
@@ -40,7 +43,7 @@ def power_document(report: PowerReport) -> Document:
         spread = f"standard deviation {power.sd:.4f} over {queries}"
         head = f"{measure}: {second} minus {first} is {power.observed:+.4f}, {spread}"
         blocks.append(sentences([head], "strong"))
-        blocks.append(_answers(power) if power.sd else _no_answer(power))
+        blocks += _answers(report, power)
     return Document(
         f"Power: {second} against {first}",
         (Section("", (*blocks, *warning_lines(report.findings), Notes((_HOW,)))),),
@@ -50,67 +53,61 @@ def power_document(report: PowerReport) -> Document:
 
 
 def _data(report: PowerReport) -> Table:
-    """Return a row for each measure and question."""
+    """Return a row for each measure and number of queries."""
     return Table(
-        text_columns("measure", "question", "formula", "simulation"),
+        text_columns("measure", "queries", "detectable", "power"),
         plain_rows(
-            [measure, *(cell.value for cell in row)]
+            [measure, size.queries, size.detectable, size.power]
             for measure, power in report.measures.items()
-            for row in _answers(power).rows
+            for size in (_own(power), *power.sizes)
         ),
     )
 
 
-def _no_answer(power: Power) -> Block:
-    why = "one query has no spread" if power.n == 1 else "the difference never varies"
-    return sentences([f"{why}, so nothing can be said about what could be seen"], "warning")
+def _own(power: Power) -> PowerSize:
+    """Return what the queries at hand can show, as a size."""
+    return PowerSize(queries=power.n, detectable=power.detectable, power=power.power)
 
 
-def _answers(power: Power) -> Table:
-    likely = percent(power.power)
-    rows = [
-        _row(f"about the smallest difference seen with {likely} probability", power.detectable),
-    ]
-    if power.needed is not None:
-        question = f"queries that show a difference of {power.target:g} with {likely} probability"
-        rows.append(_row(question, power.needed, whole=True))
-    return Table(
-        (Column("question", "text"), Column("formula"), Column("simulation")), plain_rows(rows)
-    )
+def _answers(report: PowerReport, power: Power) -> list[Block]:
+    if not power.sd:
+        why = "one query has no spread" if power.n == 1 else "the difference never varies"
+        return [sentences([f"{why}, so nothing can be said about what could be seen"], "warning")]
+    blocks: list[Block] = []
+    if report.target is not None:
+        likely = percent(report.power)
+        needed = "no number of queries like these shows"
+        if power.needed is not None:
+            needed = f"about {counted(power.needed, 'query')} like these show"
+        blocks.append(
+            sentences([f"{needed} a difference of {report.target:g} with {likely} probability"])
+        )
+    sizes = sorted((_own(power), *power.sizes), key=lambda size: size.queries)
+    return [*blocks, _sizes(sizes, report.power, report.target)]
 
 
-def _row(
-    question: str, estimate: Estimate | QueryCount, *, whole: bool = False
-) -> list[str | float]:
-    cells: list[str | float] = [question]
-    for value in (estimate.formula, estimate.simulation):
-        if value is None:
-            cells.append("too many to simulate")
-        elif math.isinf(value):
-            cells.append("none")
-        else:
-            cells.append(int(value) if whole else value)
-    return cells
+def _sizes(sizes: Sequence[PowerSize], power: float, difference: float | None) -> Table:
+    """Return a row for each number of queries: what it can show."""
+    columns = [Column("queries"), Column(f"smallest difference seen ({percent(power)})")]
+    if difference is not None:
+        columns.append(Column(f"probability to see {difference:g}", digits=3))
+    rows = []
+    for size in sizes:
+        smallest = "none" if math.isinf(size.detectable) else size.detectable
+        rows.append([size.queries, smallest, size.power][: len(columns)])
+    return Table(tuple(columns), plain_rows(rows))
 
 
 @view
 def plan_document(plan: PowerPlan) -> Document:
     """Show what follows from a standard deviation alone."""
     likely = percent(plan.power)
-    columns = [Column("queries"), Column(f"smallest difference seen ({likely})")]
-    if plan.difference is not None:
-        columns.append(Column(f"probability to see {plan.difference:g}", digits=3))
-    rows = []
-    for size in plan.sizes:
-        smallest = "none" if math.isinf(size.detectable) else size.detectable
-        rows.append([size.queries, smallest, size.power][: len(columns)])
     blocks: list[Block] = []
     if plan.needed is not None:
         needed = counted(plan.needed, "query")
         head = f"A true difference of {plan.difference:g} is seen with {likely} probability"
         blocks.append(sentences([f"{head} from {needed} on."], "strong"))
-    if rows:
-        blocks.append(Table(tuple(columns), plain_rows(rows)))
+    blocks.append(_sizes(plan.sizes, plan.power, plan.difference))
     how = (
         f"two-sided paired t test at {plan.alpha:g}, standard deviation of the differences "
         f"{plan.sd:g}"

@@ -5,30 +5,24 @@ Nothing heavy is imported here: the command line offers these names before anyth
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
-Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
-PairTest = Literal["max-t", "permutation", "bootstrap", "t", "wilcoxon", "sign"]
-Correction = Literal["none", "bonferroni", "holm", "bh"]
+Test = Literal["t", "permutation", "bootstrap"]
+Correction = Literal["holm", "bonferroni", "bh", "none"]
 Method = Literal["auto", "bca", "t"]
 Family = Literal["measure", "all"]
 
-PAIR_TESTS: dict[PairTest, str] = {
-    "max-t": "step-down max-T permutation test",
+TESTS: dict[Test, str] = {
+    "t": "Student's paired t test (sign test for values 0 and 1)",
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap test",
-    "t": "Student's paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
 }
-TESTS: tuple[Test, ...] = get_args(Test)
-"""The tests of one pair by itself."""
 
 CORRECTIONS: dict[Correction, str] = {
-    "none": "not corrected",
-    "bonferroni": "Bonferroni",
     "holm": "Holm",
+    "bonferroni": "Bonferroni",
     "bh": "Benjamini-Hochberg",
+    "none": "not corrected",
 }
 
 METHODS: dict[Method, str] = {

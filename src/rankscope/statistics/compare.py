@@ -16,29 +16,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, json_of
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.statistics.clusters import Sample
-from rankscope.statistics.compared import compare_pairs, system_groups
-from rankscope.statistics.family import family_tests, family_words
+from rankscope.statistics.arrays import row_means
+from rankscope.statistics.clusters import Sample, t_interval, unit_errors
+from rankscope.statistics.comparison import (
+    as_pairs,
+    family_tests,
+    family_words,
+    mean_rows,
+    system_groups,
+)
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.noise import RunNoise, run_noise
+from rankscope.statistics.noise import RunNoise, add_noise, run_noise
 from rankscope.statistics.pair import Pair, Pairs
-from rankscope.statistics.pairwise import mean_rows, row_intervals
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores
-    from rankscope.statistics.choices import Correction, Family, Method, PairTest
-    from rankscope.statistics.pairwise import Noises
+    from rankscope.statistics.choices import Correction, Family, Method, Test
+    from rankscope.statistics.noise import Noises
 
 __all__ = ["Comparison", "compare"]
 
@@ -187,8 +192,8 @@ def compare(
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     baseline: str | None = None,
-    test: PairTest | None = None,
-    correction: Correction | None = None,
+    test: Test = "t",
+    correction: Correction = "holm",
     family: Family = "measure",
     alpha: float = 0.05,
     interval: Method = "auto",
@@ -204,10 +209,10 @@ def compare(
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
-    Runs are compared with ``baseline``, or all with each other. ``test``: max-t (the default)
-    tests all pairs at once; permutation, bootstrap, t, wilcoxon and sign each by itself, with
-    a ``correction`` (holm, or none, bonferroni, bh) over the pairs of one measure
-    (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown to be
+    Runs are compared with ``baseline``, or all with each other. ``test``: t (Student's paired t,
+    the sign test for values 0 and 1), permutation or bootstrap, with a ``correction`` (holm, or
+    bonferroni, bh, none) over the pairs of one measure (``family="measure"``) or of all
+    (``"all"``). With a ``margin``, runs can also be shown to be
     equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
     runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
@@ -223,7 +228,7 @@ def compare(
     >>> second = {"q1": {"a": 1.0}, "q2": {"x": 1.0}, "q3": {"c": 1.0}}
     >>> result = compare(qrels, {"first": first, "second": second}, ["P@1"], baseline="first")
     >>> result.pair("second").p, result.pair("second").verdict
-    (1.0, 'no difference shown')
+    (1.0, "can't tell")
     """
     settings = Settings.of(
         test=test,
@@ -246,15 +251,6 @@ def compare(
         clusters=clusters,
         weights=weights,
     )
-
-
-def _check_few(pairs: int, what: str) -> None:
-    """Refuse what takes a record for each pair where there are too many to hold, or to read."""
-    if pairs > STRATIFIED:
-        raise InputError(
-            f"{what} can be had for {STRATIFIED:,} pairs of systems and measures, and there are "
-            f"{pairs:,}; name a baseline, or compare fewer runs or measures"
-        )
 
 
 def compare_scores(
@@ -280,10 +276,10 @@ def compare_scores(
                 f"{measure} is {how}, and the tests are about means by query; compare AP or R@100"
             )
     by_run = Matrix.of_scores(scores)
-    by_run = replace(by_run, sample=sample_of(by_run.query_ids, clusters, weights))
+    by_run = replace(by_run, sample=Sample.of(by_run.query_ids, clusters, weights))
     groups = _systems(by_run, seeds or {})
     matrix = _averaged(by_run, groups)
-    systems = matrix.systems
+    systems, sample = matrix.systems, matrix.sample
     if len(systems) < 2:
         raise InputError(f"at least two runs are needed for a comparison, not {len(systems)}")
     if baseline is not None and baseline not in systems:
@@ -294,17 +290,19 @@ def compare_scores(
         for first, second in combinations(range(len(systems)), 2)
         if all_pairs or base is None or base in (first, second)
     ]
-    if strata is not None:
-        _check_few(len(pairs) * len(matrix.scales), "strata")
-    tests = family_tests(matrix, pairs, settings)
+    if strata is not None and len(pairs) * len(matrix.scales) > STRATIFIED:
+        raise InputError(
+            f"strata can be had for {STRATIFIED:,} pairs of systems and measures, and there are "
+            f"{len(pairs) * len(matrix.scales):,}; name a baseline, or compare fewer runs"
+        )
     noises = _noises(by_run, groups)
-    compared = compare_pairs(
-        matrix, pairs, settings, tests=tests, noises=_pair_noises(noises, pairs)
-    )
+    tested = family_tests(matrix, pairs, settings, noises=_pair_noises(noises, pairs))
+    compared = as_pairs(tested)
     labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     every_pair = len(pairs) == math.comb(len(systems), 2)
     near = system_groups(matrix, compared) if every_pair else None
+    drawn = "" if sample is None else sample.note(len(matrix.query_ids))
     return Comparison(
         runs=systems,
         measures=scores.asked,
@@ -314,8 +312,8 @@ def compare_scores(
         profile=scores.profile.name,
         settings=settings,
         family=family_words(len(pairs), len(scores.measures), settings),
-        note="; ".join(filter(None, (tests.note(settings), sample_note(matrix)))),
-        clusters=_cluster_count(matrix),
+        note="; ".join(filter(None, (tested.note, drawn))),
+        clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
         means=tuple(_means(matrix, settings, noises, near)),
         pairs=compared,
@@ -323,79 +321,6 @@ def compare_scores(
         accounting=accounting,
         findings=scores.findings,
     )
-
-
-def sample_of(
-    query_ids: Sequence[str],
-    clusters: Mapping[str, object] | None,
-    weights: Mapping[str, float] | None,
-) -> Sample | None:
-    """Return which of these queries belong together and what each weighs; None if all are alike.
-
-    A query without a cluster is one by itself; one without a weight is an `InputError`.
-    """
-    if clusters is None and weights is None:
-        return None
-    labels, given = None, None
-    if clusters is not None:
-        named = [clusters.get(query_id) for query_id in query_ids]
-        if all(label is None for label in named):
-            raise InputError("clusters: no label is known for any of the compared queries")
-        labels = tuple(
-            f"alone: {query_id}" if label is None else f"cluster: {label}"
-            for query_id, label in zip(query_ids, named, strict=True)
-        )
-        if len(query_ids) > 1 and len(set(labels)) == 1:
-            raise InputError(
-                "clusters: all compared queries are in one cluster, which says nothing about "
-                "others; name a field with several values"
-            )
-    if weights is not None:
-        missing = [query_id for query_id in query_ids if weights.get(query_id) is None]
-        if missing:
-            raise InputError(
-                f"weights: {counted(len(missing), 'compared query')} without a weight, the first "
-                f"is {shown(missing[0])}; give each a number from 0 up"
-            )
-        given = np.array([_weight(query_id, weights[query_id]) for query_id in query_ids])
-        if not given.any():
-            raise InputError("weights: all compared queries weigh 0")
-    return Sample(labels, given)
-
-
-def sample_note(matrix: Matrix) -> str:
-    """Say what clusters and weights leave of the queries, where that is little or was guessed."""
-    sample = matrix.sample
-    if sample is None:
-        return ""
-    notes = []
-    alone = sum(label.startswith("alone: ") for label in sample.clusters or ())
-    if alone:
-        notes.append(f"{counted(alone, 'query')} without a cluster, each taken by itself")
-    effective = sample.effective(len(matrix.query_ids))
-    if sample.weights is not None and effective < min(10, 0.9 * len(matrix.query_ids)):
-        notes.append(
-            f"by their weights the queries are worth about {effective:.2g} of equal weight"
-        )
-    return "; ".join(notes)
-
-
-def _weight(query_id: str, weight: object) -> float:
-    try:
-        number = float(str(weight))
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number >= 0):
-        raise InputError(
-            f"weights: query {shown(query_id)} has {shown(str(weight))}, not a number from 0 up"
-        )
-    return number
-
-
-def _cluster_count(matrix: Matrix) -> int | None:
-    if matrix.sample is None or matrix.sample.clusters is None:
-        return None
-    return len(set(matrix.sample.clusters))
 
 
 def _systems(matrix: Matrix, seeds: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
@@ -470,8 +395,8 @@ def _means(
         for system, (name, mean) in enumerate(zip(matrix.systems, by_system, strict=True)):
             interval = next(intervals)
             if (measure, system) in noises:
-                known: Any = {"level": settings.level, "noise": noises[measure, system]}
-                interval = _noisy_mean(matrix, measure, system, mean=mean, **known)
+                noise = noises[measure, system]
+                interval = _noisy_mean(matrix, measure, system, level=settings.level, noise=noise)
             yield SystemMean(
                 run=name,
                 measure=scale.name,
@@ -484,18 +409,12 @@ def _means(
 
 
 def _noisy_mean(
-    matrix: Matrix,
-    measure: int,
-    system: int,
-    *,
-    mean: float,
-    level: float,
-    noise: tuple[RunNoise, float],
+    matrix: Matrix, measure: int, system: int, *, level: float, noise: tuple[RunNoise, float]
 ) -> Interval:
     """Return the interval of the mean of a system of several runs, for new queries and new runs."""
-    low, high = matrix.scales[measure].bounds
-    # values minus their mean: the sum over a cluster would otherwise grow with its size
-    away = matrix.values[measure, [system]] - mean
-    [interval] = row_intervals(matrix, away, [(low - mean, high - mean)], level, {0: [noise]})
-    ends = {"low": max(low, mean + interval.low), "high": min(high, mean + interval.high)}
-    return interval.model_copy(update=ends)
+    units = matrix.units(matrix.values[measure, [system]])
+    means = row_means(units)
+    errors, freedom = unit_errors(units, means, matrix.shares())
+    error, free = add_noise(float(errors[0]), freedom, [noise])
+    known: Any = {"level": level, "bounds": matrix.scales[measure].bounds}
+    return t_interval(float(means[0]), error, free, method="t, with noise", **known)

@@ -1,11 +1,11 @@
 """The gate: is the candidate worse than the baseline, by more than is tolerable and than chance?
 
 Each measure has one of three answers, by the interval of its difference (the one that holds for all
-measures at once, see `rankscope.statistics.pairwise`):
+measures at once, see `rankscope.statistics.comparison`):
 
 - *regression*: the interval is below 0, and the drop is larger than the margin;
 - *no regression*: the interval rules out a drop as large as the margin (non-inferiority);
-- *undecided*: neither. What the queries could have shown, and how many would settle it, is part of
+- *can't tell*: neither. What the queries could have shown, and how many would settle it, is part of
   the answer.
 
 Beside it there are guards that need no statistics: a floor for a measure, the largest drop of a
@@ -36,21 +36,19 @@ from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
+from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparable import PairedRuns, paired_runs
-from rankscope.statistics.compare import sample_note, sample_of
-from rankscope.statistics.compared import compare_pairs
-from rankscope.statistics.family import family_tests
+from rankscope.statistics.comparison import as_pairs, family_tests, step_alpha
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.noise import RunNoise, run_noise
+from rankscope.statistics.noise import Noises, RunNoise, run_noise
 from rankscope.statistics.pair import Pair, Pairs
-from rankscope.statistics.pairwise import Noises
-from rankscope.statistics.reach import MOST_QUERIES, must_differ
+from rankscope.statistics.power import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.choices import PairTest
+    from rankscope.statistics.choices import Test
     from rankscope.statistics.matrix import Matrix
 
 __all__ = ["GateResult", "gate"]
@@ -61,7 +59,7 @@ WORST = 5
 NAMED = 20
 """How many queries that broke are listed for each measure; their number is always given."""
 
-Answer = Literal["regression", "no regression", "undecided"]
+Answer = Literal["regression", "no regression", "can't tell"]
 Reason = Literal[
     "dropped",
     "a query broke",
@@ -180,7 +178,7 @@ class GateResult(Record, Shown):
     version: ClassVar[int] = 2
 
     answer: Answer
-    """Regression if there is one in any measure or guard, undecided if any measure is, else no
+    """Regression if there is one in any measure or guard, can't tell if so for any measure, else no
     regression."""
     passed: bool
     """Whether the build may go on: no regression, or undecided where that does not stop it."""
@@ -256,10 +254,10 @@ class GateResult(Record, Shown):
                 f"no regression: a drop of {self.max_drop:g} or more is ruled out{several} "
                 f"over {queries}."
             )
-        unclear = [check for check in self.checks if check.answer == "undecided"]
+        unclear = [check for check in self.checks if check.answer == "can't tell"]
         stop = " (counted as a failure)" if self.undecided == "fail" else ""
-        more = f"; {len(unclear) - 1} more undecided" if len(unclear) > 1 else ""
-        return f"undecided{stop}: {unclear[0].measure} {unclear[0].explanation}{more}."
+        more = f"; nor for {len(unclear) - 1} more" if len(unclear) > 1 else ""
+        return f"can't tell{stop}: {unclear[0].measure} {unclear[0].explanation}{more}."
 
 
 def gate(
@@ -278,14 +276,14 @@ def gate(
     weights: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-    test: PairTest | None = None,
+    test: Test = "t",
     resamples: int = 10_000,
     seed: int = 0,
     baseline_run: str | None = None,
     candidate_run: str | None = None,
     **options: Unpack[ScoringOptions],
 ) -> GateResult:
-    """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
+    """Compare a candidate with a baseline: regression, no regression, or can't tell, by measure.
 
     Each of the two is a score file, what `Scores.to_dict` returned, `Scores`, or, with ``qrels``, a
     run in any form. ``max_drop`` is the margin: a drop up to it is tolerable. ``undecided`` says
@@ -325,19 +323,20 @@ def gate(
     both = paired_runs(baseline, candidate, everything, runs=(baseline_run, candidate_run), **sides)
     _check_lost(both, missing)
     names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
-    sample = sample_of(both.matrix.query_ids, clusters, weights)
+    sample = Sample.of(both.matrix.query_ids, clusters, weights)
     matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
     _check_margin(max_drop, max_query_drop, matrix)
     noises = _noise(matrix, noise, both, everything[: len(asked)], sides)
     judge = _Judge(settings, max_drop, max_query_drop, power)
     checks, pairs = judge.checks(matrix, noises)
+    drawn = "" if sample is None else sample.note(len(matrix.query_ids))
     floor_checks = _check_floors(floors, both)
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answer = overall(answers)
     return GateResult(
         answer=answer,
-        passed=answer == "no regression" or (answer == "undecided" and undecided == "pass"),
+        passed=answer == "no regression" or (answer == "can't tell" and undecided == "pass"),
         undecided=undecided,
         baseline=matrix.systems[0],
         candidate=matrix.systems[1],
@@ -355,20 +354,20 @@ def gate(
         power=power,
         test=GateTest(
             method=" / ".join(dict.fromkeys(pair.method for pair in pairs)),
-            correction=settings.correction or settings.test,
+            correction=settings.correction,
             seed=seed,
         ),
         checks=checks,
         floors=floor_checks,
         noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
-        notes=tuple(filter(None, (_lost_note(both), sample_note(matrix)))),
+        notes=tuple(filter(None, (_lost_note(both), drawn))),
         findings=both.findings,
     )
 
 
 def overall(answers: Sequence[Answer]) -> Answer:
     """Return the answer of several together: the worst of them."""
-    order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
+    order: tuple[Answer, ...] = ("regression", "can't tell", "no regression")
     return next(answer for answer in order if answer in answers)
 
 
@@ -386,11 +385,9 @@ class _Judge:
 
     def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], Pairs]:
         """Compare the two systems of a matrix, measure by measure."""
-        tests = family_tests(matrix, [(0, 1)], self.settings)
-        pairs = compare_pairs(
-            matrix, [(0, 1)], self.settings, tests=tests, noises=noises, power=self.power
-        )
-        alpha = float(tests.step.min())
+        tested = family_tests(matrix, [(0, 1)], self.settings, noises=noises, power=self.power)
+        pairs = as_pairs(tested)
+        alpha = step_alpha(self.settings, tested.size)
         checks = tuple(
             self._check(matrix, row, pair, alpha, noisy=bool(noises))
             for row, pair in enumerate(pairs)
@@ -406,14 +403,14 @@ class _Judge:
         gains = differences if scale.higher_is_better else -differences
         broken = _broken(matrix, row, gains, self.max_query_drop)
         units = matrix.differences([(0, 1)])[row]
-        enough = len(units) >= (must_differ(alpha=alpha) or 2)
+        enough = len(units) >= (must_differ(alpha))
         reason = self._reason(
             pair, higher=scale.higher_is_better, broken=bool(broken), enough=enough
         )
         settled = None
         if reason in ("small drop", "too uncertain") and not noisy:
             settled = self._settled_by(pair, higher=scale.higher_is_better)
-        answer: Answer = "undecided"
+        answer: Answer = "can't tell"
         if reason in ("dropped", "a query broke"):
             answer = "regression"
         elif reason in ("improved", "not inferior", "identical"):
@@ -424,7 +421,7 @@ class _Judge:
             baseline=matrix.mean(row, 0),
             candidate=matrix.mean(row, 1),
             difference=pair.difference,
-            interval=pair.shown,
+            interval=pair.interval,
             p=pair.p,
             corrected_p=pair.p_corrected,
             significant=pair.p_corrected <= self.settings.alpha,
@@ -447,7 +444,7 @@ class _Judge:
         """Decide by the interval of the gain; too few queries (not ``enough``) rule nothing out."""
         if pair.is_same:
             return "identical"
-        interval = pair.shown
+        interval = pair.interval
         low = interval.low if higher else -interval.high
         gain = pair.difference if higher else -pair.difference
         significant = pair.p_corrected <= self.settings.alpha
@@ -472,7 +469,7 @@ class _Judge:
         any other from the margin.
         """
         gain = pair.difference if higher else -pair.difference
-        low = pair.shown.low if higher else -pair.shown.high
+        low = pair.interval.low if higher else -pair.interval.high
         gap = gain + self.max_drop if gain > -self.max_drop else -gain
         reach = gain - low
         if gap <= SAME or not math.isfinite(reach) or reach <= gap:
@@ -489,7 +486,7 @@ class _Judge:
         alpha: float,
     ) -> str:
         margin = f"{self.max_drop:g}"
-        change = f"{number(pair.difference, sign=True)} {ends(pair.shown)}"
+        change = f"{number(pair.difference, sign=True)} {ends(pair.interval)}"
         p = p_text(pair.p_corrected)
         broke = ""
         if broken:
@@ -511,7 +508,7 @@ class _Judge:
             case "identical":
                 return "is identical in every query"
             case "too few queries differ":
-                needed = must_differ(alpha=alpha) or 2
+                needed = must_differ(alpha)
                 return (
                     f"changed by {change}, but {differ(pair)}, and at least {needed} must for any "
                     f"outcome to be significant at {self.settings.alpha:g}; a break that no test "

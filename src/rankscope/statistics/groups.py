@@ -1,6 +1,6 @@
 """Groups of systems that a test does not separate: letters, and the ones as good as the best.
 
-The tests of all pairs come in as ``different[s, s]`` (`rankscope.statistics.max_t.MaxT.table`).
+The tests of all pairs come in as ``different[s, s]`` (`rankscope.statistics.pair.Pairs.apart`).
 Systems that are not separated are joined by an edge; a letter is a set of systems that are all
 joined to each other, and every edge needs a letter. The fewest letters are hard to find (edge
 clique cover is NP-hard); taken greedily in the order of the means they are found in polynomial

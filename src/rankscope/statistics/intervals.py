@@ -51,6 +51,9 @@ thousandth of their width, and resampling a million queries takes minutes."""
 GATHERED = 3
 """Up to so many rows it is faster to look drawn values up than to count draws."""
 
+SMALL = 1e-3
+"""The part of a difference by which an interval that does not hold 0 stays away from it."""
+
 Bounds = tuple[float, float]
 
 
@@ -64,8 +67,8 @@ class Interval(Part):
     level: float
     """The confidence, such as 0.95."""
     method: str
-    """The method that answered: bca, percentile, t, wilson, newcombe (of an AUC), order (of a
-    percentile), or unseen (values that do not vary)."""
+    """The method that answered: bca, percentile, t, wilson, score (of paired shares), newcombe (of
+    an AUC), order (of a percentile), or unseen (values that do not vary)."""
     note: str = ""
     """Why that is not the method asked for; '' if it is."""
 
@@ -157,6 +160,33 @@ def run_intervals(measures: Sequence[Measure], values: FloatArray) -> dict[str, 
         if row not in intervals:
             [intervals[row]] = mean_intervals(values[row, counted[row]], bounds=ranges[row])
     return {str(measures[row]): intervals[row] for row in sorted(intervals)}
+
+
+def agreeing(interval: Interval, difference: float, p: float, alpha: float) -> Interval:
+    """Return an interval that holds 0 if and only if the p-value is above alpha.
+
+    For tests that have no interval of their own, such as a permutation of labels. Where the two
+    contradict each other, the end next to 0 goes where the p-value puts it: the distance from the
+    difference to 0 is z(p) standard errors by the test's own account, so the end is z(alpha) of
+    these away.
+
+    >>> interval = Interval(low=-0.01, high=0.2, level=0.95, method="t")
+    >>> round(agreeing(interval, 0.1, 0.04, 0.05).low, 4)
+    0.0046
+    """
+    low, high = interval.low, interval.high
+    separated = p <= alpha and difference != 0
+    if separated != (low <= 0 <= high):
+        return interval
+    size = abs(difference)
+    errors = -float(special().ndtri(p / 2)) if 0 < p < 1 else 0.0
+    reach = 2 * size if not errors else -float(special().ndtri(alpha / 2)) / errors * size
+    # an end is never at 0 itself, not even where p is alpha
+    reach = min(reach, (1 - SMALL) * size) if separated else max(min(reach, 2 * size), size)
+    end = {"low": difference - reach} if difference > 0 else {"high": difference + reach}
+    if difference == 0:
+        end = {"low": min(low, 0.0), "high": max(high, 0.0)}
+    return interval.model_copy(update=end)
 
 
 def bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Bounds | None]:

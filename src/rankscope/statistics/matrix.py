@@ -175,6 +175,12 @@ class Matrix:
         rows = self.sample.units(values.reshape(-1, values.shape[-1]))
         return rows.reshape(*values.shape[:-1], rows.shape[1])
 
+    def shares(self) -> FloatArray:
+        """Return the part of all weight that each unit has."""
+        if self.sample is None:
+            return np.full(self.shape[2], 1 / self.shape[2])
+        return self.sample.shares(self.shape[2])
+
     def query_differences(self, pairs: Sequence[tuple[int, int]]) -> FloatArray:
         """Return the differences of pairs (base, system) as ``[m * pairs, n]``, by measure."""
         bases, systems = ([pair[side] for pair in pairs] for side in (0, 1))

@@ -17,13 +17,12 @@ from pydantic_core import CoreSchema, core_schema
 
 from rankscope.part import Part, Unbounded
 from rankscope.statistics import sentences
-from rankscope.statistics.equivalence import Equivalence
 from rankscope.statistics.intervals import Interval
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-Verdict = Literal["better", "worse", "no difference shown", "equivalent"]
+Verdict = Literal["better", "worse", "can't tell", "equivalent"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """The column of verdicts holds their places in this list."""
 
@@ -32,6 +31,15 @@ MADE = 1_024
 
 KEPT = 2_048
 """Up to so many parts are kept once they are made."""
+
+
+class Equivalence(Part):
+    """Whether a difference as large as a margin is ruled out."""
+
+    margin: float
+    """The margin."""
+    p: float
+    """The larger of two one-sided p-values, corrected over the family."""
 
 
 class Pair(Part):
@@ -52,10 +60,8 @@ class Pair(Part):
     difference: float
     """Mean of system minus base."""
     interval: Interval
-    """Of the difference, for this pair alone."""
-    simultaneous: Interval | None = None
-    """Of the difference, for all pairs of the family at once: it holds 0 if and only if the
-    difference is not shown. Null in records of older versions."""
+    """Of the difference, at the level that the correction leaves this pair: it holds 0 if and only
+    if no difference is shown."""
     relative: float | None
     """The difference as a part of the base's mean; null where that is 0."""
     wins: int
@@ -68,20 +74,20 @@ class Pair(Part):
     """The difference in standard deviations of the per-query differences; null if infinite, as they
     do not vary."""
     p: float
-    """Of the test, before correction; a test of all pairs at once needs none."""
+    """Of the test, before correction."""
     p_corrected: float
     """Corrected over the family of tests."""
-    family: int | None = None
-    """How many tests are in that family; null in records of older versions."""
+    family: int
+    """How many tests are in that family."""
     method: str
     """The test, and how its p-value was found."""
     verdict: Verdict
     """What the test shows."""
-    drawn: int | None = None
-    """How many units of chance there are: queries, or clusters of them; null in older records."""
-    differing: int | None = None
-    """How many of those differ; null in older records."""
-    decidable: bool = True
+    drawn: int
+    """How many units of chance there are: queries, or clusters of them."""
+    differing: int
+    """How many of those differ."""
+    decidable: bool
     """Whether any outcome on the queries that differ could have been significant."""
     detectable: Unbounded
     """About the smallest true difference that queries like these show with power 0.8, at the
@@ -96,11 +102,6 @@ class Pair(Part):
         if isinstance(data, dict) and data.get("d", 0.0) is None:
             return {**data, "d": float("-inf") if data["difference"] < 0 else float("inf")}
         return data
-
-    @property
-    def shown(self) -> Interval:
-        """The interval that agrees with the verdict."""
-        return self.interval if self.simultaneous is None else self.simultaneous
 
     @property
     def is_same(self) -> bool:
@@ -232,7 +233,7 @@ class Pairs(Sequence[Pair]):
 
     def separated(self, rows: IntArray) -> BoolArray:
         """Tell which rows are shown to differ."""
-        return np.asarray(self.verdict[rows] < VERDICTS.index("no difference shown"))
+        return np.asarray(self.verdict[rows] < VERDICTS.index("can't tell"))
 
     def apart(self, measure: str, systems: Sequence[str]) -> BoolArray:
         """Return ``[s, s]``: which of some systems are shown to differ, for letters and groups."""

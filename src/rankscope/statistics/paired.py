@@ -10,7 +10,6 @@ No order of queries and no exchange of the two systems changes a p-value by a bi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,16 +41,12 @@ if TYPE_CHECKING:
 ENUMERATED = 16
 """Up to so many nonzero differences all sign flips (2^16) are tried, not a sample of them."""
 
-RANKED_EXACTLY = 50
-"""Up to so many nonzero differences the distribution of Wilcoxon's statistic is computed."""
-
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
     """A two-sided p-value, the statistic behind it, and how it was found.
 
-    The statistic is the mean difference (permutation, bootstrap), t, the smaller sum of signed
-    ranks (Wilcoxon), or how many differences are above 0 (sign).
+    The statistic is the mean difference (permutation, bootstrap) or t.
     """
 
     __test__ = False  # for pytest, which collects what is called Test…
@@ -76,11 +71,6 @@ def paired_tests(
     - ``bootstrap``: differences are shifted to mean 0 and resampled; p = how often |mean| is at
       least the observed one. Too small p-values with few queries: docs/explanation/error-rates.md.
     - ``t``: Student's paired t, mean / (s/√n) with n − 1 degrees of freedom.
-    - ``wilcoxon``: signed ranks, zeros dropped, equal sizes share their mean rank; exact (also with
-      ties) for m ≤ 50 nonzero differences, else normal with the correction for ties.
-    - ``sign``: binomial test of how many are above 0, zeros dropped.
-
-    Wilcoxon and sign ask about the middle of the differences, not their mean.
 
     Edges: all differences 0 (identical runs) give p = 1. All differences equal and not 0 leave t
     and the bootstrap without a spread to compare with; the sign test answers, p = 2^(1−n), which is
@@ -100,9 +90,7 @@ def paired_tests(
         return _permutation(rows, resamples, seed)
     if test == "bootstrap":
         return _with_spread(rows, "bootstrap", lambda part: _bootstrap(part, resamples, seed))
-    if test == "t":
-        return _with_spread(rows, "t", _student)
-    return _wilcoxon(rows) if test == "wilcoxon" else _sign(rows)
+    return _with_spread(rows, "t", _student)
 
 
 def _permutation(rows: FloatArray, resamples: int, seed: int) -> list[TestResult]:
@@ -207,84 +195,14 @@ def _student(rows: FloatArray) -> list[TestResult]:
     return [TestResult(p, t, "t") for p, t in zip(p_values.tolist(), ratio.tolist(), strict=True)]
 
 
-def _sign(rows: FloatArray) -> list[TestResult]:
-    above = np.count_nonzero(rows > 0, axis=1)
-    below = np.count_nonzero(rows < 0, axis=1)
-    tail = special().bdtr(np.minimum(above, below).astype(np.float64), above + below, 0.5)
-    p_values = np.clip(2 * tail, SMALLEST, 1.0)
-    return [
-        TestResult(float(p), float(wins), "sign") for p, wins in zip(p_values, above, strict=True)
-    ]
+def sign_p(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+    """Return the exact two-sided p-values of so many differences above 0 and so many below.
 
+    For values 0 and 1 this is McNemar's exact test.
 
-def _mean_ranks(lengths: FloatArray) -> FloatArray:
-    """Rank each row from 1, smallest first; equal numbers share the mean of their ranks.
-
-    In sorted order, a run of equal numbers reaches from ``first`` to ``last``, found by carrying
-    its ends along the row from the left and from the right.
+    >>> sign_p([6, 8], [0, 2]).round(6).tolist()
+    [0.03125, 0.109375]
     """
-    order = np.argsort(lengths, axis=1, kind="stable")
-    ordered = np.take_along_axis(lengths, order, axis=1)
-    rows, count = lengths.shape
-    place = np.broadcast_to(np.arange(count), (rows, count))
-    new = np.ones((rows, count + 1), dtype=bool)
-    new[:, 1:count] = ordered[:, 1:] != ordered[:, :-1]
-    first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)
-    last = np.where(new[:, 1:], place, count)[:, ::-1]
-    last = np.minimum.accumulate(last, axis=1)[:, ::-1]
-    ranks = np.empty((rows, count))
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks
-
-
-def _wilcoxon(rows: FloatArray) -> list[TestResult]:
-    largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), SMALLEST)
-    lengths = np.round(np.abs(rows) / largest, 12)  # equal but for rounding is equal
-    zeros = np.count_nonzero(lengths == 0, axis=1)
-    ranks = _mean_ranks(lengths) - zeros[:, np.newaxis]  # zeros rank first and are dropped
-    nonzero = rows.shape[1] - zeros
-    ranks = np.where(lengths > 0, ranks, 0.0)
-    above = np.where(rows > 0, ranks, 0.0).sum(axis=1)
-    below = np.where(rows < 0, ranks, 0.0).sum(axis=1)
-    smaller = np.minimum(above, below)
-    normal = _wilcoxon_normal(ranks, smaller, nonzero).tolist()
-    results = []
-    for row, (statistic, count) in enumerate(zip(smaller.tolist(), nonzero.tolist(), strict=True)):
-        if not count:
-            results.append(TestResult(1.0, 0.0, "wilcoxon, exact"))
-        elif count <= RANKED_EXACTLY:
-            doubled = np.sort(np.rint(2 * ranks[row][lengths[row] > 0]).astype(np.int64))
-            tail = _ranked_tail(tuple(doubled.tolist()))[round(2 * statistic)]
-            results.append(TestResult(float(min(1.0, 2 * tail)), statistic, "wilcoxon, exact"))
-        else:
-            results.append(TestResult(normal[row], statistic, "wilcoxon, normal"))
-    return results
-
-
-@lru_cache(maxsize=4096)
-def _ranked_tail(doubled: tuple[int, ...]) -> FloatArray:
-    """Return P(sum of the ranks with sign + is at most s/2) for s = 0, 1, …, ranks given twofold.
-
-    Ranks join one by one: half of the cases add the new one, half do not.
-    """
-    cases = np.zeros(sum(doubled) + 1)
-    cases[0] = 1.0
-    top = 0
-    for rank in doubled:
-        cases[rank : top + rank + 1] += cases[: top + 1].copy()
-        top += rank
-    return np.asarray(np.cumsum(cases) / 2.0 ** len(doubled))
-
-
-def _wilcoxon_normal(
-    ranks: FloatArray, statistics: FloatArray, counts: npt.NDArray[np.int64]
-) -> FloatArray:
-    """Return the p-values of the normal approximation; Σ rank² already holds the ties.
-
-    Rows without a difference have no rank and no answer; that of 1 is as good as any.
-    """
-    spread = np.sqrt((ranks**2).sum(axis=1) / 4)
-    away = statistics - counts * (counts + 1) / 4
-    ratio = np.zeros(len(ranks))
-    np.divide(np.abs(away), spread, out=ratio, where=spread > 0)
-    return np.asarray(np.maximum(2 * special().ndtr(-ratio), SMALLEST))
+    wins, losses = np.asarray(above, np.int64), np.asarray(below, np.int64)
+    tail = special().bdtr(np.minimum(wins, losses).astype(np.float64), wins + losses, 0.5)
+    return np.asarray(np.clip(2 * tail, SMALLEST, 1.0))

@@ -1,8 +1,8 @@
 """Sentences: how a difference, its interval and its p-value are written, in one place.
 
 `compare`, the gate and the verdict of a benchmark say the same thing in the same words. A system is
-better than another, worse, equivalent to it within a margin, or not shown to differ from it; beside
-the last says what the queries could have shown.
+better than another, worse, equivalent to it within a margin, or we can't tell; beside the last says
+what the queries could have shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted
-from rankscope.statistics.detectable import POWER
+from rankscope.statistics.power import POWER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,8 +57,6 @@ def p_text(p: float) -> str:
 def p_of(pair: Pair) -> str:
     """Return a pair's p-value, and over how many tests it was corrected."""
     text = p_text(pair.p_corrected)
-    if pair.family is None:
-        return text + (" after correction" if pair.p != pair.p_corrected else "")
     return f"{text} corrected for {pair.family:,} tests" if pair.family > 1 else text
 
 
@@ -107,7 +105,7 @@ def within(margin: float | None) -> str:
 
 def differ(pair: Pair) -> str:
     """Say how many of the units of chance differ: queries, or clusters of them."""
-    if pair.drawn is None or pair.differing is None or pair.drawn == pair.queries:
+    if pair.drawn == pair.queries:
         return f"{pair.wins + pair.losses:,} of {counted(pair.queries, 'query')} differ"
     return f"{pair.differing:,} of {counted(pair.drawn, 'cluster')} of queries differ"
 
@@ -132,20 +130,19 @@ def pair_sentence(pair: Pair) -> str:
     if pair.verdict in ("better", "worse"):
         # how much better or worse: the size of the difference, whichever way is better
         turned = pair.difference < 0
-        size = measured(pair.difference, pair.shown, p, turned=turned, sign=False)
+        size = measured(pair.difference, pair.interval, p, turned=turned, sign=False)
         return f"{pair.system} is {pair.verdict} than {pair.base} by {size}"
     if pair.verdict == "equivalent" and pair.equivalence is not None:
         numbers = equivalent(pair)
         margin = within(pair.equivalence.margin)
         return f"{pair.system} and {pair.base} are equivalent{margin}: {numbers}"
-    numbers = measured(pair.difference, pair.shown, p)
-    shown = f"{pair.system} is not shown to differ from {pair.base}: {numbers}"
+    numbers = measured(pair.difference, pair.interval, p)
+    shown = f"can't tell {pair.system} from {pair.base}: {numbers}"
     return "; ".join(filter(None, (shown, could_have_shown(pair))))
 
 
 def equivalent(pair: Pair, *, turned: bool = False) -> str:
     """Return the numbers of a pair that is equivalent, with the p-value of that test."""
     assert pair.equivalence is not None
-    p = pair.equivalence.p
-    text = "by its interval" if p is None else f"equivalence {p_text(p)}"
-    return measured(pair.difference, pair.shown, text, turned=turned)
+    text = f"equivalence {p_text(pair.equivalence.p)}"
+    return measured(pair.difference, pair.interval, text, turned=turned)

@@ -6,6 +6,7 @@ docs/explanation/statistics.md says why these are the defaults.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 from rankscope.errors import InputError
@@ -15,14 +16,12 @@ from rankscope.statistics.choices import (
     CORRECTIONS,
     FAMILIES,
     METHODS,
-    PAIR_TESTS,
+    TESTS,
     Correction,
     Family,
     Method,
-    PairTest,
     Test,
 )
-from rankscope.statistics.equivalence import check_margin
 
 MOST_RESAMPLES = 100_000
 """A test of one pair by itself draws no more than this, however many pairs there are."""
@@ -35,18 +34,18 @@ million pairs, unless more are asked for."""
 class Settings(Part):
     """How systems are compared; docs/explanation/statistics.md says why these are the defaults."""
 
-    test: PairTest = "max-t"
-    """The paired test; max-t tests all pairs at once."""
-    correction: Correction | None = None
-    """How p-values are corrected for how many there are; null: the test does it itself."""
+    test: Test = "t"
+    """The paired test."""
+    correction: Correction = "holm"
+    """How p-values are corrected for how many there are."""
     family: Family = "measure"
     """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
     alpha: float = 0.05
     """A corrected p-value up to this counts as a difference."""
     interval: Method = "auto"
-    """The method of intervals of means; those of differences are Student's t."""
+    """The method of intervals of means; those of differences follow the test."""
     level: float = 0.95
-    """The confidence of intervals."""
+    """The confidence of intervals of means."""
     resamples: int = 10_000
     """How many resamples tests and intervals draw; tests of many pairs draw more."""
     seed: int = 0
@@ -58,20 +57,18 @@ class Settings(Part):
     def of(cls, **options: Any) -> Self:
         """Make settings of what a user gave; a name that is not known is refused with the nearest.
 
-        Test and correction go together: without either, max-t; with a correction only, the
-        permutation test of each pair; with a test of single pairs only, Holm. Anything that cannot
-        be computed is an `InputError`.
+        Anything that cannot be computed is an `InputError`.
         """
         options = {name: option for name, option in options.items() if option is not None}
         for option, what, known in (
-            ("test", "test", PAIR_TESTS),
+            ("test", "test", TESTS),
             ("correction", "correction", CORRECTIONS),
             ("family", "family", FAMILIES),
             ("interval", "interval method", METHODS),
         ):
             if option in options:
                 check_name(what, options[option], known)
-        settings = cls(**{**options, **_test_and_correction(options)})
+        settings = cls(**options)
         check_alpha(settings.alpha)
         check_level(settings.level)
         check_resamples(settings.resamples)
@@ -91,37 +88,13 @@ class Settings(Part):
 
         Ten times as many as the smallest p-value needs, up to a limit for each and for all.
         """
-        if self.correction in (None, "none"):
+        if self.correction == "none":
             return self.resamples
         most = min(MOST_RESAMPLES, MOST_DRAWN // max(tests, 1))
         return max(self.resamples, min(round(10 * tests / self.alpha), most))
 
-    @property
-    def single_test(self) -> Test:
-        """The test of a single pair: permutation where all pairs are tested at once."""
-        return "permutation" if self.test == "max-t" else self.test
 
-    @property
-    def is_simultaneous(self) -> bool:
-        """Whether the test itself holds for the whole family, so that no correction is added."""
-        return self.test == "max-t"
-
-    @property
-    def added(self) -> Correction:
-        """The correction of tests that are made one by one, beside those of all pairs at once."""
-        return "holm" if self.correction is None else self.correction
-
-
-def _test_and_correction(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the test and the correction that are meant."""
-    test, correction = options.get("test"), options.get("correction")
-    if test is None:
-        return {"test": "max-t" if correction is None else "permutation", "correction": correction}
-    if test != "max-t":
-        return {"correction": "holm" if correction is None else correction}
-    if correction is not None:
-        raise InputError(
-            "max-t tests all pairs at once, and no correction is to be added; leave out "
-            f"{correction}, or choose a test of single pairs, such as permutation"
-        )
-    return {}
+def check_margin(margin: float) -> None:
+    """Refuse a margin that is not a finite number above 0."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise InputError(f"margin must be a finite number above 0, such as 0.01, not {margin}")

@@ -1,25 +1,20 @@
 """Groups of queries: the same comparison within each, and whether the groups agree.
 
-`by_group` does the work for the strata of a comparison and for the segments of a benchmark
-(`rankscope.diagnosis.segments`), which differ in how queries are grouped and what is shown.
+`rankscope.statistics.comparison.by_group` does the work, as for the segments of a benchmark.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
-from rankscope.statistics.correction import corrected
+from rankscope.statistics.comparison import by_group
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.pairwise import Difference, differences_alone, mean_rows
 from rankscope.statistics.sentences import number
 
 if TYPE_CHECKING:
@@ -62,7 +57,7 @@ class Stratum(Part):
     difference: float
     """Mean of system minus base."""
     interval: Interval
-    """Of the difference, for all strata at once; it agrees with the corrected p-value."""
+    """Of the difference; it agrees with the corrected p-value."""
     p: float
     """Of the test, before correction."""
     p_corrected: float
@@ -86,66 +81,6 @@ class StratifiedPair(Part):
     """The largest first."""
     finding: Finding | None
     """Where the strata contradict the whole; null if they do not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What a group of queries says: a row for each measure and system, and measure and pair."""
-
-    label: str
-    n: int
-    means: list[float]
-    """Of row ``measure * systems + system``."""
-    intervals: list[Interval]
-    """Of the means."""
-    differences: list[Difference]
-    """Of row ``measure * pairs + pair``."""
-    p_corrected: list[float]
-    """Of the differences, over the groups."""
-
-
-def by_group(
-    matrix: Matrix,
-    members: Mapping[str, Sequence[int]],
-    pairs: Sequence[tuple[int, int]],
-    settings: Settings,
-    *,
-    family: int | None = None,
-) -> list[Group]:
-    """Compare pairs (base, system) within each group of queries.
-
-    ``members`` are the columns of each group's queries. For each measure and pair, p-values are
-    corrected over the groups; where these were chosen from a larger ``family``, each is multiplied
-    by its size.
-    """
-    parts = [matrix.only_queries(columns) for columns in members.values()]
-    size = len(parts) if family is None else family
-    by_part = [
-        differences_alone(part, pairs, settings, family=size) if pairs else [] for part in parts
-    ]
-    p_values = np.array([[row.test.p for row in rows] for rows in by_part])  # [groups, rows]
-    if family is not None:
-        p_values = np.minimum(p_values * family, 1.0)
-    elif pairs:
-        p_values = np.apply_along_axis(corrected, 0, p_values, settings.added)
-    groups = []
-    for label, part, differences, p_corrected in zip(
-        members, parts, by_part, p_values.tolist(), strict=True
-    ):
-        groups.append(
-            Group(
-                label=label,
-                n=part.shape[2],
-                means=part.means().ravel().tolist(),
-                intervals=mean_rows(part, settings),
-                differences=[
-                    difference.in_family(p, settings.alpha)
-                    for difference, p in zip(differences, p_corrected, strict=True)
-                ],
-                p_corrected=p_corrected,
-            )
-        )
-    return groups
 
 
 def stratify(
@@ -191,9 +126,9 @@ def stratify(
                     base_interval=group.intervals[means + base],
                     system_mean=group.means[means + system],
                     system_interval=group.intervals[means + system],
-                    difference=group.differences[row].mean,
-                    interval=group.differences[row].interval,
-                    p=group.differences[row].test.p,
+                    difference=group.differences[row],
+                    interval=group.difference_intervals[row],
+                    p=group.p[row],
                     p_corrected=group.p_corrected[row],
                 )
                 for group in groups
@@ -205,7 +140,7 @@ def stratify(
                     base=matrix.systems[base],
                     system=matrix.systems[system],
                     difference=overall[row],
-                    correction=settings.added,
+                    correction=settings.correction,
                     strata=strata,
                     finding=disagreement(overall[row], differences),
                 )

@@ -1,10 +1,8 @@
 """Two and more systems compared, by numbers that no draw decides, asked through `compare`.
 
-Student's t, Wilcoxon's signed ranks (exact up to 50 differences that are not 0), the sign test and
-all sign flips; intervals of means and differences; Cohen's d; equivalence; families
-of pairs corrected in each way there is. Oracle: SciPy and the definitions, from the values that the
-cases were made of (`test_oracles`); Wilcoxon with 17 to 50 differences and ties:
-statistics/test_paired_tests.py.
+Student's t with its floor, the sign test and all sign flips; intervals of means and differences;
+Cohen's d; equivalence; families of pairs corrected in each way there is. Oracle: SciPy and the
+definitions, from the values that the cases were made of (`test_oracles`).
 """
 
 from __future__ import annotations
@@ -51,9 +49,8 @@ def name_of(pair: Any) -> str:
 def statistics_tests() -> Any:
     """Each test of two systems, not corrected, and what is said beside it.
 
-    Where t says less than sign flips allow (2 / 2^d, where d queries differ), its p-value is called
-    "t, below all sign flips": a product that does not go below has another number there. Not
-    frozen: the interval of a single query, and of differences that are all the same and not 0.
+    No p-value is below 2 / 2^d, where d queries differ; differences of one size have that of the
+    sign test. Not frozen: the interval of a single query.
     """
     qrels, runs = bundled()
     both = {"base": runs["lexical"], "system": runs["hybrid"]}
@@ -77,10 +74,9 @@ def _tested(qrels: Any, runs: Any, measures: Any = (MEASURE,), **more: Any) -> d
         return {measure: compared.pair("system", measure=measure) for measure in measures}
 
     student = {margin: pairs("t", margin) for margin in MARGINS}
-    ranks, signs, flips = pairs("wilcoxon"), pairs("sign"), pairs("permutation")
+    flips = pairs("permutation")
     figures = {}
     for measure, pair in student[MARGINS[0]].items():
-        below = pair.p < min(1.0, 2.0 ** (1 - pair.differing))
         figures[measure] = {
             "queries": pair.queries,
             "wins, ties, losses": [pair.wins, pair.ties, pair.losses],
@@ -88,9 +84,7 @@ def _tested(qrels: Any, runs: Any, measures: Any = (MEASURE,), **more: Any) -> d
             "mean difference": pair.difference,
             "relative difference": pair.relative,
             "p": {
-                "t, below all sign flips" if below else "t": pair.p,
-                "wilcoxon": ranks[measure].p,
-                "sign": signs[measure].p,
+                "t": pair.p,
                 **({"all sign flips": flips[measure].p} if pair.differing <= ALL_FLIPS else {}),
             },
             **_spread(pair),
@@ -108,7 +102,6 @@ def _spread(pair: Any) -> dict[str, Any]:
     figures: dict[str, Any] = {"95% interval": ends(pair.interval)}
     if pair.d:
         figures["cohen d"] = pair.d
-        figures["90% interval"] = ends(pair.equivalence.interval)
     return figures
 
 
@@ -162,11 +155,7 @@ def _intervals(qrels: Any, runs: Any, measures: list[str], method: Any) -> dict[
 
 @subject
 def statistics_corrections() -> Any:
-    """P-values of Student's t and of equivalence over families of pairs; analysis of variance.
-
-    The intervals that hold for all pairs at once are those by Bonferroni; those that go with Holm
-    are a choice, and not frozen.
-    """
+    """P-values of Student's t and of equivalence over families of pairs, and their intervals."""
     return {
         "five systems": _families(*judged(SEVERAL), [MEASURE], "first"),
         "bundled": _families(*bundled(), MEASURES, "lexical"),
@@ -187,9 +176,10 @@ def _families(qrels: Any, runs: Any, measures: list[str], baseline: str) -> dict
     plain = compared("none")
     figures: dict[str, Any] = {
         "means": {m: {run: plain.mean(run, m).mean for run in plain.runs} for m in measures},
-        "simultaneous 95% intervals by bonferroni": by_pair(
-            compared("bonferroni"), lambda pair: ends(pair.simultaneous)
-        ),
+        "intervals": {
+            correction: by_pair(compared(correction), lambda pair: ends(pair.interval))
+            for correction in ("none", "bonferroni", "holm")
+        },
     }
     families: dict[str, dict[str, Any]] = {
         "all pairs": {},
@@ -228,30 +218,22 @@ def statistics_robust03() -> Any:
     The smallest difference that would be shown; Kendall's tau of the two orders.
     """
     measures = ["AP", "P@10"]
-    tests: list[Any] = ["t", "wilcoxon", "sign"]
-    options: Any = {"correction": "holm", "interval": "t"}
-    compared = {test: rs.compare(*official(), measures, test=test, **options) for test in tests}
-    student = compared["t"]
+    student = rs.compare(*official(), measures, interval="t")
     found: dict[str, Any] = {"means": {}, "pairs": {}}
     for measure in measures:
         means = [student.mean(run, measure) for run in sorted(student.runs)]
         found["means"][measure] = {each.run: [each.mean, *ends(each.interval)] for each in means}
         found["pairs"][measure] = {
-            name_of(pair): _official(
-                pair, [each.pair(pair.system, pair.base, measure) for each in compared.values()]
-            )
-            for pair in student.pairs
-            if pair.measure == measure
+            name_of(pair): _official(pair) for pair in student.pairs.select(measure=measure)
         }
     orders = [[row[0] for row in found["means"][measure].values()] for measure in measures]
     return {**found, "order by AP and by P@10": {"tau b": kendall(*orders)}}
 
 
-def _official(pair: Any, by_test: list[Any]) -> dict[str, Any]:
+def _official(pair: Any) -> dict[str, Any]:
     return {
-        "difference, 95% interval": [pair.difference, *ends(pair.interval)],
-        "p": [each.p for each in by_test],
-        "p by holm": [each.p_corrected for each in by_test],
+        "difference, interval": [pair.difference, *ends(pair.interval)],
+        "p, by holm": [pair.p, pair.p_corrected],
         "wins, ties, losses": [pair.wins, pair.ties, pair.losses],
         "cohen d": pair.d,
         "smallest difference": round(pair.detectable, 8),

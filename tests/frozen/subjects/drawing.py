@@ -59,15 +59,14 @@ def _from_scores(qrels: Any, runs: Any, measures: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {measure: {"queries needed": {}} for measure in measures}
     for power in (0.8, 0.95):
         for target in TARGETS:
-            options: Any = {"target": target, "power": power, "repetitions": 10}
+            options: Any = {"target": target, "power": power}
             report = rs.power(qrels, runs["base"], runs["system"], measures, **options)
             for measure, figures in found.items():
                 answer = report.measures[measure]
-                assert answer.needed is not None
                 figures["queries, differing"] = [answer.n, answer.differing]
                 figures["mean, standard deviation"] = [answer.observed, answer.sd]
-                figures[f"smallest difference, power {power}"] = _rounded(answer.detectable.formula)
-                figures["queries needed"][f"{target}, power {power}"] = answer.needed.formula
+                figures[f"smallest difference, power {power}"] = _rounded(answer.detectable)
+                figures["queries needed"][f"{target}, power {power}"] = answer.needed
     return found
 
 
@@ -108,7 +107,7 @@ def _rounded(figure: float) -> float:
 
 @subject
 def statistics_resampled() -> Any:
-    """Bootstrap and sampled sign flips; BCa and percentile intervals; power by simulation.
+    """Bootstrap and sampled sign flips; BCa intervals.
 
     Another way to draw from the same seed changes all of these and nothing else; then this subject
     alone is written anew. Oracle: none to the last digit; other draws, and scipy.stats.bootstrap
@@ -127,7 +126,6 @@ def statistics_resampled() -> Any:
             },
         },
         "95% interval by default": _defaults(*_both()),
-        "power by simulation": _simulated(*_both()),
     }
 
 
@@ -161,17 +159,4 @@ def _defaults(qrels: Any, runs: Any) -> dict[str, Any]:
     for name, run in runs.items():
         intervals = rs.evaluate(qrels, run, MEASURES).intervals
         found[name] = {each: [intervals[each].low, intervals[each].high] for each in MEASURES}
-    return found
-
-
-def _simulated(qrels: Any, runs: Any) -> dict[str, Any]:
-    """Return the smallest difference shown, and the queries that 0.03 takes, by simulation."""
-    found: dict[str, Any] = {measure: {} for measure in MEASURES}
-    for seed in SEEDS:
-        options: Any = {"target": 0.03, "repetitions": 1_000, "seed": seed}
-        report = rs.power(qrels, runs["base"], runs["system"], MEASURES, **options)
-        for measure in MEASURES:
-            power = report.measures[measure]
-            assert power.needed is not None
-            found[measure][seed] = [round(power.detectable.simulation, 8), power.needed.simulation]
     return found

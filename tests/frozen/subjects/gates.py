@@ -9,7 +9,7 @@ import rankscope as rs
 from frozen.paired_worlds import CASES, LACKING, MEASURE, A, bundled, judged
 from frozen.subjects import subject
 
-ANSWERS = {"no regression": 1, "undecided": 0, "regression": -1}
+ANSWERS = {"no regression": 1, "can't tell": 0, "regression": -1}
 MARGINS = [0.0, 0.01, 0.05]
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 PAIR = {
@@ -43,16 +43,15 @@ AGAIN = {
 def statistics_gate() -> Any:
     """Drop, interval, what would settle it, guards, and the answer as a number.
 
-    1 is no regression, 0 undecided, -1 a regression. Of several measures together only p-values by
-    Holm are frozen, and the answers. Not frozen: the interval of differences that are all the same
-    and not 0, and a case whose p-value is below what sign flips allow. Oracle: `compare`'s numbers
+    1 is no regression, 0 can't tell, -1 a regression. Of several measures together only p-values by
+    Holm are frozen, and the answers. Oracle: `compare`'s numbers
     (`statistics_tests`) and the rule (`test_oracles`).
     """
     qrels, runs = bundled()
     lexical, hybrid = runs["lexical"], runs["hybrid"]
     margins = {f"bundled, {each}": _both_ways(qrels, lexical, hybrid, each) for each in MEASURES}
     for case, values in CASES.items():
-        if len(values["base"]) >= 5 and case != "nearly equal differences":
+        if len(values["base"]) >= 5:
             margins[case] = _both_ways(*_sides(values), MEASURE)
     missing = _gate(*_sides(LACKING), MEASURE, missing="zero")
     return {
@@ -101,10 +100,9 @@ def _figures(check: Any) -> dict[str, Any]:
         "means": [check.baseline, check.candidate],
         "difference, p": [check.difference, check.p],
     }
-    if check.interval.method == "t" or not check.difference:
-        figures["95% interval"] = [check.interval.low, check.interval.high]
-        seen = check.visible_drop
-        figures["smallest drop seen"] = round(seen, 8) if math.isfinite(seen) else seen
+    figures["95% interval"] = [check.interval.low, check.interval.high]
+    seen = check.visible_drop
+    figures["smallest drop seen"] = round(seen, 8) if math.isfinite(seen) else seen
     return figures
 
 
@@ -198,7 +196,6 @@ def _noise(count: int) -> dict[str, Any]:
     return {
         "means": list(noise.run_means),
         "standard deviation of means": noise.deviation,
-        "variance between runs": noise.between,
         "difference, p": [check.difference, check.p],
         "95% interval": [check.interval.low, check.interval.high],
     }

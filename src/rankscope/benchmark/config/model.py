@@ -40,9 +40,8 @@ from rankscope.retrieval.options import SpecError, given_as
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
-from rankscope.statistics.choices import Correction, Family, Method, PairTest
-from rankscope.statistics.equivalence import check_margin
-from rankscope.statistics.settings import Settings
+from rankscope.statistics.choices import Correction, Family, Method, Test
+from rankscope.statistics.settings import Settings, check_margin
 
 _EXPONENTIAL = "nDCG(gain=exp)@10"
 MEASURES = (
@@ -71,11 +70,10 @@ class StatisticsConfig(Section):
     interval: Method = _DEFAULTS.interval
     """How intervals of means are computed: auto (Student t below 25 queries, BCa from there on,
     Wilson for values 0 and 1), bca or t."""
-    test: PairTest | None = None
-    """How differences are tested: max-t (the default) tests all pairs at once;
-    permutation, bootstrap, t, wilcoxon and sign each by itself."""
-    correction: Correction | None = None
-    """How p-values of tests of single pairs are corrected: holm, or none, bonferroni, bh."""
+    test: Test = _DEFAULTS.test
+    """How differences are tested: t (sign test for values 0 and 1), permutation or bootstrap."""
+    correction: Correction = _DEFAULTS.correction
+    """How p-values are corrected: holm, bonferroni, bh or none."""
     family: Family = _DEFAULTS.family
     """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
     level: float = _DEFAULTS.level

@@ -33,7 +33,7 @@ from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.pair_tables import comparison_data, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
-from rankscope.statistics.choices import METHODS, PAIR_TESTS
+from rankscope.statistics.choices import METHODS, TESTS
 from rankscope.statistics.compare import LETTERED
 from rankscope.statistics.groups import letters
 from rankscope.statistics.sentences import listed
@@ -186,11 +186,11 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if comparison.baseline is not None:
         yield marker_note(comparison.baseline, alpha=settings.alpha)
     if shows_letters(comparison):
-        yield "same letter: not shown to differ"
+        yield "same letter: can't tell apart"
     if shows_near(comparison):
         yield f"{NEAR}: not shown to be worse than the best"
     yield f"{how_tested(settings)}; {comparison.family}"
-    yield f"intervals of differences: {1 - settings.alpha:.0%}, Student t, for the family at once"
+    yield "intervals of differences: at the level that the correction leaves each pair"
     yield _queries(comparison)
 
 
@@ -205,9 +205,9 @@ def _methods(comparison: Comparison) -> str:
 def how_tested(settings: Settings) -> str:
     """Return the test, and how it was computed."""
     drawn = ""
-    if settings.test not in ("t", "wilcoxon", "sign"):
+    if settings.test != "t":
         drawn = f", {settings.resamples:,} resamples, seed {settings.seed}"
-    return f"{PAIR_TESTS[settings.test]}, two-sided{drawn}"
+    return f"{TESTS[settings.test]}, two-sided{drawn}"
 
 
 def _queries(comparison: Comparison) -> str:
@@ -284,12 +284,7 @@ def _of_many(comparison: Comparison) -> list[str]:
 
 def _against_baseline(comparison: Comparison) -> list[str]:
     """Say which systems are better than the baseline, worse, or neither, by each measure."""
-    words: dict[Verdict, str] = {
-        "better": "better",
-        "worse": "worse",
-        "equivalent": "equivalent",
-        "no difference shown": "not shown to differ",
-    }
+    order: tuple[Verdict, ...] = ("better", "worse", "equivalent", "can't tell")
     place = {mean.run: at for at, mean in enumerate(ranked(comparison))}
     lines = []
     for measure in comparison.measures:
@@ -297,8 +292,7 @@ def _against_baseline(comparison: Comparison) -> list[str]:
             comparison.pairs.select(measure=measure), key=lambda pair: place[pair.system]
         )
         groups = {
-            word: [pair.system for pair in pairs if pair.verdict == verdict]
-            for verdict, word in words.items()
+            verdict: [pair.system for pair in pairs if pair.verdict == verdict] for verdict in order
         }
         phrases = "; ".join(f"{word}: {listed(runs, 5)}" for word, runs in groups.items() if runs)
         lines.append(f"{measure}, against {pairs[0].base}: {phrases}")
@@ -308,8 +302,7 @@ def _against_baseline(comparison: Comparison) -> list[str]:
 def _by_verdict(pairs: list[Pair]) -> str:
     measures: dict[str, list[str]] = {}
     for pair in pairs:
-        word = "cannot tell" if pair.verdict == "no difference shown" else pair.verdict
-        measures.setdefault(word, []).append(pair.measure)
+        measures.setdefault(pair.verdict, []).append(pair.measure)
     return "; ".join(f"{word} on {', '.join(names)}" for word, names in measures.items())
 
 
