@@ -126,8 +126,8 @@ GATE = {"baseline": "good.run", "qrels": "qrels.tsv", "queries": "queries.jsonl"
     [
         ("good.run", "pass", 0, "no regression"),
         ("bad.run", "pass", 1, "regression"),
-        ("mixed.run", "pass", 0, "undecided"),
-        ("mixed.run", "fail", 1, "undecided"),
+        ("mixed.run", "pass", 0, "can't tell"),
+        ("mixed.run", "fail", 1, "can't tell"),
         ("nowhere.run", "pass", 2, "no answer"),
     ],
 )
@@ -285,8 +285,8 @@ def test_no_comment_unless_asked_for_or_without_a_pull_request(place: Path) -> N
     [
         ("good.run", "pass", 0, "no regression"),
         ("bad.run", "pass", 1, "✗ regression"),
-        ("mixed.run", "pass", 0, "undecided"),
-        ("mixed.run", "fail", 1, "undecided"),
+        ("mixed.run", "pass", 0, "can't tell"),
+        ("mixed.run", "fail", 1, "can't tell"),
         ("nowhere.run", "pass", 2, "no answer"),
         ("$(touch pwned)", "pass", 2, "no answer"),
     ],

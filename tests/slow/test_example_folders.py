@@ -249,7 +249,7 @@ def test_both_configs_of_the_ranking_stack_differ_in_the_reranker_only() -> None
     assert list(whole["systems"]) == ["bm25", "dense", "hybrid", "cross-encoder", "llm"]
     for key in ("bm25", "dense", "hybrid"):
         assert whole["systems"][key] == offline["systems"][key]
-    for key in ("collection", "depth", "baseline", "measures", "statistics"):
+    for key in ("collection", "depth", "baseline", "measures"):
         assert whole[key] == offline[key]
     assert whole["collection"]["labels"] == GRADES
 

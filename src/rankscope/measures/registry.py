@@ -14,8 +14,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import (
     JUDGED_ONLY,
@@ -243,6 +241,8 @@ class Computation:
 
     def _softened(self, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:
         """Return the values where nearness to expected terms is the grade."""
+        import numpy as np  # noqa: PLC0415
+
         from rankscope.measures.term_lists import softened  # noqa: PLC0415
         from rankscope.ontology.nearness import Way  # noqa: PLC0415
 
@@ -252,6 +252,8 @@ class Computation:
         return np.concatenate([compute(plain, part) for part in softened(run, Way.of(*near))])
 
     def _checked(self, queries: int, values: object) -> FloatArray:
+        import numpy as np  # noqa: PLC0415
+
         try:
             computed = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -273,9 +275,13 @@ class Computation:
                     f"{self.measure} pools all queries, so it has a value for a whole run only; "
                     f"use {self.measure.replaced(mean='macro')} here"
                 )
+            import numpy as np  # noqa: PLC0415
+
             relevant = run.graded(cast("float", self.options["rel"]))
             return float(np.rint(values * relevant).sum() / max(relevant.sum(), 1))
         if self.aggregate == "geometric":
+            import numpy as np  # noqa: PLC0415
+
             values = np.log(np.maximum(values, FLOOR))
         total = math.fsum(values.tolist())
         if self.aggregate == "sum":
