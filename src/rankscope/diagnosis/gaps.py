@@ -125,11 +125,6 @@ class Gap(Row):
     """The length of its longest answer; what is below is not known."""
 
     @property
-    def lost(self) -> float:
-        """The best possible mean minus the mean now."""
-        return self.ideal - self.now
-
-    @property
     def favours(self) -> str:
         """What it favours: few documents that are right, or many of which some are; '': neither."""
         success = self.success.get(5, 0.0)

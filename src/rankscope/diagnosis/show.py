@@ -9,7 +9,7 @@ legend is the docstring of the field or property.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rankscope.diagnosis.analysis import Estimate, Row
 from rankscope.document.blocks import (
@@ -87,14 +87,6 @@ def system_table(
     """Make a table with a row for each system."""
     named = {"system": "system", **columns}
     return part_table(rows, title, notes=notes, legend=legend, names=1, **named)
-
-
-class OfQuery(Protocol):
-    """What is about one query."""
-
-    @property
-    def query_id(self) -> str:
-        """The query."""
 
 
 def query_table(

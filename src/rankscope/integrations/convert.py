@@ -138,9 +138,9 @@ def convert(
 ) -> Conversion:
     """Read a file and write it in another format; kind and formats are found if not given.
 
-    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``metadata`` a file
-    of ir_metadata to be written at the top of a TREC run; ``chunking`` says which documents its
-    chunks become. What the format cannot hold is an error, or dropped if ``lossy``.
+    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``chunking`` says
+    which documents its chunks become. What the format cannot hold is an error, or dropped if
+    ``lossy``.
     """
     kind = kind or guess_kind(source, written_to=target)
     if kind not in get_args(Kind):
