@@ -31,7 +31,7 @@ from populations import (
     populations,
     table,
 )
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.tests import paired_tests
 
 COMMITS = 50
 SIZES = (50, 200, 1_000)

@@ -45,7 +45,7 @@ from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics.choices import TESTS, Method, Test
 from rankscope.statistics.gate import gate
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.tests import paired_tests
 
 EXPLANATION = Path(__file__).parents[1] / "docs" / "explanation"
 PAGES = EXPLANATION / "error-rates.md", EXPLANATION / "error-rates-in-use.md"

@@ -27,7 +27,7 @@ from rankscope.document.csv_text import as_csv
 from rankscope.document.views import document_of
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.scores import Scores
-from rankscope.statistics.compare import Comparison, compare_scores
+from rankscope.statistics.comparison import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 
 GRADES = {"a": 3, "b": 2, "c": 2, "d": 1, "e": 1}

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.tests import paired_tests
 
 MEASURES, RESAMPLES = 6, 10_000
 Floats = npt.NDArray[np.float64]

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from rankscope.scoring.weights import train_weights as train_weights
     from rankscope.scoring.why import Why as Why
     from rankscope.scoring.why import why as why
-    from rankscope.statistics.compare import Comparison as Comparison
-    from rankscope.statistics.compare import compare as compare
+    from rankscope.statistics.comparison import Comparison as Comparison
+    from rankscope.statistics.comparison import compare as compare
     from rankscope.statistics.gate import GateResult as GateResult
     from rankscope.statistics.gate import gate as gate
     from rankscope.statistics.power import PowerReport as PowerReport
@@ -98,7 +98,7 @@ _NAMES = {
     "scoring.scores": ("Scores",),
     "scoring.weights": ("train_weights",),
     "scoring.why": ("Why", "why"),
-    "statistics.compare": ("Comparison", "compare"),
+    "statistics.comparison": ("Comparison", "compare"),
     "statistics.gate": ("GateResult", "gate"),
     "statistics.power": ("PowerReport", "power"),
 }

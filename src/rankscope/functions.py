@@ -34,7 +34,7 @@ from rankscope.tables.documents import is_answer
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
     from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.paired import TestResult
+    from rankscope.statistics.tests import TestResult
 
 BATCH_METRICS = ("hit@1", "hit@3", "hit@5", "ndcg@5", "ndcg@10", "mrr")
 """What `evaluate_retrieval_batch` computes unless it is told otherwise."""
@@ -568,7 +568,7 @@ def _interval(values: Sequence[float], **options: Any) -> Interval:
 
 
 def _paired(values_a: Sequence[float], values_b: Sequence[float], **options: Any) -> TestResult:
-    from rankscope.statistics.paired import paired_tests  # noqa: PLC0415
+    from rankscope.statistics.tests import paired_tests  # noqa: PLC0415
 
     _refuse_unequal(values_a, values_b)
     [result] = paired_tests([[a - b for a, b in zip(values_a, values_b, strict=True)]], **options)

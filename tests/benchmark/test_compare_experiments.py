@@ -15,8 +15,7 @@ import pytest
 
 from benchmark.world import CONFIG, cli, judgments, made, write_world
 from rankscope.benchmark.changes import compare_experiments
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.tests import corrected, paired_tests
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import UnknownNameError
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
-from rankscope.statistics.compare import compare_scores
+from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
 # ------------------------------------------------------------------------------ the numbers

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
-from rankscope.statistics.pair import Pair, Pairs
 from rankscope.statistics.sentences import p_text
+from rankscope.statistics.system_pairs import Pair, Pairs
 from reports.sample import sample, with_analyses
 
 ALL = ("words", "letters", "hybrid", "reranked")

@@ -14,7 +14,7 @@ from rankscope.diagnosis.routing import Routing, RoutingConfig, routing
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
-from rankscope.statistics.proportions import proportion
+from rankscope.statistics.decision_rates import proportion
 from rankscope.statistics.settings import Settings
 
 

@@ -16,10 +16,9 @@ from rankscope.diagnosis.labels import MOST, OTHER, Labels, check_field, labels_
 from rankscope.diagnosis.segment_means import Segment, segment_table
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import Finding
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.tests import corrected, paired_tests
 
 FAST = Settings(resamples=200)
 

@@ -13,7 +13,7 @@ from rankscope.document.latex import as_latex
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
 from rankscope.reports.comparison_page import comparison_document, verdicts
-from rankscope.statistics.compare import Comparison, compare
+from rankscope.statistics.comparison import Comparison, compare
 
 QRELS = {f"q{number}": {"good": 1, "fair": 1} for number in range(60)}
 HOSTILE = "a_b & 50% <script>|#{x}^~\\"

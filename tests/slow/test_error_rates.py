@@ -14,12 +14,10 @@ import pytest
 
 from gate.worlds import world
 from rankscope.statistics.choices import TESTS
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.gate import gate
-from rankscope.statistics.group_pairs import group_pairs
+from rankscope.statistics.groups import group_pairs, subset_tests
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.subsets import subset_tests
+from rankscope.statistics.tests import corrected, paired_tests
 
 
 def most(repetitions: int, alpha: float = 0.05) -> float:

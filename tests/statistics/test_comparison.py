@@ -12,7 +12,7 @@ import pytest
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics.choices import TESTS
-from rankscope.statistics.compare import Comparison, compare
+from rankscope.statistics.comparison import Comparison, compare
 
 stats: Any = import_module("scipy.stats")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics.choices import CORRECTIONS, Correction
-from rankscope.statistics.correction import corrected
+from rankscope.statistics.tests import corrected
 
 stats: Any = import_module("scipy.stats")
 

@@ -12,9 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics.calibration import calibration
-from rankscope.statistics.proportions import f1_interval, load_balance, proportion
-from rankscope.statistics.separation import Thresholds, held_out_accuracy, separation
+from rankscope.statistics.decision_rates import (
+    Thresholds,
+    calibration,
+    f1_interval,
+    held_out_accuracy,
+    load_balance,
+    proportion,
+    separation,
+)
 
 stats: Any = import_module("scipy.stats")
 

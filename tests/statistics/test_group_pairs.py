@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics.group_pairs import group_pairs, pair_interval
-from rankscope.statistics.subsets import subset_tests
-from rankscope.statistics.unpaired import group_changes, group_difference
+from rankscope.statistics.groups import (
+    group_changes,
+    group_difference,
+    group_pairs,
+    pair_interval,
+    subset_tests,
+)
 
 stats: Any = import_module("scipy.stats")
 CASES = tuple(f"c{number:03}" for number in range(200))

@@ -16,13 +16,12 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.reports.comparison_page import comparison_document
 from rankscope.reports.shown_systems import MOST_SYSTEMS, shown_systems
 from rankscope.statistics import arrays
-from rankscope.statistics import compare as comparing
-from rankscope.statistics import pair as pairing
-from rankscope.statistics.compare import Comparison, compare
-from rankscope.statistics.comparison import compare_pairs
+from rankscope.statistics import comparison as comparing
+from rankscope.statistics import system_pairs as pairing
+from rankscope.statistics.comparison import Comparison, compare, compare_pairs
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.pair import Pairs
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.system_pairs import Pairs
 
 TESTS: list[dict[str, Any]] = [
     {},

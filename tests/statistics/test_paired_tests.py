@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics import arrays as rows_module
 from rankscope.statistics.choices import TESTS, Test
-from rankscope.statistics.paired import TestResult, paired_tests
+from rankscope.statistics.tests import TestResult, paired_tests
 
 stats: Any = import_module("scipy.stats")
 

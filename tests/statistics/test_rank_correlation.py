@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics.rank_correlation import kendall
+from rankscope.statistics.rater_agreement import kendall
 
 stats: Any = import_module("scipy.stats")
 scores = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9)

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
+from rankscope.statistics.tests import corrected, paired_tests
 
 RANDOM = np.random.default_rng(4)
 BASE = RANDOM.random(60)

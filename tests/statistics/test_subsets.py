@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics.subsets import subset_tests
+from rankscope.statistics.groups import subset_tests
 
 stats: Any = import_module("scipy.stats")
 

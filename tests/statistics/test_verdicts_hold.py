@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError
 from rankscope.statistics.choices import CORRECTIONS, TESTS
 from rankscope.statistics.clusters import Sample
-from rankscope.statistics.compare import compare
-from rankscope.statistics.comparison import compare_pairs, family_tests, system_groups
+from rankscope.statistics.comparison import compare, compare_pairs, family_tests, system_groups
 from rankscope.statistics.intervals import Interval, agreeing
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.noise import run_noise
-from rankscope.statistics.pair import Pairs
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.system_pairs import Pairs
 
 
 def matrix_of(values: Any, measure: str = "AP", sample: Sample | None = None) -> Matrix:

@@ -20,14 +20,13 @@ from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.scoring.score_files import RecordedScores, read_values
-from rankscope.statistics.comparable import paired
-from rankscope.statistics.comparison import decided
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
-from rankscope.statistics.pair import Verdict
-from rankscope.statistics.pair_differences import Differences
+from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.sides import paired
+from rankscope.statistics.system_pairs import Verdict
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.statistics.matrix import Matrix
@@ -139,7 +138,7 @@ def compare_experiments(
                     p=float(rows.p[row]),
                     p_corrected=p_corrected,
                     higher_is_better=scale.higher_is_better,
-                    verdict=decided(difference, p_corrected, scale, settings.alpha),
+                    verdict=scale.verdict(difference, p_corrected, settings.alpha),
                 )
             )
     return ExperimentComparison(

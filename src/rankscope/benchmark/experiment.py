@@ -55,8 +55,7 @@ from rankscope.scoring.scores import Scores
 from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
 from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.clusters import Sample
-from rankscope.statistics.compare import Comparison
-from rankscope.statistics.comparison import mean_rows
+from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.tables.parquet import parquet_bytes
@@ -261,7 +260,7 @@ class Experiment:
         sample = Sample.of(matrix.query_ids, self.benchmark.clusters, None)
         matrix = replace(matrix, sample=sample)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
-        intervals = mean_rows(matrix, self.benchmark.settings)
+        intervals = matrix.mean_intervals(self.benchmark.settings)
         return dict(zip(owners, intervals, strict=True))
 
     # --- systems ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from rankscope.diagnosis.repeats import repeats
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.figure_targets import figure_text
-from rankscope.statistics.groups import each_letter
+from rankscope.statistics.letters import each_letter
 from rankscope.statistics.sentences import (
     could_have_shown,
     ends,
@@ -38,8 +38,8 @@ from rankscope.statistics.sentences import (
 if TYPE_CHECKING:
     from rankscope.diagnosis.stages import StageRow
     from rankscope.records import BenchmarkReport, MeasureInfo, SystemRecord
-    from rankscope.statistics.compare import Comparison, SystemMean
-    from rankscope.statistics.pair import Pair, Verdict
+    from rankscope.statistics.comparison import Comparison, SystemMean
+    from rankscope.statistics.system_pairs import Pair, Verdict
 
 FOUND = 0.9
 """From this recall up a better retriever has little to add: at most a tenth is missing."""

@@ -29,7 +29,7 @@ from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import Profile, profile_named
 from rankscope.scoring.scores import RunScores, Scores
 from rankscope.scoring.soundness import KnownCorpus, Remark
-from rankscope.statistics.compare import Comparison, compare_scores
+from rankscope.statistics.comparison import Comparison, compare_scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -133,7 +133,7 @@ def compare(
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.options import Scoring
-    from rankscope.statistics.compare import compare_scores
+    from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 
     check_standard_input(qrels, *run, queries_file, corpus)

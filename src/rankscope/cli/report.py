@@ -123,7 +123,7 @@ def _record(path: Path) -> tuple[Record, Path | None]:
     from rankscope.records import BenchmarkReport
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.statistics.compare import Comparison
+    from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.power import PowerReport
     from rankscope.tables.jsontext import parse_json

@@ -42,12 +42,11 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME, SMALLEST
-from rankscope.statistics.comparison import decided
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import agreeing
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.pair import Verdict
-from rankscope.statistics.pair_differences import Differences
+from rankscope.statistics.paired_differences import Differences
+from rankscope.statistics.system_pairs import Verdict
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
@@ -327,7 +326,7 @@ def _ladder(
         row, difference = rows[place], rows[place].mean - rows[base].mean
         is_same = np.allclose(rows[base].values, row.values, rtol=0, atol=SAME)
         agreed = interval if p is None else agreeing(interval, difference, p, settings.alpha)
-        verdict = None if p is None else decided(difference, p, scale, settings.alpha)
+        verdict = None if p is None else scale.verdict(difference, p, settings.alpha)
         low, high = (0.0, 0.0) if is_same else (agreed.low, agreed.high)
         ladder.append(
             Rung(

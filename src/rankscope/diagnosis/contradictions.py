@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from rankscope.findings import Finding
 from rankscope.statistics.arrays import row_means
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.sentences import p_text
 from rankscope.statistics.strata import disagreement
+from rankscope.statistics.tests import corrected, paired_tests
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.segment_fields import Grouping

@@ -18,8 +18,8 @@ from rankscope.document.blocks import Block, sentences
 from rankscope.errors import counted
 from rankscope.findings import Code, Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.calibration import Calibration, calibration
-from rankscope.statistics.unpaired import GroupDifference, group_difference
+from rankscope.statistics.decision_rates import Calibration, calibration
+from rankscope.statistics.groups import GroupDifference, group_difference
 
 FAR_OFF = 0.1
 """From this expected calibration error on, confidences mislead whoever sets a threshold."""

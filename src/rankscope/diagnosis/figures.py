@@ -17,8 +17,8 @@ from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out
+from rankscope.statistics.decision_rates import Proportion
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.proportions import Proportion
 
 
 @dataclass(frozen=True, slots=True)

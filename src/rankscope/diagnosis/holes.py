@@ -36,8 +36,7 @@ from rankscope.document.blocks import Block, Notes
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.tests import corrected, paired_tests
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.part import Part
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST
-from rankscope.statistics.paired import sign_p
 from rankscope.statistics.rater_agreement import (
     MOST_GRADES,
     Rated,
@@ -25,6 +23,7 @@ from rankscope.statistics.rater_agreement import (
     cohen_kappa,
     krippendorff_alpha,
 )
+from rankscope.statistics.tests import corrected, sign_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,12 +19,12 @@ from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.group_pairs import Cases, GroupPair, group_pairs, pair_interval
+from rankscope.statistics.groups import Cases, GroupPair, group_pairs, pair_interval
 from rankscope.statistics.intervals import Interval, agreeing, mean_intervals
 from rankscope.statistics.matrix import Scale, differences
 from rankscope.statistics.sentences import p_text
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray

@@ -42,9 +42,9 @@ from rankscope.document.blocks import Block, shortened
 from rankscope.errors import counted
 from rankscope.findings import Code, Finding, declare
 from rankscope.part import Part, PrivateText, left_out
-from rankscope.statistics.correction import corrected
+from rankscope.statistics.groups import group_difference
 from rankscope.statistics.intervals import agreeing
-from rankscope.statistics.unpaired import group_difference
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query

@@ -28,9 +28,9 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
 from rankscope.statistics.comparison import compare_pairs
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pair import Pair
 from rankscope.statistics.sentences import listed, measured, p_of
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.system_pairs import Pair
 
 WIDE = 10
 """Costs that differ by a larger factor are drawn by their ratios."""

@@ -17,11 +17,9 @@ import numpy as np
 from rankscope.diagnosis.regrading import Regrading
 from rankscope.errors import RankscopeError, counted
 from rankscope.part import Part
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.rank_correlation import kendall
-from rankscope.statistics.rater_agreement import Rated, median_grades
+from rankscope.statistics.rater_agreement import Rated, kendall, median_grades
+from rankscope.statistics.tests import corrected, paired_tests
 
 if TYPE_CHECKING:
     import polars as pl

@@ -30,8 +30,8 @@ from rankscope.diagnosis.show import cell_of
 from rankscope.document.blocks import Block, Cell, Column, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
+from rankscope.statistics.decision_rates import Proportion, f1_interval, proportion
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.proportions import Proportion, f1_interval, proportion
 
 MANY = 0.1
 """A finding is made where surely more than this share of the needed retrievals is skipped."""

@@ -32,7 +32,7 @@ from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.proportions import LoadBalance, Proportion, load_balance, proportion
+from rankscope.statistics.decision_rates import LoadBalance, Proportion, load_balance, proportion
 
 MANY = 0.1
 """A warning is given where surely at least this share of the questions is routed wrongly."""

@@ -13,7 +13,7 @@ from rankscope.statistics.sentences import listed, p_text
 if TYPE_CHECKING:
     from rankscope.diagnosis.segment_costs import SegmentCost
     from rankscope.diagnosis.segment_fields import Conditions
-    from rankscope.statistics.subsets import BoolArray
+    from rankscope.statistics.arrays import BoolArray
 
 WEAK_GROUPS = declare(
     "RS604",

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.part import Part
-from rankscope.statistics.correction import corrected
+from rankscope.statistics.groups import group_changes, subset_tests
 from rankscope.statistics.intervals import Interval, agreeing, mean_intervals
-from rankscope.statistics.subsets import subset_tests
-from rankscope.statistics.unpaired import group_changes
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.segment_fields import Conditions

@@ -20,7 +20,7 @@ from rankscope.errors import counted
 from rankscope.statistics.intervals import FEWEST
 
 if TYPE_CHECKING:
-    from rankscope.statistics.subsets import BoolArray
+    from rankscope.statistics.arrays import BoolArray
 
 MOST_FIELDS = 100
 """So many fields of the metadata are looked at unasked, those first that most queries have."""

@@ -12,10 +12,10 @@ from rankscope.diagnosis.segment_fields import Grouping, grouping_of
 from rankscope.errors import UnknownNameError, counted, shown
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.comparison import by_group
 from rankscope.statistics.intervals import FEWEST, Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.strata import by_group
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus

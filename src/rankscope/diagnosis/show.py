@@ -24,7 +24,7 @@ from rankscope.document.blocks import (
     named_queries,
 )
 from rankscope.part import Part, field_docs
-from rankscope.statistics.proportions import Proportion
+from rankscope.statistics.decision_rates import Proportion
 from rankscope.statistics.sentences import listed
 
 MOST_CURVES = 5

@@ -36,7 +36,7 @@ from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.statistics.comparison import compare_with_all
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pair_differences import Differences
+from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from rankscope.diagnosis.analysis import (
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.part import left_out
-from rankscope.statistics.comparison import mean_rows
 from rankscope.statistics.matrix import Matrix
 
 
@@ -88,7 +87,7 @@ def sweeps(_: SweepsConfig, inputs: Inputs) -> Sweeps:
     if not matrix.scales or matrix.scales[0].name != inputs.scores.measures[0]:
         raise CannotAnalyseError(f"{inputs.scores.measures[0]} is no mean over queries")
     intervals = dict(
-        zip(matrix.systems, mean_rows(matrix.only_measures(1), inputs.settings), strict=True)
+        zip(matrix.systems, matrix.only_measures(1).mean_intervals(inputs.settings), strict=True)
     )
     rows = []
     for name, point in inputs.sweeps.items():

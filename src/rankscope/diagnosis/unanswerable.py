@@ -36,8 +36,14 @@ from rankscope.findings import Finding, declare
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.statistics.proportions import Proportion, proportion
-from rankscope.statistics.separation import Separation, Thresholds, held_out_accuracy, separation
+from rankscope.statistics.decision_rates import (
+    Proportion,
+    Separation,
+    Thresholds,
+    held_out_accuracy,
+    proportion,
+    separation,
+)
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray, FloatArray

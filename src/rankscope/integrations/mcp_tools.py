@@ -198,7 +198,7 @@ def _evaluate(folder: Workspace, asked: Evaluate) -> Answer:
 
 
 def _compare(folder: Workspace, asked: Compare) -> Answer:
-    from rankscope.statistics.compare import compare  # noqa: PLC0415
+    from rankscope.statistics.comparison import compare  # noqa: PLC0415
 
     runs = [folder.file(name) for name in asked.runs]
     options = {"baseline": asked.baseline, **asked.columns}

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rankscope.records import BenchmarkReport
     from rankscope.retrieval.golden import RetrieverScores
     from rankscope.scoring.scores import Scores
-    from rankscope.statistics.compare import Comparison
+    from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.pair import Pair
+    from rankscope.statistics.system_pairs import Pair
 
 Named = tuple[str, float]
 

@@ -20,7 +20,7 @@ from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.integrations.metrics import metrics_of
 from rankscope.scoring.scores import Scores
-from rankscope.statistics.compare import Comparison
+from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.gate import GateResult
 
 LONGEST_PARAM = 1_000

@@ -28,7 +28,7 @@ from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.statistics.compare import compare_scores
+from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
-from rankscope.statistics.compare import Comparison
+from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
 
 Status = Literal["pass", "warn", "fail", "unknown"]

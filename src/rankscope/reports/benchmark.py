@@ -46,7 +46,7 @@ from rankscope.reports.mean_coverage import coverage_of
 from rankscope.reports.pair_tables import pairs_table
 from rankscope.reports.reproduction import reproduction_section
 from rankscope.reports.shown_systems import best_shown, not_shown
-from rankscope.statistics.groups import each_letter
+from rankscope.statistics.letters import each_letter
 
 if TYPE_CHECKING:
     from rankscope.records import (

@@ -34,15 +34,15 @@ from rankscope.reports.mean_coverage import Covered, coverage_section, data_sent
 from rankscope.reports.pair_tables import comparison_data, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, TESTS
-from rankscope.statistics.compare import LETTERED
-from rankscope.statistics.groups import letters
+from rankscope.statistics.comparison import LETTERED
+from rankscope.statistics.letters import letters
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.statistics.compare import Comparison, SystemMean
-    from rankscope.statistics.pair import Pair, Verdict
+    from rankscope.statistics.comparison import Comparison, SystemMean
     from rankscope.statistics.settings import Settings
     from rankscope.statistics.strata import StratifiedPair
+    from rankscope.statistics.system_pairs import Pair, Verdict
 
 
 NAMED = 10

@@ -18,8 +18,8 @@ from rankscope.document.blocks import (
 from rankscope.document.links import queries_link
 
 if TYPE_CHECKING:
-    from rankscope.statistics.compare import Comparison
-    from rankscope.statistics.pair import Pair
+    from rankscope.statistics.comparison import Comparison
+    from rankscope.statistics.system_pairs import Pair
 
 
 def _pair_link(pair: Pair, **shown: str) -> str:

@@ -1,7 +1,7 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` writes, and reading it back.
 
 Between `evaluate`, whose scores `score_record` puts into a record, and
-`rankscope.statistics.comparable`, which sets two sides side by side. A file comes from another
+`rankscope.statistics.sides`, which sets two sides side by side. A file comes from another
 machine and another day: what does not fit the fields of `ScoreRecord` becomes a `FormatError` that
 says where it is.
 """

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rankscope.errors import InputError, counted, shown
 from rankscope.statistics.arrays import SAME, row_means, special
@@ -21,9 +20,7 @@ from rankscope.statistics.intervals import Interval, mean_intervals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankscope.statistics.arrays import FloatArray
-
-IntArray = npt.NDArray[np.int64]
+    from rankscope.statistics.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

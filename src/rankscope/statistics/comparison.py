@@ -1,41 +1,65 @@
-"""The comparison of pairs: tests, corrections, verdicts and letters, for every door.
+"""The comparison: which systems differ by more than chance, by how much, and how sure that is.
 
-The one engine behind `compare`, the gate, segments, analyses and the comparison of experiments.
-What a family decides (p-values, corrections, verdicts) is computed for all pairs at once; a `Pair`
-is made when it is looked at.
+One engine for every door. `family_tests` tests pairs of a `Matrix` and corrects their p-values
+together; `compare`, the gate, segments, analyses and the comparison of experiments all go through
+it. What a family decides is computed for all pairs at once; a `Pair` is made when it is looked at.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from rankscope.errors import InputError, counted
+from rankscope.document.views import Shown
+from rankscope.errors import InputError, UnknownNameError, counted
+from rankscope.findings import Finding
+from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.part import Part, Record, json_of
+from rankscope.scoring.accounting import Accounting
+from rankscope.scoring.evaluate import score
+from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.choices import CORRECTIONS
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.groups import as_good_as_best, letters
-from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.pair import VERDICTS, Equivalence, Pair, Pairs
-from rankscope.statistics.pair_differences import BoolArray, Differences
-from rankscope.statistics.paired import ENUMERATED
+from rankscope.statistics.clusters import Sample
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.letters import as_good_as_best, letters
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.power import POWER, detectable_like
+from rankscope.statistics.sentences import ends, number
+from rankscope.statistics.settings import Settings
+from rankscope.statistics.strata import StratifiedPair, stratify
+from rankscope.statistics.system_pairs import VERDICTS, Equivalence, Pair, Pairs
+from rankscope.statistics.tests import ENUMERATED, corrected
 
 if TYPE_CHECKING:
-    from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.matrix import IntArray, Matrix, Scale
+    from rankscope.scoring.scores import Scores
+    from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
+    from rankscope.statistics.choices import Correction, Family, Method, Test
     from rankscope.statistics.noise import Noises
-    from rankscope.statistics.pair import Verdict
-    from rankscope.statistics.settings import Settings
+
+__all__ = ["Comparison", "compare"]
+
+PRINTED = 200
+"""So many runs, and so many pairs, of each measure are printed."""
+
+LETTERED = 15
+"""Up to so many systems letters are read beside means; of more, who may be the best is marked."""
+
+STRATIFIED = 20_000
+"""So many pairs can be compared by stratum: each is a record of its own."""
 
 MOST_TOGETHER = 50
-"""Of more systems than this only the pairs that are asked about are compared."""
+"""Of more systems than this an analysis compares only the pairs that it is about."""
+
+
+# --- a family of tests ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +88,8 @@ class Tested:
     def verdicts(self) -> npt.NDArray[np.int8]:
         """The verdict of each row, as places in `VERDICTS`."""
         alpha = self.settings.alpha
-        gains = self.rows.mean * self._signs
+        signs = [1.0 if scale.higher_is_better else -1.0 for scale in self.matrix.scales]
+        gains = self.rows.mean * np.repeat(signs, len(self.pairs))
         verdict = np.where(gains > 0, VERDICTS.index("better"), VERDICTS.index("worse"))
         verdict[~self.rows.shown(self.corrected, alpha)] = VERDICTS.index("can't tell")
         if self.same is not None:
@@ -82,10 +107,17 @@ class Tested:
         if self.settings.correction == "bonferroni":
             times[:] = self.size
         elif self.settings.correction == "holm":
-            for part in self._families():
+            for start in range(0, len(self.rows), max(self.size, 1)):
+                part = slice(start, start + self.size)
                 smaller = np.searchsorted(np.sort(self.rows.p[part]), floor[part])
                 times[part] = np.maximum(self.size - smaller, 1)
         return np.asarray(floor * times <= self.settings.alpha)
+
+    @property
+    def hardest(self) -> float:
+        """The alpha of the hardest step of the correction."""
+        alpha = self.settings.alpha
+        return alpha if self.settings.correction in ("none", "bh") else alpha / max(self.size, 1)
 
     @property
     def note(self) -> str:
@@ -107,28 +139,35 @@ class Tested:
             f"{floor:.3g}{over}, and {alpha:g} is asked for"
         )
 
-    @property
-    def _signs(self) -> FloatArray:
-        signs = [1.0 if scale.higher_is_better else -1.0 for scale in self.matrix.scales]
-        return np.repeat(signs, len(self.pairs))
+    def compared(self) -> Pairs:
+        """Return the pairs, measure by measure; each is made when it is looked at."""
+        measure, place = np.divmod(np.arange(len(self.rows)), max(len(self.pairs), 1))
+        return Pairs(
+            self.make,
+            measures=[scale.name for scale in self.matrix.scales],
+            systems=self.matrix.systems,
+            measure=measure,
+            base=self.pairs[place, 0],
+            system=self.pairs[place, 1],
+            verdict=self.verdicts,
+        )
 
-    def _families(self) -> list[slice]:
-        step = max(1, len(self.rows) if self.settings.family == "all" else len(self.pairs))
-        return [slice(start, start + step) for start in range(0, len(self.rows), step)]
-
-    def made(self, chosen: IntArray) -> list[Pair]:
+    def make(self, chosen: IntArray) -> list[Pair]:
         """Make the pairs of some rows."""
-        matrix, rows, verdicts, decidable = self.matrix, self.rows, self.verdicts, self.decidable
-        intervals = rows.intervals(self.corrected, self.settings.alpha, chosen)
+        matrix, rows, settings = self.matrix, self.rows, self.settings
+        verdicts, decidable = self.verdicts, self.decidable
+        intervals = rows.intervals(self.corrected, settings.alpha, chosen)
         means, detectable = matrix.means(), self._detectable(chosen)
-        methods = _methods(rows, self.settings, self.size, chosen)
         made = []
         for at, row in enumerate(chosen.tolist()):
             measure, place = divmod(row, len(self.pairs))
             base, system = self.pairs[place].tolist()
             scale, base_mean = matrix.scales[measure], float(means[measure, base])
             wins, losses = int(rows.wins[row]), int(rows.losses[row])
-            difference = float(rows.mean[row])
+            difference, deviation = float(rows.mean[row]), float(rows.deviation[row])
+            equivalence = None
+            if self.same is not None and settings.margin is not None:
+                equivalence = Equivalence(margin=settings.margin, p=float(self.same[row]))
             made.append(
                 Pair(
                     measure=scale.name,
@@ -143,25 +182,30 @@ class Tested:
                     wins=wins if scale.higher_is_better else losses,
                     ties=len(matrix.query_ids) - wins - losses,
                     losses=losses if scale.higher_is_better else wins,
-                    d=_effect(difference, float(rows.deviation[row])),
+                    d=difference / deviation if deviation else _without_spread(difference),
                     p=float(rows.p[row]),
                     p_corrected=float(self.corrected[row]),
                     family=self.size,
-                    method=methods[at],
+                    method=self._method(row),
                     verdict=VERDICTS[verdicts[row]],
                     drawn=rows.units,
                     differing=int(rows.differing[row]),
                     decidable=bool(decidable[row]),
                     detectable=detectable[at],
-                    equivalence=self._equivalence(row),
+                    equivalence=equivalence,
                 )
             )
         return made
 
-    def _equivalence(self, row: int) -> Equivalence | None:
-        if self.same is None or self.settings.margin is None:
-            return None
-        return Equivalence(margin=self.settings.margin, p=float(self.same[row]))
+    def _method(self, row: int) -> str:
+        """Say how a p-value was found."""
+        test, is_single = self.settings.test, not math.isnan(self.rows.size[row])
+        if test == "t":
+            return "sign" if is_single else "t"
+        if test == "permutation" and (is_single or self.rows.differing[row] <= ENUMERATED):
+            return "permutation, all sign flips"
+        drawn = self.settings.resamples_for(self.size)
+        return f"{test}, {drawn:,} {'resamples' if test == 'bootstrap' else 'sign flips'}"
 
     def _detectable(self, chosen: IntArray) -> list[float]:
         """Return the smallest difference each row shows, at the hardest step of the correction.
@@ -175,43 +219,16 @@ class Tested:
             rows.units,
             rows.differing[chosen] / rows.units,
             rows.spread[chosen],
-            alpha=step_alpha(self.settings, self.size),
+            alpha=self.hardest,
             power=self.power,
             largest=rows.high[chosen],
         )
         return [float(answer) for answer in np.where(rows.noisy[chosen], math.inf, answers)]
 
 
-def step_alpha(settings: Settings, family: int) -> float:
-    """Return the alpha of the hardest step of a correction."""
-    return settings.alpha if settings.correction in ("none", "bh") else settings.alpha / family
-
-
-def _effect(difference: float, deviation: float) -> float:
-    """Return Cohen's d; without spread 0 if there is no difference, and else infinite."""
-    if deviation:
-        return difference / deviation
+def _without_spread(difference: float) -> float:
+    """Return Cohen's d of differences that do not vary: 0 or infinite."""
     return math.copysign(math.inf, difference) if difference else 0.0
-
-
-def _methods(rows: Differences, settings: Settings, size: int, chosen: IntArray) -> list[str]:
-    """Return how each p-value was found."""
-    drawn = settings.resamples_for(size)
-    methods = []
-    for row in chosen.tolist():
-        is_single = not math.isnan(rows.size[row])
-        if settings.test == "bootstrap":
-            methods.append(f"bootstrap, {drawn:,} resamples")
-        elif settings.test == "t":
-            methods.append("sign" if is_single else "t")
-        elif is_single or rows.differing[row] <= ENUMERATED:
-            methods.append("permutation, all sign flips")
-        else:
-            methods.append(f"permutation, {drawn:,} sign flips")
-    return methods
-
-
-# --- families ------------------------------------------------------------------------------------
 
 
 def family_tests(
@@ -224,8 +241,11 @@ def family_tests(
 ) -> Tested:
     """Test pairs (base, system), measure by measure, and correct their p-values.
 
-    ``noises`` is what is known of how far systems move by themselves, beside what the matrix knows;
-    ``power`` the one with which the smallest detectable difference is seen.
+    A verdict of better or worse needs a corrected p-value of at most alpha. With a margin, a pair
+    whose two one-sided t tests, corrected likewise, rule out a difference as large as the margin is
+    equivalent, be the difference significant or not. ``noises`` is what is known of how far systems
+    move by themselves, beside what the matrix knows; ``power`` the one with which the smallest
+    detectable difference is seen.
     """
     for scale in matrix.scales:
         if settings.margin is not None and settings.margin >= scale.change[1]:
@@ -233,28 +253,24 @@ def family_tests(
                 f"margin is {settings.margin:g}, and {scale.name} cannot differ by more than "
                 f"{scale.change[1]:g}; name one below that, such as 0.02"
             )
-    size = len(pairs) * (len(matrix.scales) if settings.family == "all" else 1)
+    families = 1 if settings.family == "all" else len(matrix.scales)
+    size = len(pairs) * len(matrix.scales) // max(families, 1)
     rows = Differences.of(matrix, pairs, settings, noises=noises, family=size)
-    same = None
-    if settings.margin is not None:
-        same = over_family(rows.equivalence_p(settings.margin), len(pairs), settings)
+
+    def together(p_values: FloatArray) -> FloatArray:
+        parts = np.split(p_values, families)
+        return np.concatenate([corrected(part, settings.correction) for part in parts])
+
+    same = None if settings.margin is None else together(rows.equivalence_p(settings.margin))
     return Tested(
         matrix=matrix,
         pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
         settings=settings,
         rows=rows,
-        corrected=over_family(rows.p, len(pairs), settings),
+        corrected=together(rows.p),
         same=same,
         power=power,
     )
-
-
-def over_family(p_values: FloatArray, pairs: int, settings: Settings) -> FloatArray:
-    """Correct p-values over each measure's pairs, or over all of them."""
-    if settings.family == "all" or not pairs:
-        return corrected(p_values, settings.correction)
-    by_measure = p_values.reshape(-1, pairs)
-    return np.concatenate([corrected(row, settings.correction) for row in by_measure])
 
 
 def compare_pairs(
@@ -264,27 +280,8 @@ def compare_pairs(
     *,
     noises: Noises | None = None,
 ) -> Pairs:
-    """Compare pairs (base, system), measure by measure.
-
-    A verdict of better or worse needs a corrected p-value of at most alpha. With a margin, a pair
-    whose two one-sided t tests, corrected likewise, rule out a difference as large as the margin is
-    equivalent, be the difference significant or not.
-    """
-    return as_pairs(family_tests(matrix, pairs, settings, noises=noises))
-
-
-def as_pairs(tested: Tested) -> Pairs:
-    """Return pairs that were tested; each is made when it is looked at."""
-    measure, place = np.divmod(np.arange(len(tested.rows)), max(len(tested.pairs), 1))
-    return Pairs(
-        tested.made,
-        measures=[scale.name for scale in tested.matrix.scales],
-        systems=tested.matrix.systems,
-        measure=measure,
-        base=tested.pairs[place, 0],
-        system=tested.pairs[place, 1],
-        verdict=tested.verdicts,
-    )
+    """Compare pairs (base, system), measure by measure; see `family_tests`."""
+    return family_tests(matrix, pairs, settings, noises=noises).compared()
 
 
 def compare_with_all(
@@ -301,18 +298,6 @@ def compare_with_all(
     return compare_pairs(matrix.only_measures(1), family, settings)[: len(pairs)]
 
 
-def family_words(pairs: int, measures: int, settings: Settings) -> str:
-    """Say which tests were corrected together, and how."""
-    each = "the one pair" if pairs == 1 else f"the {pairs:,} pairs"
-    if settings.family == "all" and measures > 1:
-        each = f"all {pairs * measures:,} pairs of {measures} measures together"
-    elif measures > 1:
-        each += " of each measure"
-    if pairs == 1 and (settings.family == "measure" or measures == 1):
-        return f"family: {each}"
-    return f"family: {each}; {CORRECTIONS[settings.correction]}"
-
-
 def system_groups(matrix: Matrix, compared: Pairs) -> list[tuple[list[str], set[int]]]:
     """Return letters of each system, and who is not separated from the best, by measure.
 
@@ -327,83 +312,301 @@ def system_groups(matrix: Matrix, compared: Pairs) -> list[tuple[list[str], set[
     return groups
 
 
-# --- means, and groups of queries ----------------------------------------------------------------
+# --- what a user gets ----------------------------------------------------------------------------
 
 
-def mean_rows(matrix: Matrix, settings: Settings) -> list[Interval]:
-    """Return the interval of the mean of each measure and system, ``m * s`` of them."""
-    rows = matrix.values.reshape(-1, matrix.shape[2])
-    bounds = [scale.bounds for scale in matrix.row_scales()]
-    if matrix.sample is not None:
-        return matrix.sample.intervals(rows, level=settings.level, bounds=bounds)
-    return mean_intervals(
-        rows, method=settings.interval, bounds=bounds, level=settings.level, **settings.resampling
+class SystemMean(Part):
+    """One system's mean of one measure."""
+
+    run: str
+    """The system."""
+    measure: str
+    """The measure."""
+    mean: float
+    """Its mean over the compared queries."""
+    interval: Interval
+    """Of the mean."""
+    letters: str
+    """Systems that share one are not shown to differ; '' where only a baseline is compared with.
+    A letter may have a number behind it: ab2 is a and b2."""
+    near_best: bool | None = None
+    """Whether it is not shown to be worse than the best mean; null where that is not tested."""
+    best: bool
+    """Whether no other mean is better; not whether the difference is more than chance."""
+
+
+class Comparison(Record, Shown):
+    """Several systems compared: means with intervals and letters, pairs with verdicts."""
+
+    kind: ClassVar[str] = "comparison"
+
+    runs: tuple[str, ...]
+    """The systems."""
+    measures: dict[str, str]
+    """The measures by their canonical names, with the names they were asked for."""
+    baseline: str | None
+    """What all others are compared with; null: all with each other."""
+    queries: int
+    """Queries the means and differences are over, the same for all systems."""
+    left_out: int
+    """Judged queries that are not among them, because a run lacks them and the policy says so."""
+    profile: str
+    """Whose rules counted."""
+    settings: Settings
+    """Test, correction, interval, level, resamples, seed."""
+    family: str
+    """Which tests were corrected together, and how, in words."""
+    note: str = ""
+    """What the tests could not have shown, whatever the outcome; '' if nothing."""
+    clusters: int | None = None
+    """How many clusters the queries are in, where some belong together: the unit of chance."""
+    weighted: bool = False
+    """Whether queries have weights of their own in all means, intervals and tests."""
+    means: tuple[SystemMean, ...]
+    """By system and measure."""
+    pairs: Pairs
+    """By pair and measure."""
+    strata: tuple[StratifiedPair, ...]
+    """By measure and pair: the comparison within groups of queries, if any were named."""
+    accounting: dict[str, Accounting]
+    """What the means are made of, by run."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the means mean less than they seem, such as queries that a run lacks."""
+
+    def json_pieces(self, *, ascii_only: bool = False) -> Iterator[str]:
+        """Yield the text of a JSON file, pair by pair: those of 1,000 systems take 600 MB."""
+        if not len(self.pairs):
+            yield from super().json_pieces(ascii_only=ascii_only)
+            return
+        empty = self.model_copy(update={"pairs": Pairs.of(())})
+        mark = '\n  "pairs": ['  # only a key of the record itself is indented so
+        [text] = Record.json_pieces(empty, ascii_only=ascii_only)
+        before, after = text.split(f"{mark}]")
+        yield before
+        yield mark
+        comma = ""
+        for pair in self.pairs:
+            lines = json_of(pair.to_dict(), ascii_only=ascii_only).replace("\n", "\n    ")
+            yield f"{comma}\n    {lines}"
+            comma = ","
+        yield f"\n  ]{after}"
+
+    def mean(self, run: str, measure: str | Measure | None = None) -> SystemMean:
+        """Return one run's mean; of the first measure, if none is named."""
+        if run not in self.runs:
+            raise UnknownNameError("run", run, self.runs)
+        return self._by_name[run, self._measure(measure)]
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], SystemMean]:
+        return {(mean.run, mean.measure): mean for mean in self.means}
+
+    def pair(
+        self, system: str, base: str | None = None, measure: str | Measure | None = None
+    ) -> Pair:
+        """Return the comparison of a system with a base (the baseline, if there is one)."""
+        base = self.baseline if base is None else base
+        key = self._measure(measure)
+        pair = self.pairs.find(measure=key, base=base, system=system)
+        if pair is not None:
+            return pair
+        raise UnknownNameError("pair", f"{system} against {base}", self.pairs.names(measure=key))
+
+    def _measure(self, measure: str | Measure | None) -> str:
+        if measure is None:
+            return next(iter(self.measures))
+        if str(measure) in self.measures:
+            return str(measure)
+        key = str(Measure.parse(measure))
+        if key not in self.measures:
+            raise UnknownNameError("measure in this comparison", str(measure), self.measures)
+        return key
+
+    def __repr__(self) -> str:
+        lines = [f"Comparison of {len(self.runs)} runs over {self.queries:,} queries"]
+        wide = max(len(run) for run in self.runs)
+        for measure in self.measures:
+            lines.append(f"  {measure}")
+            means = [self.mean(run, measure) for run in self.runs]
+            for mean in means[:PRINTED]:
+                value = f"{number(mean.mean)} {ends(mean.interval)}"
+                labels = mean.letters if len(self.runs) <= LETTERED else ""
+                lines.append(f"    {mean.run:<{wide}}  {value}  {labels}")
+            rows = self.pairs.rows(measure=measure)
+            lines += [f"    {pair.sentence}" for pair in self.pairs.at(rows[:PRINTED])]
+            left = max(0, len(means) - PRINTED), max(0, len(rows) - PRINTED)
+            if any(left):
+                lines.append(f"    and {left[0]:,} runs and {left[1]:,} pairs more")
+        lines += [
+            f"  warning: {finding.system}: {finding.message}" for finding in self.findings[:PRINTED]
+        ]
+        return "\n".join([*lines, f"  {self.family}"])
+
+
+def compare(
+    qrels: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    baseline: str | None = None,
+    test: Test = "t",
+    correction: Correction = "holm",
+    family: Family = "measure",
+    alpha: float = 0.05,
+    interval: Method = "auto",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    margin: float | None = None,
+    strata: Mapping[str, object] | None = None,
+    seeds: Mapping[str, Sequence[str]] | None = None,
+    clusters: Mapping[str, object] | None = None,
+    weights: Mapping[str, float] | None = None,
+    **options: Unpack[ScoringOptions],
+) -> Comparison:
+    """Say whether runs differ by more than chance, by how much, and how sure that is.
+
+    Runs are compared with ``baseline``, or all with each other. ``test``: t (Student's paired t,
+    the sign test for values 0 and 1), permutation or bootstrap, with a ``correction`` (holm, or
+    bonferroni, bh, none) over the pairs of one measure (``family="measure"``) or of all
+    (``"all"``). With a ``margin``, runs can also be shown to be
+    equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
+    runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
+    share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
+    all means and tests. What each method is and how it errs: docs/explanation/statistics.md.
+
+    Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
+    ``queries="both"`` only those that all runs have count. All other ``options`` are those of
+    `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is no
+    mean of values) are an `InputError`.
+
+    >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
+    >>> second = {"q1": {"a": 1.0}, "q2": {"x": 1.0}, "q3": {"c": 1.0}}
+    >>> result = compare(qrels, {"first": first, "second": second}, ["P@1"], baseline="first")
+    >>> result.pair("second").p, result.pair("second").verdict
+    (1.0, "can't tell")
+    """
+    settings = Settings.of(
+        test=test,
+        correction=correction,
+        family=family,
+        alpha=alpha,
+        interval=interval,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        margin=margin,
+    )
+    scored = score(qrels, runs, measures, Scoring.of("compare", options), apart=False)
+    return compare_scores(
+        scored.scores,
+        baseline=baseline,
+        settings=settings,
+        strata=strata,
+        seeds=seeds,
+        clusters=clusters,
+        weights=weights,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What a group of queries says: a row for each measure and system, and measure and pair."""
-
-    label: str
-    n: int
-    means: list[float]
-    """Of row ``measure * systems + system``."""
-    intervals: list[Interval]
-    """Of the means."""
-    differences: list[float]
-    """Of row ``measure * pairs + pair``."""
-    difference_intervals: list[Interval]
-    """Of the differences; they agree with the corrected p-values."""
-    p: list[float]
-    """Of the differences."""
-    p_corrected: list[float]
-    """Over the groups."""
-
-
-def by_group(
-    matrix: Matrix,
-    members: Mapping[str, Sequence[int]],
-    pairs: Sequence[tuple[int, int]],
-    settings: Settings,
+def compare_scores(
+    scores: Scores,
     *,
-    family: int | None = None,
-) -> list[Group]:
-    """Compare pairs (base, system) within each group of queries.
+    baseline: str | None = None,
+    settings: Settings,
+    strata: Mapping[str, object] | None = None,
+    seeds: Mapping[str, Sequence[str]] | None = None,
+    clusters: Mapping[str, object] | None = None,
+    weights: Mapping[str, float] | None = None,
+    all_pairs: bool = False,
+) -> Comparison:
+    """Compare runs that were scored already; see `compare`.
 
-    ``members`` are the columns of each group's queries. For each measure and pair, p-values are
-    corrected over the groups; where these were chosen from a larger ``family``, each is multiplied
-    by its size.
+    With a baseline and ``all_pairs`` the others are compared among each other too, in one family.
     """
-    size = len(members) if family is None else family
-    parts = {label: matrix.only_queries(columns) for label, columns in members.items()}
-    tested = {
-        label: Differences.of(part, pairs, settings, family=size) for label, part in parts.items()
-    }
-    p_values = np.array([rows.p for rows in tested.values()])  # [groups, rows]
-    if family is not None:
-        adjusted = np.minimum(p_values * family, 1.0)
-    elif p_values.size:
-        adjusted = np.apply_along_axis(corrected, 0, p_values, settings.correction)
-    else:
-        adjusted = p_values
-    return [
-        Group(
-            label=label,
-            n=part.shape[2],
-            means=part.means().ravel().tolist(),
-            intervals=mean_rows(part, settings),
-            differences=tested[label].mean.tolist(),
-            difference_intervals=tested[label].intervals(p_corrected, settings.alpha),
-            p=tested[label].p.tolist(),
-            p_corrected=p_corrected.tolist(),
-        )
-        for (label, part), p_corrected in zip(parts.items(), adjusted, strict=True)
+    for measure in scores.measures:
+        kind = Measure.parse(measure).definition.aggregate
+        if kind in ("geometric", "pooled"):
+            how = "a geometric mean" if kind == "geometric" else "pooled over queries"
+            raise InputError(
+                f"{measure} is {how}, and the tests are about means by query; compare AP or R@100"
+            )
+    matrix = Matrix.of_scores(scores)
+    sample = Sample.of(matrix.query_ids, clusters, weights)
+    matrix = replace(matrix, sample=sample).averaged_over(seeds or {})
+    systems = matrix.systems
+    if len(systems) < 2:
+        raise InputError(f"at least two runs are needed for a comparison, not {len(systems)}")
+    if baseline is not None and baseline not in systems:
+        raise UnknownNameError("run", baseline, systems)
+    base = None if baseline is None else systems.index(baseline)
+    pairs = [
+        (second, first) if second == base else (first, second)
+        for first, second in combinations(range(len(systems)), 2)
+        if all_pairs or base is None or base in (first, second)
     ]
+    if strata is not None and len(pairs) * len(matrix.scales) > STRATIFIED:
+        raise InputError(
+            f"strata can be had for {STRATIFIED:,} pairs of systems and measures, and there are "
+            f"{len(pairs) * len(matrix.scales):,}; name a baseline, or compare fewer runs"
+        )
+    tested = family_tests(matrix, pairs, settings)
+    compared = tested.compared()
+    labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
+    accounting = {name: scores.run(name).accounting for name in scores.runs}
+    groups = None
+    if len(pairs) == math.comb(len(systems), 2):
+        groups = system_groups(matrix, compared)
+    drawn = "" if sample is None else sample.note(len(matrix.query_ids))
+    return Comparison(
+        runs=systems,
+        measures=scores.asked,
+        baseline=baseline,
+        queries=len(matrix.query_ids),
+        left_out=max(run.judged for run in accounting.values()) - len(matrix.query_ids),
+        profile=scores.profile.name,
+        settings=settings,
+        family=_family_words(len(pairs), len(scores.measures), settings),
+        note="; ".join(filter(None, (tested.note, drawn))),
+        clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
+        weighted=weights is not None,
+        means=tuple(_system_means(matrix, settings, groups)),
+        pairs=compared,
+        strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
+        accounting=accounting,
+        findings=scores.findings,
+    )
 
 
-def decided(difference: float, p_corrected: float, scale: Scale, alpha: float) -> Verdict:
-    """Return what a test of a mean difference shows."""
-    if p_corrected > alpha or not difference:
-        return "can't tell"
-    return "better" if scale.is_better(difference) else "worse"
+def _family_words(pairs: int, measures: int, settings: Settings) -> str:
+    """Say which tests were corrected together, and how."""
+    each = "the one pair" if pairs == 1 else f"the {pairs:,} pairs"
+    if settings.family == "all" and measures > 1:
+        each = f"all {pairs * measures:,} pairs of {measures} measures together"
+    elif measures > 1:
+        each += " of each measure"
+    if pairs == 1 and (settings.family == "measure" or measures == 1):
+        return f"family: {each}"
+    return f"family: {each}; {CORRECTIONS[settings.correction]}"
+
+
+def _system_means(
+    matrix: Matrix, settings: Settings, groups: Sequence[tuple[list[str], set[int]]] | None
+) -> Iterator[SystemMean]:
+    intervals = iter(matrix.mean_intervals(settings))
+    for measure, (scale, means) in enumerate(
+        zip(matrix.scales, matrix.means().tolist(), strict=True)
+    ):
+        best = max(means) if scale.higher_is_better else min(means)
+        labels, near = ([""] * len(means), None) if groups is None else groups[measure]
+        for system, (name, mean) in enumerate(zip(matrix.systems, means, strict=True)):
+            yield SystemMean(
+                run=name,
+                measure=scale.name,
+                mean=mean,
+                interval=next(intervals),
+                letters=labels[system],
+                near_best=None if near is None else system in near,
+                best=mean == best,
+            )

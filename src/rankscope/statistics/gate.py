@@ -37,14 +37,14 @@ from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.clusters import Sample
-from rankscope.statistics.comparable import PairedRuns, paired_runs
-from rankscope.statistics.comparison import as_pairs, family_tests, step_alpha
+from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import Noises, RunNoise, run_noise
-from rankscope.statistics.pair import Pair, Pairs
 from rankscope.statistics.power import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.sides import PairedRuns, paired_runs
+from rankscope.statistics.system_pairs import Pair, Pairs
 
 if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
@@ -386,10 +386,9 @@ class _Judge:
     def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], Pairs]:
         """Compare the two systems of a matrix, measure by measure."""
         tested = family_tests(matrix, [(0, 1)], self.settings, noises=noises, power=self.power)
-        pairs = as_pairs(tested)
-        alpha = step_alpha(self.settings, tested.size)
+        pairs = tested.compared()
         checks = tuple(
-            self._check(matrix, row, pair, alpha, noisy=bool(noises))
+            self._check(matrix, row, pair, tested.hardest, noisy=bool(noises))
             for row, pair in enumerate(pairs)
         )
         return checks, pairs

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.statistics.arrays import SAME, row_means
+from rankscope.statistics.clusters import t_interval, unit_errors
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.noise import add_noise, run_noise
 
 if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores
-    from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.arrays import FloatArray, IntArray
     from rankscope.statistics.clusters import Sample
-
-IntArray = npt.NDArray[np.int64]
+    from rankscope.statistics.intervals import Interval
+    from rankscope.statistics.noise import RunNoise
+    from rankscope.statistics.settings import Settings
 
 
 def differences(base: FloatArray, system: FloatArray) -> FloatArray:
@@ -56,6 +59,14 @@ class Scale:
         """Tell whether a difference is a gain."""
         return difference > 0 if self.higher_is_better else difference < 0
 
+    def verdict(
+        self, difference: float, p_corrected: float, alpha: float
+    ) -> Literal["better", "worse", "can't tell"]:
+        """Return what a test of a mean difference shows."""
+        if p_corrected > alpha or not difference:
+            return "can't tell"
+        return "better" if self.is_better(difference) else "worse"
+
 
 class RunValues(Protocol):
     """One run's values: ``values[m, n]``, a column for each of ``query_ids``."""
@@ -83,8 +94,10 @@ class Matrix:
     sample: Sample | None = None
     """Which queries belong together and what each weighs; None: each by itself, all the same."""
     repeats: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Of systems that were asked more than once: all their runs, the first included, ``[m, r, n]``.
-    How far these are apart is noise, which every difference counts."""
+    """Of systems that were asked more than once, or trained with several seeds: all their runs,
+    ``[m, r, n]``. How far these are apart is noise, which every difference counts."""
+    averaged: frozenset[str] = frozenset()
+    """Which of these have the mean of their runs as values; the others have those of the first."""
 
     @classmethod
     def of(cls, runs: Iterable[tuple[str, RunValues]], measures: Sequence[str]) -> Matrix:
@@ -138,9 +151,39 @@ class Matrix:
         measures, systems, queries = self.values.shape
         return measures, systems, queries
 
-    def row_scales(self) -> list[Scale]:
-        """Return the scale of each row of ``values.reshape(m * s, n)``."""
-        return [scale for scale in self.scales for _ in self.systems]
+    def averaged_over(self, seeds: Mapping[str, Sequence[str]]) -> Matrix:
+        """Put one system in place of the runs that are named together: their mean, by query."""
+        place = {name: number for number, name in enumerate(self.systems)}
+        groups: dict[str, list[int]] = {}
+        taken: set[str] = set()
+        for name, members in seeds.items():
+            for run in members:
+                if run not in place:
+                    raise UnknownNameError("run", run, self.systems)
+                if run in taken:
+                    raise InputError(f"run {shown(run)} belongs to two systems; name it once")
+                taken.add(run)
+            if not members or (name in place and name not in members):
+                raise InputError(f"system {shown(name)} needs runs, and a name of its own")
+            groups[name] = [place[run] for run in members]
+        groups |= {name: [number] for name, number in place.items() if name not in taken}
+        several = {name for name, members in groups.items() if len(members) > 1}
+        repeats = {name: runs for name, runs in self.repeats.items() if name not in taken}
+        return replace(
+            self,
+            systems=tuple(groups),
+            values=np.stack(
+                [
+                    self.values[:, members].mean(axis=1)
+                    if name in several
+                    else self.values[:, members[0]]
+                    for name, members in groups.items()
+                ],
+                axis=1,
+            ),
+            repeats=repeats | {name: self.values[:, groups[name]] for name in several},
+            averaged=frozenset(several),
+        )
 
     def only_queries(self, columns: Sequence[int]) -> Matrix:
         """Return the part of some queries; one may be named twice."""
@@ -201,6 +244,56 @@ class Matrix:
         """Return the mean of each measure and system, ``[m, s]``; weighted, if queries weigh."""
         units = self.units(self.values)
         return np.stack([row_means(table) for table in units])
+
+    def noise(self, measure: int, system: str) -> tuple[RunNoise, float] | None:
+        """Return how far a system moves by itself, and how often that is in a difference.
+
+        None where it was run once, or its runs are all the same.
+        """
+        runs = self.repeats.get(system)
+        if runs is None:
+            return None
+        noise = run_noise(self.units(runs[measure]))
+        weight = 1 / noise.runs if system in self.averaged else 1.0
+        return (noise, weight) if noise.deviation > 0 else None
+
+    def mean_intervals(self, settings: Settings) -> list[Interval]:
+        """Return the interval of the mean of each measure and system, ``m * s`` of them.
+
+        That of a system that is the mean of several runs is for new queries and new runs.
+        """
+        rows = self.values.reshape(-1, self.shape[2])
+        scales = [scale for scale in self.scales for _ in self.systems]
+        bounds = [scale.bounds for scale in scales]
+        if self.sample is None:
+            intervals = mean_intervals(
+                rows,
+                method=settings.interval,
+                bounds=bounds,
+                level=settings.level,
+                **settings.resampling,
+            )
+        else:
+            intervals = self.sample.intervals(rows, level=settings.level, bounds=bounds)
+        for system in sorted(self.averaged):
+            for measure in range(len(self.scales)):
+                row = measure * len(self.systems) + self.systems.index(system)
+                noise = self.noise(measure, system)
+                units = self.units(rows[[row]])
+                means = row_means(units)
+                errors, freedom = unit_errors(units, means, self.shares())
+                error, freedom = add_noise(
+                    float(errors[0]), freedom, [] if noise is None else [noise]
+                )
+                intervals[row] = t_interval(
+                    float(means[0]),
+                    error,
+                    freedom,
+                    level=settings.level,
+                    bounds=bounds[row],
+                    method="t, with noise",
+                )
+        return intervals
 
     def mean(self, measure: int, system: int) -> float:
         """Return a mean as `evaluate` has it: values added one after the other."""

@@ -83,21 +83,20 @@ def add_noise(
     return math.sqrt(total), total**2 / sum(part**2 / free for part, free in parts)
 
 
-def repeat_noises(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> Noises:
-    """Return how far systems that were asked more than once move by themselves, by pair.
-
-    A difference holds one run of each system. Systems whose runs are all the same have no noise.
-    """
+def pair_noises(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> Noises:
+    """Return how far the systems of pairs move by themselves, where they were run several times."""
+    if not matrix.repeats:
+        return {}
     known = {
-        (name, measure): run_noise(matrix.units(table))
-        for name, runs in matrix.repeats.items()
-        for measure, table in enumerate(runs)
+        (measure, system): noise
+        for measure in range(len(matrix.scales))
+        for system, name in enumerate(matrix.systems)
+        if (noise := matrix.noise(measure, name)) is not None
     }
-    noises: dict[tuple[int, int], list[tuple[RunNoise, float]]] = {}
-    for place, pair in enumerate(pairs if known else ()):
+    noises = {}
+    for place, pair in enumerate(pairs):
         for measure in range(len(matrix.scales)):
-            for name in (matrix.systems[system] for system in pair):
-                noise = known.get((name, measure))
-                if noise is not None and noise.deviation > 0:
-                    noises.setdefault((measure, place), []).append((noise, 1.0))
+            both = [known[measure, system] for system in pair if (measure, system) in known]
+            if both:
+                noises[measure, place] = both
     return noises

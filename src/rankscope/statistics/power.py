@@ -23,9 +23,9 @@ from rankscope.findings import Finding
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import check_alpha, noncentral_t, special
-from rankscope.statistics.comparable import paired_runs
-from rankscope.statistics.pair_differences import LEAST, Differences
+from rankscope.statistics.paired_differences import LEAST, Differences
 from rankscope.statistics.settings import Settings
+from rankscope.statistics.sides import paired_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

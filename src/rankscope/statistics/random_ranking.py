@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rankscope.statistics.arrays import FloatArray
-
-    IntArray = npt.NDArray[np.int64]
+    from rankscope.statistics.arrays import FloatArray, IntArray
 
 BLOCK = 1_000_000
 """How many ranks are summed at a time."""

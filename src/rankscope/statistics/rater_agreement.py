@@ -1,4 +1,4 @@
-"""Agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha.
+"""Agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha; Kendall's τ.
 
 Functions take ``grades[r, n]``, a row for each rater and a column for each item, NaN where a rater
 left an item out; or `Rated`, the same as a list of ratings, which many raters of few items need.
@@ -15,6 +15,7 @@ scores with decimals cost no more than four grades.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -23,13 +24,13 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.part import Part
-from rankscope.statistics.arrays import check_level, check_name, check_resamples
+from rankscope.statistics.arrays import as_rows, check_level, check_name, check_resamples
 from rankscope.statistics.intervals import FEWEST, Interval, resampled_means
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.measures.judged import FloatArray, IntArray
+    from rankscope.statistics.arrays import FloatArray, IntArray
 
 Weights = Literal["none", "linear", "quadratic"]
 """How much a disagreement weighs: all the same, its distance in grades, or the distance squared."""
@@ -525,3 +526,30 @@ def median_grades(grades: npt.ArrayLike | Rated) -> FloatArray:
     answer = np.full(rated.items, np.nan)
     answer[known] = (grade[begins + lower] + grade[begins + upper]) / 2
     return answer
+
+
+def kendall(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
+    """Return Kendall's τ_b between two lists of scores of the same systems.
+
+    With C pairs in the same order and D in opposite ones, of P = n(n−1)/2:
+    (C − D) / √((P − T₁)(P − T₂)), T₁ and T₂ the pairs tied in each list, so that two equal lists
+    with ties have τ = 1.
+
+    Edges: a list in which all are tied has no value: None.
+
+    Reference: Kendall, The treatment of ties in ranking problems, Biometrika 1945.
+
+    >>> kendall([0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.4])
+    0.6666666666666666
+    """
+    lists = [as_rows(scores, "scores")[0] for scores in (first, second)]
+    if len(lists[0]) != len(lists[1]):
+        sizes = " and ".join(str(len(scores)) for scores in lists)
+        raise InputError(f"both orders need the same systems, got {sizes}")
+    if len(lists[0]) < 2:
+        raise InputError("at least two systems are needed to have an order")
+    upper = np.triu_indices(len(lists[0]), 1)
+    signs = [np.sign(scores[upper[0]] - scores[upper[1]]) for scores in lists]
+    agreement = float((signs[0] * signs[1]).sum())
+    untied = [int(np.count_nonzero(sign)) for sign in signs]
+    return agreement / math.sqrt(untied[0] * untied[1]) if all(untied) else None

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.part import Part
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST
-from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.rater_agreement import Rated
+from rankscope.statistics.tests import corrected, paired_tests
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.measures.judged import FloatArray, IntArray
+    from rankscope.statistics.arrays import FloatArray, IntArray
 
 PERMUTED = 3_000
 """Up to so many groups times raters the tests permute; beyond, Student's t answers alike."""

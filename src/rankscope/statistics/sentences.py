@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.pair import Pair
+    from rankscope.statistics.system_pairs import Pair
 
 
 def number(value: float, *, sign: bool = False) -> str:

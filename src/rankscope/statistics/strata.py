@@ -1,21 +1,25 @@
-"""Groups of queries: the same comparison within each, and whether the groups agree.
+"""Strata: pairs of systems compared within groups of queries, and whether the groups agree.
 
-`rankscope.statistics.comparison.by_group` does the work, as for the segments of a benchmark.
+`by_group` is also what the segments of a benchmark are made of.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
-from rankscope.statistics.comparison import by_group
 from rankscope.statistics.intervals import Interval
+from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.sentences import number
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.statistics.matrix import Matrix
@@ -37,6 +41,67 @@ STRATA_DISAGREE = declare(
     (Simpson's paradox). In a benchmark it is a note where neither the whole nor a stratum against
     it differs by more than chance.""",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a group of queries says: a row for each measure and system, and measure and pair."""
+
+    label: str
+    n: int
+    means: list[float]
+    """Of row ``measure * systems + system``."""
+    intervals: list[Interval]
+    """Of the means."""
+    differences: list[float]
+    """Of row ``measure * pairs + pair``."""
+    difference_intervals: list[Interval]
+    """Of the differences; they agree with the corrected p-values."""
+    p: list[float]
+    """Of the differences."""
+    p_corrected: list[float]
+    """Over the groups."""
+
+
+def by_group(
+    matrix: Matrix,
+    members: Mapping[str, Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
+    settings: Settings,
+    *,
+    family: int | None = None,
+) -> list[Group]:
+    """Compare pairs (base, system) within each group of queries.
+
+    ``members`` are the columns of each group's queries. For each measure and pair, p-values are
+    corrected over the groups; where these were chosen from a larger ``family``, each is multiplied
+    by its size.
+    """
+    size = len(members) if family is None else family
+    parts = {label: matrix.only_queries(columns) for label, columns in members.items()}
+    tested = {
+        label: Differences.of(part, pairs, settings, family=size) for label, part in parts.items()
+    }
+    p_values = np.array([rows.p for rows in tested.values()])  # [groups, rows]
+    if family is not None:
+        adjusted = np.minimum(p_values * family, 1.0)
+    elif p_values.size:
+        adjusted = np.apply_along_axis(corrected, 0, p_values, settings.correction)
+    else:
+        adjusted = p_values
+    return [
+        Group(
+            label=label,
+            n=part.shape[2],
+            means=part.means().ravel().tolist(),
+            intervals=part.mean_intervals(settings),
+            differences=tested[label].mean.tolist(),
+            difference_intervals=tested[label].intervals(p_corrected, settings.alpha),
+            p=tested[label].p.tolist(),
+            p_corrected=p_corrected.tolist(),
+        )
+        for (label, part), p_corrected in zip(parts.items(), adjusted, strict=True)
+    ]
 
 
 class Stratum(Part):

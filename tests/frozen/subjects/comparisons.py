@@ -14,7 +14,7 @@ from typing import Any
 import rankscope as rs
 from frozen.paired_worlds import CASES, LACKING, MEASURE, SEVERAL, bundled, judged
 from frozen.subjects import subject
-from rankscope.statistics.rank_correlation import kendall
+from rankscope.statistics.rater_agreement import kendall
 from real import COLLECTIONS
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]

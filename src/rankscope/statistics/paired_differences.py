@@ -34,16 +34,14 @@ from rankscope.statistics.arrays import (
 )
 from rankscope.statistics.clusters import unit_errors
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.noise import RunNoise, add_noise, repeat_noises
-from rankscope.statistics.paired import paired_tests, sign_p
+from rankscope.statistics.noise import RunNoise, add_noise, pair_noises
+from rankscope.statistics.tests import paired_tests, sign_p
 
 if TYPE_CHECKING:
-    from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.matrix import IntArray, Matrix
+    from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
+    from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.noise import Noises
     from rankscope.statistics.settings import Settings
-
-BoolArray = npt.NDArray[np.bool_]
 
 LEAST = 5
 """From fewer queries than this nothing is concluded."""
@@ -105,7 +103,7 @@ class Differences:
         """
         listed = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         count = len(matrix.scales) * len(listed)
-        known = {**repeat_noises(matrix, pairs), **(noises or {})}
+        known = {**pair_noises(matrix, pairs), **(noises or {})}
         by_row = {measure * len(listed) + pair: noise for (measure, pair), noise in known.items()}
         resamples = settings.resamples_for(count if family is None else family)
         blocks = []

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics import groups as module
-from rankscope.statistics.groups import as_good_as_best, each_letter, groups, letters
+from rankscope.statistics import letters as module
+from rankscope.statistics.letters import as_good_as_best, each_letter, groups, letters
 
 Flags = npt.NDArray[np.bool_]
 

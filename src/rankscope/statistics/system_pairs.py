@@ -17,10 +17,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from rankscope.part import Part, Unbounded
 from rankscope.statistics import sentences
+from rankscope.statistics.arrays import BoolArray, IntArray
 from rankscope.statistics.intervals import Interval
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 Verdict = Literal["better", "worse", "can't tell", "equivalent"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
