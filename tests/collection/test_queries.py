@@ -174,7 +174,8 @@ def test_round_trip_of_text(tmp_path: Path, name: str, table: dict[str, Any]) ->
     [
         ('1\t"to be" or not\n2\t"open\n3\t6"\n', {"1": '"to be" or not', "2": '"open', "3": '6"'}),
         ('qid\ttext\n1\t"to be"\n2\tb\n', {"1": '"to be"', "2": "b"}),
-        ('qid\ttext\n1\t"say ""hi"""\n2\t"two\nlines"\n', {"1": 'say "hi"', "2": "two\nlines"}),
+        ('qid\ttext\n1\t"say ""hi"""\n', {"1": 'say "hi"'}),
+        ('"qid"\t"text"\n2\t"two\nlines"\n', {"2": "two\nlines"}),
         ('"qid"\t"text"\n1\t"to be"\n2\t""\n3\t\n', {"1": "to be", "2": "", "3": ""}),
         ("\ufefftext\tQID\r\n\r\none\t007\r\n", {"007": "one"}),
     ],
@@ -208,6 +209,7 @@ GOOD = '{"_id": "a", "text": "x"}\n'
         ("q.json", '{"a": "x",\n "b": }', "q.json:2: "),
         ("q.json", '[{"text": "x"}]', "item 1: no id"),
         ("q.tsv", "a\tx\nb\n", "q.tsv:2: expected 2 cells"),
+        ("q.tsv", 'qid\ttext\n2\t"two\nlines"\n', "q.tsv:3: .*quote the header"),
         ("q.tsv", "a\tx\ty\n", "q.tsv:1: has 3 cells"),
         ("q.tsv", "qid\tqid\n", "'qid' twice"),
         ("q.csv", 'qid,text\n1,"open\n2,b\n', "q.csv:2: "),

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from rankscope.collection.topics import read_topics
+from rankscope.collection.markup import read_topics
 from rankscope.errors import FormatError, RankscopeError
-from rankscope.tables.record_rows import Origin
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    return [row for _, row in read_topics(io.BytesIO(text.encode()), Origin("t", "line"))]
+    return [row for _, row in read_topics(io.BytesIO(text.encode()), "t")]
 
 
 def test_sgml_with_open_tags() -> None:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankscope.collection.trec_documents import read_documents
+from rankscope.collection.markup import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
 from rankscope.tables.frames import ArrowFrame
-from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import Row, identify
+from rankscope.tables.record_rows import Row, identify, read_records
 from rankscope.tables.record_table import RecordTable
 
 if TYPE_CHECKING:

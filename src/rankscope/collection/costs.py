@@ -15,8 +15,7 @@ from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import RecordLayout
-from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import identify, rows_of
+from rankscope.tables.record_rows import identify, rows_from
 
 COSTS = RecordLayout(
     kind="costs",
@@ -42,7 +41,7 @@ def as_costs(data: Any, systems: Iterable[str]) -> dict[str, dict[str, float]]:
     """
     known = list(systems)
     costs: dict[str, dict[str, float]] = {}
-    for placed in read_records(data, COSTS) if is_path(data) else rows_of(data, COSTS):
+    for placed in rows_from(data, COSTS):
         origin, position, _ = placed
         system, fields = identify(placed, COSTS)
         if system not in known:

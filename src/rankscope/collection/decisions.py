@@ -24,11 +24,9 @@ import polars as pl
 
 from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, shown
-from rankscope.files import is_path
 from rankscope.tables.cells import written_list
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import Placed, identify, rows_of
+from rankscope.tables.record_rows import Placed, identify, rows_from
 from rankscope.tables.unanswered import NO, YES
 
 # --- single values: each function reads a cell, or raises a ValueError that says what it expects
@@ -128,8 +126,7 @@ def as_decisions(data: Any) -> Decisions:
     """
     if isinstance(data, Decisions):
         return data
-    rows = read_records(data, DECISIONS) if is_path(data) else rows_of(data, DECISIONS)
-    return Decisions(_collected(rows))
+    return Decisions(_collected(rows_from(data, DECISIONS)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rankscope.collection.topics import read_topics
+from rankscope.collection.markup import read_topics
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
 from rankscope.tables.record_rows import Row

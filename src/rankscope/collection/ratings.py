@@ -28,8 +28,7 @@ from rankscope.tables.columns import (
     folded,
     rater_columns,
 )
-from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import Placed, rows_of
+from rankscope.tables.record_rows import Placed, rows_from
 
 RATINGS = RecordLayout(
     kind="ratings",
@@ -181,7 +180,7 @@ def as_ratings(data: Any) -> Ratings:
             for query_id, docs in queries.items()
             for doc_id, grade in docs.items()
         ]
-    rows = list(read_records(data, RATINGS) if is_path(data) else rows_of(data, RATINGS))
+    rows = list(rows_from(data, RATINGS))
     if not rows:
         source = source_name(data) if is_path(data) else "ratings"
         raise InputError(f"{source}: there are no ratings; give at least one")

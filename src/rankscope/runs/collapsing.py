@@ -247,8 +247,7 @@ def names_table(text: str) -> bool:
 def _read_documents(path: str) -> dict[str, str]:
     """Read a table from chunk to document."""
     from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
-    from rankscope.tables.reading import read_records  # noqa: PLC0415
-    from rankscope.tables.record_rows import identify  # noqa: PLC0415
+    from rankscope.tables.record_rows import identify, read_records  # noqa: PLC0415
 
     names = (
         "doc_id",

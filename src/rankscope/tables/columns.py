@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankscope.tables.record_rows import Origin, Row
 
 MOST_COLUMNS = 10_000
 LARGEST_GRADE = 2**53
@@ -351,13 +350,14 @@ RUN = PairLayout(
 
 
 class TextFormat(NamedTuple):
-    """A format that only some kinds of records have; reading gives rows with their lines.
+    """A format that only some kinds of records have, and that is not written.
 
-    ``begins`` is how its first line begins, as a regular expression. None of them is written.
+    ``begins`` is how its first line begins, as a regular expression; ``read`` takes the file and
+    its name for messages, and yields rows with their lines.
     """
 
     begins: str
-    read: Callable[[BinaryIO, Origin], Iterator[tuple[int, Row]]]
+    read: Callable[[BinaryIO, str], Iterator[tuple[int, dict[str, object]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,20 @@ choice. What `Sniffed` says of the columns also tells one kind of table from ano
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.files import source_name, suffix_of
+from rankscope.files import open_bytes, source_name, suffix_of
 from rankscope.tables.columns import NO_COLUMNS, Columns, PairLayout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from rankscope.files import PathLike
@@ -85,6 +88,30 @@ def read_head(stream: BinaryIO) -> bytes:
         more = stream.read(len(head))
         head += more
     return head
+
+
+@contextmanager
+def recognised(path: PathLike) -> Iterator[tuple[Sniffed, BinaryIO]]:
+    """Open a source once: yield what it looks like, and its whole content without a BOM."""
+    with open_bytes(path) as opened:
+        head = read_head(opened)
+        whole = io.BufferedReader(_Rewound(head.removeprefix(BOM), opened), 1 << 20)
+        yield sniff(head, suffix_of(path)), whole
+
+
+class _Rewound(io.RawIOBase):
+    """A stream as if its head had not been read yet; it may be a pipe."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self._head.readinto(buffer)
+        return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
 
 
 def sniff(head: bytes, suffix: str) -> Sniffed:

@@ -6,14 +6,16 @@ here their failures become our errors.
 
 from __future__ import annotations
 
+import io
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
-from rankscope.errors import InputError, MissingExtraError, RankscopeError, shown
+from rankscope.errors import FormatError, InputError, MissingExtraError, RankscopeError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +77,16 @@ def arrow_frame(data: ArrowFrame) -> pl.DataFrame:
     """Take a frame's Arrow stream, without what pandas makes of an index that has no name."""
     frame = pl.DataFrame(_Stream(data))
     return frame.drop(name for name in frame.columns if _INDEX.fullmatch(name))
+
+
+def spreadsheet(content: bytes, *, source: str) -> pl.DataFrame:
+    """Read the first sheet of an xlsx file."""
+    try:
+        import_module("fastexcel")
+    except ImportError:
+        raise MissingExtraError("fastexcel", needed_for="xlsx", extra="frames") from None
+    with engine_errors(lambda reason: FormatError(f"not a sheet ({reason})", source=source)):
+        return pl.read_excel(io.BytesIO(content), engine="calamine")
 
 
 def to_pandas(frame: pl.DataFrame, *, needed_for: str) -> pd.DataFrame:

@@ -10,16 +10,14 @@ import math
 import re
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
-from rankscope.tables.detection import BOM
+from rankscope.tables.detection import BOM, json_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from rankscope.tables.record_rows import Row
 
 _DEEPEST = 100
 _HOLDERS = (dict, list, tuple)
@@ -95,7 +93,7 @@ def read_json(data: bytes, *, source: str) -> dict[str, Any] | list[Any]:
 
 def read_json_lines(
     lines: Iterable[bytes], *, source: str, ids_only: bool = False
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the object on each line; ``ids_only`` looks no further than a leading ``_id``."""
     for number, line in enumerate(lines, start=1):
         if ids_only and (first := _FIRST_ID.match(line)) and line.rstrip().endswith(b"}"):
@@ -112,6 +110,18 @@ def read_json_lines(
                 line=number,
             )
         yield number, value
+
+
+def json_values(
+    stream: BinaryIO, *, source: str, suffix: str
+) -> Iterator[tuple[int | None, object]]:
+    """Yield the JSON value of each line, or the one of the whole file."""
+    content = stream.read().removeprefix(BOM)
+    by_suffix = "jsonl" if suffix in (".jsonl", ".ndjson") else None
+    if json_content(content.lstrip(), by_suffix) == "json lines":
+        yield from read_json_lines(content.split(b"\n"), source=source)
+    else:
+        yield None, read_json(content, source=source)
 
 
 # --- writing

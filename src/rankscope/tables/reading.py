@@ -1,8 +1,7 @@
-"""From a file to rows: the one door for all kinds of tables.
+"""From a file to the rows of qrels or a run.
 
-`TableFile` reads pairs (qrels, runs): TREC lines go to `whitespace`; all other formats become data,
-which passes through the list of shapes. `read_records` reads records (queries, corpora), one at a
-time.
+TREC lines go to `whitespace`; all other formats become data, which passes through the list of
+shapes. Records (queries, corpora) are read by `record_rows`.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from rankscope.errors import FormatError, MissingExtraError, shown
+from rankscope.errors import FormatError
 from rankscope.files import (
     can_be_read_again,
     enough_memory,
@@ -26,17 +24,16 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
-from rankscope.tables.cases import are_case_names, cases_in_folder
+from rankscope.tables.cases import cases_in_folder
 from rankscope.tables.choosing import Table
 from rankscope.tables.collection_folder import parts_of, table_in
-from rankscope.tables.columns import NO_COLUMNS, Columns, Questions, Reading, find_name
-from rankscope.tables.delimited import read_delimited, read_lines
+from rankscope.tables.columns import NO_COLUMNS, Columns, Questions, Reading
+from rankscope.tables.delimited import read_delimited
 from rankscope.tables.detection import (
     BOM,
     Sniffed,
     detect_format,
     fields_of,
-    json_content,
     named_format,
     read_head,
     sniff,
@@ -44,22 +41,20 @@ from rankscope.tables.detection import (
 )
 from rankscope.tables.documents import documents_of
 from rankscope.tables.filling import Filling
-from rankscope.tables.frames import engine_errors
-from rankscope.tables.jsontext import parse_json, read_json, read_json_lines
-from rankscope.tables.language_codes import folder_language, language_code
-from rankscope.tables.parquet import ParquetFile, parquet_bytes, parquet_frame
-from rankscope.tables.record_rows import Origin, frame_rows, rows_of
+from rankscope.tables.frames import spreadsheet
+from rankscope.tables.jsontext import json_values, read_json, read_json_lines
+from rankscope.tables.language_codes import folder_language
+from rankscope.tables.parquet import parquet_bytes, parquet_frame
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.traces import retrievals
 from rankscope.tables.whitespace import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import PairLayout, RecordLayout
-    from rankscope.tables.record_rows import Placed
+    from rankscope.tables.columns import PairLayout
 
 _TYPES: dict[str, Any] = {
     "query_id": pl.String,  # parsed in less time than categories, which are numbered
@@ -70,7 +65,6 @@ _TYPES: dict[str, Any] = {
     "rank": pl.Float64,
     "subtopic": pl.Categorical,
 }
-_TEXTS = 5_000  # rows of Parquet that are decoded at a time, where a row may be a document
 
 
 class _Held(NamedTuple):
@@ -79,9 +73,6 @@ class _Held(NamedTuple):
     data: Any
     line_of: Callable[[int], int] | None = None
     roles: dict[str, str] | None = None
-
-
-# --- pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +182,7 @@ class TableFile:
         if self.format == "parquet":
             return _Held(parquet_frame(self._place, source=source))
         if self.format == "xlsx":
-            return _Held(_spreadsheet(self.content, source))
+            return _Held(spreadsheet(self.content, source=source))
         if self.format == "json":
             return _Held(read_json(self.content, source=source))
         if self.format == "jsonl":
@@ -226,7 +217,9 @@ class TableFile:
     def _of_traces(self) -> Rows:
         """Take the retrievals of traces; see `rankscope.tables.traces`."""
         filling, texts = Filling(self.layout, self.source), {}
-        values = _json_values(io.BytesIO(self.content), self.source, suffix_of(self.path))
+        values = json_values(
+            io.BytesIO(self.content), source=self.source, suffix=suffix_of(self.path)
+        )
         for retrieval in retrievals(values, source=self.source, query=self.columns.query):
             filling.row, filling.has_lines = retrieval.line or -1, True
             where = filling.where(retrieval.query_id)
@@ -266,138 +259,3 @@ def _joined(files: Sequence[TableFile], source: str) -> bytes:
         "all are jsonl, trec or parquet; name one of them",
         source=source,
     )
-
-
-def _spreadsheet(content: bytes, source: str) -> pl.DataFrame:
-    """Read the first sheet of an xlsx file."""
-    try:
-        import_module("fastexcel")
-    except ImportError:
-        raise MissingExtraError("fastexcel", needed_for="xlsx", extra="frames") from None
-    with engine_errors(lambda reason: FormatError(f"not a sheet ({reason})", source=source)):
-        return pl.read_excel(io.BytesIO(content), engine="calamine")
-
-
-# --- records
-
-
-class _Rewound(io.RawIOBase):
-    """A stream as if its head had not been read yet; it may be a pipe."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = io.BytesIO(head)
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = self._head.readinto(buffer)
-        return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
-
-
-def read_records(
-    path: PathLike, layout: RecordLayout, *, format: str | None = None, ids_only: bool = False
-) -> Iterator[Placed]:
-    """Yield the rows of a file one by one; ``ids_only`` may leave out fields other than the id.
-
-    Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
-    """
-    parts = parts_of(table_in(path, layout.kind), layout.kind)
-    if layout.kind == "queries" and os.path.isdir(parts[0]):
-        cases = cases_in_folder(parts[0])
-        if cases:
-            yield from rows_of(cases, layout, source_name(parts[0]))
-            return
-    if len(parts) > 1:
-        for part in parts:
-            yield from read_records(part, layout, format=format, ids_only=ids_only)
-        return
-    path = parts[0]
-    chosen = named_format(format, layout)
-    source = source_name(path)
-    placed = None
-    with enough_memory(source), open_bytes(path) as opened:
-        head = read_head(opened)
-        stream = io.BufferedReader(_Rewound(head, opened), 1 << 20)
-        sniffed = sniff(head, suffix_of(path))
-        if sniffed.content != "empty":
-            detected = chosen or detect_format(sniffed, layout)
-            if detected is None:
-                raise FormatError(
-                    f"does not look like {layout.nouns} ({shown(sniffed.line, 40)}); name its "
-                    f"format, one of {', '.join(layout.formats)}",
-                    source=source,
-                )
-            language = folder_language(path) if layout.kind == "queries" else None
-            for placed in _records(detected, path, stream, layout, ids_only=ids_only):
-                origin, position, row = placed
-                if language is not None and are_case_names(list(row)):
-                    code = language_code(str(row.get("language") or ""))
-                    row = {**row, "language": code or language}
-                yield origin, position, row
-    if placed is None:
-        raise FormatError(f"is empty; expected {layout.nouns}", source=source)
-
-
-def _records(
-    format: str, path: PathLike, stream: BinaryIO, layout: RecordLayout, *, ids_only: bool
-) -> Iterator[Placed]:
-    """Return the rows of an open file of this format."""
-    source = source_name(path)
-    if format == "json":
-        data = read_json(stream.read(), source=source)
-        return rows_of(data, layout, source, language=folder_language(path))
-    if format == "xlsx":
-        return rows_of(_spreadsheet(stream.read(), source), layout, source)
-    if format == "traces":
-        values = _json_values(stream, source, suffix_of(path))
-        origin = Origin(source, "line")
-        return (
-            (origin, retrieval.line or 1, {"_id": retrieval.query_id, "text": retrieval.text})
-            for retrieval in retrievals(values, source=source, query=layout.key)
-        )
-    if format == "parquet":
-        place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
-        return _parquet_records(place, layout, source, ids_only=ids_only)
-    origin = Origin(source, "line")
-    if format == "jsonl":
-        rows = read_json_lines(_lines(stream), source=source, ids_only=ids_only)
-    elif format in ("tsv", "csv"):
-        rows = read_lines(_lines(stream), origin, layout, tabs=format == "tsv")
-    else:
-        rows = layout.markup[format].read(stream, origin)
-    return ((origin, position, row) for position, row in rows)
-
-
-def _parquet_records(
-    place: str | bytes, layout: RecordLayout, source: str, *, ids_only: bool
-) -> Iterator[Placed]:
-    """Yield the rows of a file, decoding one batch at a time."""
-    file = ParquetFile(place, source=source)
-    columns = file.schema.names()
-    id_name = find_name(columns, layout.id_names)
-    if ids_only and id_name is not None:
-        columns = [id_name]
-    before = 0
-    for batch in file.batches(columns, size=_TEXTS):
-        for origin, position, row in frame_rows(batch, Origin(source, "row"), layout, before):
-            for name in file.json_columns.intersection(row):
-                row[name] = parse_json(str(row[name]), source=source)
-            yield origin, position, row
-        before += batch.height
-
-
-def _json_values(stream: BinaryIO, source: str, suffix: str) -> Iterator[tuple[int | None, object]]:
-    """Yield the JSON value of each line, or the one of the whole file."""
-    content = stream.read().removeprefix(BOM)
-    by_suffix = "jsonl" if suffix in (".jsonl", ".ndjson") else None
-    if json_content(content.lstrip(), by_suffix) == "json lines":
-        yield from read_json_lines(content.split(b"\n"), source=source)
-    else:
-        yield None, read_json(content, source=source)
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    yield stream.readline().removeprefix(BOM)
-    yield from stream

@@ -18,8 +18,7 @@ from rankscope.files import PathLike
 from rankscope.tables.columns import MOST_COLUMNS, RecordLayout
 from rankscope.tables.frames import ArrowFrame, to_pandas
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.reading import read_records
-from rankscope.tables.record_rows import Placed, Row, identify, rows_of
+from rankscope.tables.record_rows import Placed, Row, identified, read_records, rows_of
 from rankscope.tables.writing import write_records
 
 if TYPE_CHECKING:
@@ -182,17 +181,7 @@ def _collected(records: Iterable[Placed], layout: RecordLayout) -> pl.DataFrame:
     schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
     chunks = [schema.to_frame()]
     values: list[tuple[str | None, ...]] = []
-    first: dict[str, int] = {}
-    for placed in records:
-        origin, position, _ = placed
-        record_id, fields = identify(placed, layout)
-        if record_id in first:  # positions may be equal: several topics can share a line
-            raise origin.error(
-                f"{layout.noun} {shown(record_id)} was given before, at {origin.unit} "
-                f"{first[record_id]}; give every {layout.noun} its own id",
-                position,
-            )
-        first[record_id] = position
+    for (origin, position, _), record_id, fields in identified(records, layout):
         try:
             values.append((record_id, *_stored(fields, layout)))
         except ValueError as error:

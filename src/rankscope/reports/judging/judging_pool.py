@@ -17,7 +17,7 @@ from rankscope.files import source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.ids import id_text
-from rankscope.tables.reading import read_records
+from rankscope.tables.record_rows import read_records
 
 if TYPE_CHECKING:
     from rankscope.collection.queries import Queries
