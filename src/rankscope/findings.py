@@ -122,7 +122,6 @@ class Code:
 _CODES: dict[str, Code] = {}
 
 _DECLARING = (
-    "runs.run_codes",
     "runs.checks",
     "ontology.term_codes",
     "scoring.soundness_codes",

@@ -30,7 +30,7 @@ from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
-from rankscope.runs.exactness import Exactness, QueryExactness
+from rankscope.runs.origin import Exactness, QueryExactness
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
 

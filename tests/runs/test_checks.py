@@ -20,7 +20,7 @@ from rankscope.findings import Check, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
 from rankscope.runs.mismatch import guess_mismatch
 from rankscope.runs.table import Run, read_run
-from rankscope.runs.validation import Lengths, validate_run
+from rankscope.runs.validation import validate_run
 
 CHECKS: list[Check[Any]] = [*RUN_CHECKS, *QRELS_CHECKS]
 
@@ -287,7 +287,7 @@ def test_a_good_run_has_no_findings(tmp_path: Path) -> None:
     assert result.ok
     assert result.findings == ()
     assert (result.rows, result.queries) == (4, 2)
-    assert result.documents_per_query == Lengths(min=2, median=2, max=2)
+    assert (result.fewest, result.most) == (2, 2)
 
 
 def test_checks_that_cannot_look_say_so(tmp_path: Path) -> None:

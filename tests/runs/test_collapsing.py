@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import re
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
@@ -68,7 +67,6 @@ def test_a_rule_finds_the_document() -> None:
         (r"^(.+)_\d+$", "my_doc_12", "my_doc"),
         (r"^[^#]+", "doc#section#3", "doc"),
         (r"^(.+)_\d+$", "my_doc", None),
-        (re.compile(r"doc\d+"), "part 2 of doc17", "doc17"),
         ({"c1": "d1"}, "c1", "d1"),
         ({"c1": "d1"}, "c2", None),
         (lambda chunk_id: chunk_id[:2], "d1c7", "d1"),

@@ -205,7 +205,7 @@ def test_mistakes() -> None:
         ({"weights": [1, math.nan]}, "nan"),
         ({"weights": [1, "2"]}, "not '2'"),
         ({"weights": [0, 0]}, "all weights"),
-        ({"weights": {"run1": 1}}, "'run2'"),
+        ({"weights": {"run1": 1}}, "2 runs and 1 weights"),
         ({"weights": {"run1": 1, "run": 1}}, "nearest"),
         ({"k": 0}, "not 0"),
         ({"k": math.inf}, "inf"),

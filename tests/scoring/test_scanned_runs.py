@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.runs.lazy_run import _OF_RUNS, LazyRun
+from rankscope.runs.run_files import _OF_RUNS, LazyRun
 from rankscope.runs.table import Run
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.scanned_run import ScannedRun

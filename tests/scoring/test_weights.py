@@ -136,7 +136,7 @@ def test_mistakes() -> None:
         ({"step": 0}, "step"),
         ({"step": 0.005}, "20,301 points"),
         ({"k": 3}, "minmax takes no k"),
-        ({"sgima": 1}, "sigma"),
+        ({"sgima": 1}, "takes no sgima"),
         ({"measure": "nDGC@5"}, "nearest"),
     ]
     for options, word in refused:

@@ -13,8 +13,7 @@ from rankscope.benchmark.systems import Systems, naming
 from rankscope.diagnosis.approximation import approximation
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness
-from rankscope.runs.exactness import Exactness
-from rankscope.runs.origin import fingerprint
+from rankscope.runs.origin import Exactness, fingerprint
 
 
 def exactness_stages(

@@ -17,7 +17,7 @@ from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
-from rankscope.runs.exactness import Exactness
+from rankscope.runs.origin import Exactness
 from rankscope.scoring.scores import Scores
 
 Answer = Analysed | NotApplicable

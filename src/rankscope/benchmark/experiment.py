@@ -47,8 +47,8 @@ from rankscope.records import (
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
+from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
-from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.scores import Scores
@@ -487,7 +487,7 @@ class Experiment:
         )
 
 
-_OF_COLLECTION = frozenset({GOLD_OUTSIDE.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
+_OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
 """Findings that each run repeats and that are about the collection and the measures."""
 
 _DOCUMENT_COLUMNS = ["doc_id", "title", "text"]

@@ -18,7 +18,7 @@ from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare, worst_first
 from rankscope.part import Part, left_out, left_out_if_empty
-from rankscope.runs.run_codes import GOLD_OUTSIDE
+from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
 from rankscope.tables.columns import NO_COLUMNS, Columns
@@ -165,7 +165,8 @@ def validate_cases(
         findings += _outside(qrels, passes_over_ids(corpus)(), source)
     elif ontology is None:
         reason = "no corpus was given"
-        unable = [NotApplicable(name=GOLD_OUTSIDE.name, reason=reason, code=GOLD_OUTSIDE.code)]
+        missing = gold_outside_corpus
+        unable = [NotApplicable(name=missing.name, reason=reason, code=missing.code)]
     count = len(qrels.query_ids)
     return CasesValidation(
         file=source,
@@ -312,7 +313,7 @@ def _outside(qrels: Qrels, corpus_ids: Iterable[str], source: str) -> Iterator[F
         expected.pop(doc_id, None)
     if expected:
         first = next(iter(expected))
-        yield GOLD_OUTSIDE.finding(
+        yield gold_outside_corpus.finding(
             f"{counted(len(expected), 'expected document')} not in the corpus, such as "
             f"{shown(first)}",
             count=len(expected),

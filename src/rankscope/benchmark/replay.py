@@ -53,9 +53,9 @@ from rankscope.records.report import RunInfo
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
+from rankscope.runs.checks import gold_outside_corpus, no_document_in_common, unknown_documents
 from rankscope.runs.collapsing import Chunks
 from rankscope.runs.origin import Timings, fingerprint
-from rankscope.runs.run_codes import GOLD_OUTSIDE, NO_DOCUMENT_IN_COMMON, UNKNOWN_DOCUMENTS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
@@ -145,7 +145,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     return Replay(Experiment(benchmark, workflow, results), out_of_reach, tuple(known))
 
 
-_NEEDS_CORPUS = frozenset({UNKNOWN_DOCUMENTS.code, GOLD_OUTSIDE.code})
+_NEEDS_CORPUS = frozenset({unknown_documents.code, gold_outside_corpus.code})
 
 
 def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | None]:
@@ -339,7 +339,7 @@ def _without_corpus(
         ),
     )
     faults = [finding.code for finding in findings if finding.severity == "error"]
-    if NO_DOCUMENT_IN_COMMON.code in faults:
+    if no_document_in_common.code in faults:
         return reference
     ids = [*benchmark.collection.judgments.table.doc_ids.unique(), *runs[name].doc_ids.unique()]
     return replace(reference, corpus_ids=lambda: ids)

@@ -21,8 +21,8 @@ from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched
-from rankscope.runs.exactness import Exactness
-from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
+from rankscope.runs.checks import empty, no_document_in_common, no_query_in_common
+from rankscope.runs.origin import Exactness
 from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.plans import meant
@@ -112,7 +112,7 @@ def _check(
     return make_stage(f"check {name}", work, PartForm(Validation), [fetched], parts)
 
 
-BROKEN = frozenset(code.code for code in (EMPTY, NO_QUERY_IN_COMMON, NO_DOCUMENT_IN_COMMON))
+BROKEN = frozenset(code.code for code in (empty, no_query_in_common, no_document_in_common))
 """Errors of a run after which no number about it could mean anything."""
 
 

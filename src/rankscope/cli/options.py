@@ -433,7 +433,7 @@ def named_run(argument: str) -> Any:
     if path != "-" and not is_several(path) and is_score_file(path):
         scores = read_scores(path)
         return replace(scores, runs={name: scores.runs[scores.name_of()]})
-    from rankscope.runs.naming import NamedFile
+    from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.swept_options import Swept
     from rankscope.document.blocks import Block
     from rankscope.measures.judged import FloatArray
-    from rankscope.runs.exactness import Exactness
+    from rankscope.runs.origin import Exactness
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scores import Scores

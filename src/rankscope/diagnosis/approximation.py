@@ -29,7 +29,7 @@ from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import declare
 from rankscope.part import left_out, left_out_if_empty
-from rankscope.runs.exactness import Exactness
+from rankscope.runs.origin import Exactness
 
 ENOUGH = 0.9
 """A recall below this is a warning."""

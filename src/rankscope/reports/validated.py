@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @view
 def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
-    fewest, most = validation.documents_per_query.min, validation.documents_per_query.max
+    fewest, most = validation.fewest, validation.most
     per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     answer = "✓ valid" if validation.ok else "✗ not valid"
     size = (

@@ -22,7 +22,7 @@ from rankscope.retrieval.protocol import (
     fingerprint,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.runs.naming import REMEDY
+from rankscope.runs.run_files import REMEDY
 from rankscope.runs.table import Run, read_run
 from rankscope.tables.columns import Duplicates
 

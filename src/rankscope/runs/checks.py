@@ -1,33 +1,22 @@
 """The checks of a run: its lines, scores, ranks and depth, and what it answers.
 
 Errors make a run unusable and are what `read_run` refuses; warnings and notes are for
-`rankscope runs validate`. Every check has a stable code. Those that compare the run with judgments,
-a list of queries or a corpus say so where these are not given.
+`rankscope runs validate`. Every check has a stable code, and scoring a run makes some of these
+findings too; so nothing here loads Polars. Checks that compare the run with judgments, a list of
+queries or a corpus say so where these are not given.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING
 
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
-from rankscope.runs import order
 from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
-from rankscope.runs.run_codes import (
-    EMPTY,
-    EQUAL_SCORES,
-    GOLD_OUTSIDE,
-    NO_DOCUMENT_IN_COMMON,
-    NO_QUERY_IN_COMMON,
-    ORDER_AGAINST_SCORE,
-    QUERIES_MISSING,
-    UNKNOWN_DOCUMENTS,
-)
-from rankscope.runs.run_rows import scores_of
-from rankscope.runs.under_test import FLAT, RunUnderTest
 from rankscope.tables import row_checks
-from rankscope.tables.grouping import repeated_rows
+
+if TYPE_CHECKING:
+    from rankscope.runs.under_test import RunUnderTest
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
@@ -35,9 +24,14 @@ RUN_CHECKS: Checks[RunUnderTest] = Checks()
 # --- lines and scores ------------------------------------------------------------------------
 
 
-@RUN_CHECKS.under(EMPTY)
+@RUN_CHECKS.add(
+    "RS101",
+    "error",
+    unit="file",
+    advice="make the run again and check the format of the queries it was made from",
+)
 def empty(run: RunUnderTest) -> Seen | None:
-    """See a run without a line, or without a document for any query."""
+    """The run holds no line of data, or no document for any of its queries."""
     return row_checks.no_row(run.rows, empty_message(len(run.rows.empty_queries)))
 
 
@@ -58,8 +52,8 @@ def missing_id(run: RunUnderTest) -> Seen | None:
 @RUN_CHECKS.add("RS104", "error", advice="write the score as a decimal number")
 def score_not_a_number(run: RunUnderTest) -> Seen | None:
     """A score cannot be read as a number: text, a decimal comma, nothing at all."""
-    role = "score" if "score" in run.rows.frame.columns else "rank"
-    return row_checks.not_a_number(run.rows, scores_of(run.rows), role)
+    role = "score" if run.has_scores else "rank"
+    return row_checks.not_a_number(run.rows, run.given_scores, role)
 
 
 @RUN_CHECKS.add(
@@ -67,7 +61,7 @@ def score_not_a_number(run: RunUnderTest) -> Seen | None:
 )
 def score_not_finite(run: RunUnderTest) -> Seen | None:
     """A score is NaN or infinite, or too large for double precision."""
-    return row_checks.not_finite(run.rows, scores_of(run.rows))
+    return row_checks.not_finite(run.rows, run.given_scores)
 
 
 @RUN_CHECKS.add(
@@ -77,8 +71,8 @@ def score_not_finite(run: RunUnderTest) -> Seen | None:
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
     """A document appears twice for one query, so it would count twice."""
-    repeated = repeated_rows(run.offsets, run.doc_id)
-    return run.seen("the document appears more than once for this query", repeated)
+    repeats = run.repeats("doc_id")
+    return run.seen_rows("the document appears more than once for this query", repeats)
 
 
 @RUN_CHECKS.add(
@@ -104,12 +98,10 @@ def not_six_columns(run: RunUnderTest) -> Seen | None:
 )
 def rank_not_unique(run: RunUnderTest) -> Seen | None:
     """Two documents of a query have the same rank, or one has none."""
-    if run.by_rank is None:
+    if not run.has_ranks:
         return None
-    rows, rank = run.by_rank
-    again = np.append([False], (rank[1:] == rank[:-1]) & run.same_query) if rank.size else rank > 0
-    bad = np.flatnonzero(again | np.isnan(rank))
-    return run.seen("a rank is missing, or there twice for this query", rows[bad])
+    bad = run.frame["rank"].is_null() | run.repeats("rank")
+    return run.seen_rows("a rank is missing, or there twice for this query", bad)
 
 
 @RUN_CHECKS.add(
@@ -121,24 +113,31 @@ def rank_not_unique(run: RunUnderTest) -> Seen | None:
 )
 def rank_against_score(run: RunUnderTest) -> Seen | None:
     """The order by rank is not the order by score."""
-    if run.by_rank is None or "score" not in run.rows.frame.columns:
+    if not run.has_ranks or not run.has_scores:
         return None
-    score = run.score[run.by_rank[0]]
-    queries = run.queries_where(score[1:] > score[:-1])
+    queries = run.where("rises_by_rank")
     return run.seen_queries("a document with a worse rank has a better score", queries)
 
 
-@RUN_CHECKS.under(ORDER_AGAINST_SCORE)
+@RUN_CHECKS.add(
+    "RS114",
+    "warning",
+    unit="query",
+    advice="higher scores are better and decide; negate distances, or keep the order of the lists "
+    'with order="given"',
+)
 def order_against_score(run: RunUnderTest) -> Seen | None:
-    """See lists without ranks whose scores mostly rise somewhere."""
-    has_score = "score" in run.rows.frame.columns
-    if run.by_rank is not None or not has_score or run.format in FLAT:
+    """In most queries scores rise down the list: distances, or scores from before a rerank.
+
+    In dicts of scores only those that never fall are taken for distances; a TREC file in any order
+    is fine if its ranks agree with its scores, and rows of a flat table in any order.
+    """
+    if run.has_ranks or not run.has_scores or not run.rows.is_list:
         return None
-    rises = run.queries_where(run.score[1:] > run.score[:-1])
-    several = int(np.count_nonzero(run.lengths > 1))
-    if 2 * len(rises) <= several:
+    rises = run.where("rises")
+    if 2 * len(rises) <= run.several:
         return None
-    of = f"{len(rises):,} of {counted(several, 'query')}"
+    of = f"{len(rises):,} of {counted(run.several, 'query')}"
     return run.seen_queries(f"scores and the order of the lists disagree in {of}", rises)
 
 
@@ -154,38 +153,36 @@ def tied_scores(run: RunUnderTest) -> Seen | None:
 
     The message tells in how many queries a tie straddles rank 10 and the depth.
     """
-    by_score = order.falling(run.offsets, run.score)
-    score = run.score if by_score is None else run.score[by_score]
-    tied = (score[1:] == score[:-1]) & run.same_query
-    if not tied.any():
+    tied = run.where("ties")
+    if not tied:
         return None
-    straddling = {}
-    for cutoff in sorted({10, run.max_depth}):
-        deep = run.offsets[:-1][run.lengths > cutoff]
-        straddling[cutoff] = int(np.count_nonzero(tied[deep + cutoff - 1]))
-    documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
-    where = [
-        f"rank {cut} in {counted(count, 'query')}" for cut, count in straddling.items() if count
-    ]
+    documents = run.tied_documents
+    straddling = {cut: len(run.where(f"tie_at_{cut}")) for cut in run.cuts}
+    where = [f"rank {cut} in {counted(n, 'query')}" for cut, n in straddling.items() if n]
     return run.seen_queries(
         f"{counted(documents, 'document')} share a score with another of the same query; "
         f"ties straddle {' and '.join(where) or 'no cutoff'}",
-        run.queries_where(tied),
+        tied,
         documents=documents,
         straddling={str(cutoff): count for cutoff, count in straddling.items()},
     )
 
 
-@RUN_CHECKS.under(EQUAL_SCORES)
+@RUN_CHECKS.add(
+    "RS123",
+    "warning",
+    unit="query",
+    advice='write the system\'s scores, or keep the order of the lists with order="given"',
+)
 def all_scores_equal(run: RunUnderTest) -> Seen | None:
-    """See a run in which the score never decides."""
-    several = np.flatnonzero(run.lengths > 1).tolist()
-    if not several or ((run.score[1:] != run.score[:-1]) & run.same_query).any():
+    """All documents of each query have the same score: their ids decide, and not the system."""
+    level = run.where("is_level")
+    if len(level) < run.several:
         return None
     return run.seen_queries(
-        f"all documents of a query have the same score ({counted(len(several), 'query')}), so "
+        f"all documents of a query have the same score ({counted(len(level), 'query')}), so "
         "their ids decide the order",
-        [run.answered[number] for number in several],
+        level,
     )
 
 
@@ -200,8 +197,8 @@ def all_scores_equal(run: RunUnderTest) -> Seen | None:
 )
 def too_deep(run: RunUnderTest) -> Seen | None:
     """A query has more documents than `--max-depth`."""
-    most = int(run.lengths.max(initial=0))
-    deep = [run.answered[at] for at in np.flatnonzero(run.lengths > run.max_depth).tolist()]
+    deep = run.where("is_deep")
+    most = max(run.lengths, default=0)
     message = f"more than {run.max_depth} documents for a query, up to {most:,}"
     return run.seen_queries(message, deep, deepest=most)
 
@@ -209,9 +206,12 @@ def too_deep(run: RunUnderTest) -> Seen | None:
 # --- against judgments, queries and a corpus -------------------------------------------------
 
 
-@RUN_CHECKS.under(QUERIES_MISSING)
+@RUN_CHECKS.add("RS161", "warning", unit="query", advice="run the system on these queries too")
 def judged_queries_missing(run: RunUnderTest) -> Seen | None:
-    """See queries that count as 0."""
+    """Queries of the qrels are not in the run.
+
+    They count as 0 in every mean, unless the rules leave them out.
+    """
     judged = run.qrels.query_ids
     missing = run.missing(judged)
     if len(missing) == len(judged):
@@ -243,51 +243,74 @@ def unknown_queries(run: RunUnderTest) -> Seen | None:
     return run.seen_queries("the run has queries that are not in the list", unknown)
 
 
-@RUN_CHECKS.under(UNKNOWN_DOCUMENTS)
+@RUN_CHECKS.add(
+    "RS165",
+    "error",
+    unit="document",
+    advice="check that the run was made from this corpus, and that ids were not changed on the way",
+)
 def unknown_documents(run: RunUnderTest) -> Seen | None:
-    """See documents that cannot have been found."""
-    unknown = pl.Series(sorted(run.absent[0]), dtype=pl.String)
-    rows = run.doc_id.is_in(unknown.implode()).arg_true().to_numpy()
-    seen = run.seen(f"{len(rows):,} lines name documents that are not in the corpus", rows)
-    return seen and Seen(seen.message, len(unknown), seen.places, {"lines": len(rows)})
+    """The run names documents that are not in the corpus."""
+    unknown = run.outside[0]
+    named = run.frame["doc_id"].is_in(list(unknown))
+    seen = run.seen_rows(f"{named.sum():,} lines name documents that are not in the corpus", named)
+    return seen and Seen(seen.message, len(unknown), seen.places, {"lines": seen.count})
 
 
-@RUN_CHECKS.under(GOLD_OUTSIDE)
+@RUN_CHECKS.add(
+    "RS166",
+    "warning",
+    unit="document",
+    advice="nobody can find them, so recall stays below 1; add them to the corpus, or take them "
+    "out of the qrels",
+)
 def gold_outside_corpus(run: RunUnderTest) -> Seen | None:
-    """See relevant documents that nobody can find."""
-    absent = pl.Series(sorted(run.absent[1]), dtype=pl.String)
-    gold = run.qrels.to_polars().filter(pl.col("grade") > 0)
-    outside = gold.filter(pl.col("doc_id").is_in(absent.implode()))
-    if not len(outside):
+    """Relevant documents of the qrels are not in the corpus."""
+    absent, qrels = run.outside[1], run.qrels.to_polars()
+    pairs = zip(qrels["query_id"], qrels["doc_id"], qrels["grade"], strict=True)
+    gold = [(query_id, doc_id) for query_id, doc_id, grade in pairs if grade > 0]
+    outside = [(query_id, doc_id) for query_id, doc_id in gold if doc_id in absent]
+    if not outside:
         return None
-    pairs = list(outside.select("query_id", "doc_id").iter_rows())
-    places = tuple(Place("qrels", query_id=query, doc_id=doc) for query, doc in pairs)
-    message = gold_outside_message([doc for _, doc in pairs], len(gold))
-    return Seen(message, outside["doc_id"].n_unique(), places[:PLACES_SHOWN])
+    places = tuple(Place("qrels", query_id=query, doc_id=doc) for query, doc in outside)
+    doc_ids = [doc_id for _, doc_id in outside]
+    message = gold_outside_message(doc_ids, len(gold))
+    return Seen(message, len(set(doc_ids)), places[:PLACES_SHOWN])
 
 
-@RUN_CHECKS.under(NO_QUERY_IN_COMMON)
+@RUN_CHECKS.add(
+    "RS171", "error", unit="file", advice="make the query ids of run and qrels the same"
+)
 def no_query_in_common(run: RunUnderTest) -> Seen | None:
-    """See ids of queries that do not meet."""
+    """Run and qrels share no query id; the message guesses why."""
     qrels = run.qrels
     if not len(qrels) or not run.query_ids or any(map(qrels.__contains__, run.query_ids)):
         return None
-    return run.seen_run(
-        nothing_in_common("query", run.query_ids, qrels.query_ids, run.doc_id, qrels.doc_ids)
-    )
+    documents = run.frame["doc_id"], qrels.doc_ids
+    return run.seen_run(nothing_in_common("query", run.query_ids, qrels.query_ids, *documents))
 
 
-@RUN_CHECKS.under(NO_DOCUMENT_IN_COMMON)
+@RUN_CHECKS.add(
+    "RS172",
+    "error",
+    unit="file",
+    advice="make the document ids of run and qrels the same; if they do match, pass the corpus "
+    "(--corpus) to confirm",
+)
 def no_document_in_common(run: RunUnderTest) -> Seen | None:
-    """See ids of documents that do not meet, though queries do."""
+    """No document that the run retrieved is judged for any query; the message guesses why.
+
+    It is a warning for fewer than ten queries, and where a corpus is known that holds documents of
+    both.
+    """
     qrels = run.qrels
-    judged, retrieved = qrels.doc_ids.unique(), run.doc_id.unique(maintain_order=True)
-    if not any(map(qrels.__contains__, run.query_ids)) or not len(retrieved):
+    judged, retrieved = set(qrels.doc_ids), dict.fromkeys(run.frame["doc_id"])
+    if not any(map(qrels.__contains__, run.query_ids)) or not retrieved:
         return None
-    if retrieved.is_in(judged.implode()).any():
+    if any(doc_id in judged for doc_id in retrieved):
         return None
-    if run.has_corpus:
-        named_outside, judged_outside = run.absent
+    if run.corpus_ids is not None:
+        named_outside, judged_outside = run.outside
         if len(named_outside) < len(retrieved) and len(judged_outside) < len(judged):
             return None  # documents of both are in one corpus: their ids are right
     return run.seen_run(

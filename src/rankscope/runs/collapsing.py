@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import COMPRESSIONS, is_path
+from rankscope.files import is_path, suffix_of
 from rankscope.tables.ids import id_text
 
 if TYPE_CHECKING:
@@ -101,8 +101,6 @@ class Chunking:
             raise UnknownNameError("way to collapse chunks", collapse, get_args(Collapse))
         if isinstance(doc_id_from, Mapping):
             return cls(doc_id_from.get, "a table", collapse, True, doc_id_from)
-        if isinstance(doc_id_from, re.Pattern):
-            return cls(_by_pattern(doc_id_from), doc_id_from.pattern, collapse, True)
         if callable(doc_id_from):
             name = getattr(doc_id_from, "__name__", "a function")
             return cls(doc_id_from, name, collapse, True)
@@ -118,13 +116,18 @@ class Chunking:
             table = _read_documents(text)
             return cls(table.get, text, collapse, True, table)
         try:
-            pattern = re.compile(text)
+            search = re.compile(text).search
         except re.error as error:
             raise InputError(
                 f"doc_id_from: {shown(text)} is not a regular expression ({error}); give one whose "
                 "first group is the document, such as '^(.+)_[0-9]+$', or '#'"
             ) from None
-        return cls(_by_pattern(pattern), text, collapse, True)
+
+        def document_of(chunk_id: str) -> str | None:
+            match = search(chunk_id)
+            return match and match[1 if match.re.groups else 0]
+
+        return cls(document_of, text, collapse, True)
 
     def documents(self, chunk_ids: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the document of each chunk, and the ids the rule says nothing about."""
@@ -157,17 +160,18 @@ class Chunking:
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         document = np.array([numbers[name] for name in names], np.int64)
         score = np.array([score for _, score in pairs], np.float64)
-        rest = self.collapsed(np.array([0, len(pairs)]), score, document, None)
+        rows, scores = self.collapsed(np.array([0, len(pairs)]), score, document, None)
         return [
-            (names[row], number)
-            for row, number in zip(rest.rows.tolist(), rest.scores.tolist(), strict=True)
+            (names[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
 
-    def collapsed(self, offsets: Ints, score: Floats, document: Ints, best: Ints | None) -> _Kept:
+    def collapsed(
+        self, offsets: Ints, score: Floats, document: Ints, best: Ints | None
+    ) -> tuple[Ints, Floats]:
         """Collapse rows that are grouped by query; ``document`` numbers their documents.
 
-        ``best`` are the rows best first (None: they are). What remains is in the order in which the
-        first chunk of each document is listed.
+        ``best`` are the rows best first (None: they are). Returned are the row of the first listed
+        chunk of each document, in their order, and the document's score.
         """
         sizes = np.diff(offsets)
         group = np.repeat(np.arange(len(sizes)), sizes)
@@ -193,8 +197,7 @@ class Chunking:
             rank[np.argsort(top)] = np.arange(len(first))
             value = (begins[group[first]] - rank - 1).astype(np.float64)
         listed = np.argsort(first)
-        rows = first[listed]
-        return _Kept(rows, value[listed], np.bincount(group[rows], minlength=len(sizes)))
+        return first[listed], value[listed]
 
     def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
         """Say what was collapsed, from how many rows the queries had and have."""
@@ -213,35 +216,21 @@ class Chunking:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
-    """One row for each document of a query."""
-
-    rows: Ints
-    """The row of its first listed chunk."""
-    scores: Floats
-    sizes: Ints
-    """By query: how many there are."""
-
-
-def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    group = 1 if pattern.groups else 0
-
-    def document_of(chunk_id: str) -> str | None:
-        match = pattern.search(chunk_id)
-        return None if match is None else match[group]
-
-    return document_of
-
-
 def names_table(text: str) -> bool:
     """Tell a file's name from a regular expression; one that is missing is still a name."""
-    if os.path.isfile(text):
-        return True
-    stem = text
-    for ending in COMPRESSIONS:
-        stem = stem.removesuffix(ending)
-    return stem.endswith(_TABLES) and _OF_PATTERNS.isdisjoint(text)
+    return os.path.isfile(text) or (suffix_of(text) in _TABLES and _OF_PATTERNS.isdisjoint(text))
+
+
+_DOCUMENT = (
+    "doc_id",
+    "document_id",
+    "doc",
+    "document",
+    "docno",
+    "parent_id",
+    "source_id",
+    "source",
+)
 
 
 def _read_documents(path: str) -> dict[str, str]:
@@ -249,24 +238,14 @@ def _read_documents(path: str) -> dict[str, str]:
     from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
     from rankscope.tables.record_rows import identify, read_records  # noqa: PLC0415
 
-    names = (
-        "doc_id",
-        "document_id",
-        "doc",
-        "document",
-        "docno",
-        "parent_id",
-        "source_id",
-        "source",
-    )
     layout = RecordLayout(
         kind="corpus",
-        formats=("csv", "tsv", "json", "jsonl", "parquet"),
+        formats=tuple(ending[1:] for ending in _TABLES),
         suffixes={},
         noun="chunk",
         id_column="chunk_id",
         id_names=("chunk_id", "_id", "id", "node_id", "passage_id", "segment_id", "chunk"),
-        text_names=names,
+        text_names=_DOCUMENT,
         columns=("doc_id",),
         headerless={2: ("chunk_id", "doc_id")},
     )
@@ -275,7 +254,7 @@ def _read_documents(path: str) -> dict[str, str]:
         origin, position, _ = placed
         chunk_id, fields = identify(placed, layout)
         is_pair = origin.unit == "item" and list(fields) == ["text"]  # {chunk: document}
-        name = "text" if is_pair else find_name(fields, names)
+        name = "text" if is_pair else find_name(fields, _DOCUMENT)
         try:
             if name is None:
                 given = shown(", ".join(map(str, fields)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted, shown
@@ -15,38 +15,36 @@ LOOKED_AT = 100_000
 """How many ids a guess is made from."""
 
 _CHUNK = re.compile(r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$")
+_SUFFIX = "a suffix, as that of a chunk"
 
 _WAYS: dict[str, Callable[[str], str]] = {
     "blanks around an id": str.strip,
     "upper and lower case": str.casefold,
     "leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
     "a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
-    "a suffix, as that of a chunk": lambda text: _CHUNK.sub("", text),
+    _SUFFIX: lambda text: _CHUNK.sub("", text),
     "a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
     "a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
     "a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
 }
 """In what ids of one thing may differ, and the change that makes them the same."""
 
-_SUFFIX = "a suffix, as that of a chunk"
 _NEAR = tuple(_WAYS)[:5]
 """The ways that make two ids of one corpus the same by chance least often."""
 
 
-def _differ(way: str, ours: str, theirs: str, remedy: str = "") -> str:
-    return f"they differ in {way}, as {shown(ours, 30)} and {shown(theirs, 30)}{remedy}"
+def _differ(way: str, ours: str, theirs: str) -> str:
+    return f"they differ in {way}, as {shown(ours, 30)} and {shown(theirs, 30)}"
 
 
 def _leading_to(theirs: str, ours: str) -> str:
     """Return the option that leads from an id of a run to that of its document, if there is one."""
     rest = ours.removeprefix(theirs)
+    if not rest or rest == ours:
+        return ""
     separator = re.fullmatch(r"([#:@/_.-]{1,3})[0-9]+", rest)
-    if separator is not None and rest != ours:
-        return f"; give doc_id_from={separator[1]!r}"
-    if rest and rest != ours:
-        stem = re.escape(re.sub(r"[0-9]+$", "", rest))
-        return f"; give doc_id_from={'^(.+)' + stem + '[0-9]+$'!r}"
-    return ""
+    stem = re.escape(re.sub(r"[0-9]+$", "", rest))
+    return f"; give doc_id_from={separator[1] if separator else f'^(.+){stem}[0-9]+$'!r}"
 
 
 def near_misses(retrieved: Collection[str], gold: Collection[str]) -> dict[str, list[str]]:
@@ -60,18 +58,17 @@ def near_misses(retrieved: Collection[str], gold: Collection[str]) -> dict[str, 
     misses: dict[str, list[str]] = {}
     for way in _NEAR if lost else ():
         change = _WAYS[way]
+        changed = {change(doc_id): doc_id for doc_id in ours}
         if way == _SUFFIX:
-            stems = {change(doc_id): doc_id for doc_id in ours if change(doc_id) != doc_id}
-            alike = [(doc_id, stems[doc_id]) for doc_id in lost if doc_id in stems]
+            changed = {stem: doc_id for stem, doc_id in changed.items() if stem != doc_id}
+            alike = [(doc_id, changed[doc_id]) for doc_id in lost if doc_id in changed]
             alike += [(doc_id, change(doc_id)) for doc_id in lost if change(doc_id) in ours]
         else:
-            changed = {change(doc_id): doc_id for doc_id in ours}
             alike = [(name, changed[change(name)]) for name in lost if change(name) in changed]
         if alike:
             wanted, got = alike[0]
-            misses[_differ(way, wanted, got, _leading_to(wanted, got))] = [
-                name for name, _ in alike
-            ]
+            reason = _differ(way, wanted, got) + _leading_to(wanted, got)
+            misses[reason] = [name for name, _ in alike]
     return misses
 
 
@@ -89,34 +86,11 @@ def nothing_in_common(
     """
     mine, judged = (list(dict.fromkeys(islice(ids, LOOKED_AT))) for ids in (ours, theirs))
     few = [", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (mine, judged)]
-    guess = guess_mismatch(
-        mine,
-        judged,
-        islice(our_others, LOOKED_AT),
-        their_others,
-        of_documents=what == "document",
-    )
+    others = islice(our_others, LOOKED_AT)
+    guess = guess_mismatch(mine, judged, others, their_others, of_documents=what == "document")
     return (
         f"no {what} id in common with the qrels: the run has {few[0]}, the qrels have {few[1]}"
         f"{guess}"
-    )
-
-
-def empty_message(queries: int) -> str:
-    """Say that a run is empty, or that all its answers are."""
-    if not queries:
-        return "the run is empty"
-    return f"the run is empty: {counted(queries, 'query')} and no document for any of them"
-
-
-def gold_outside_message(doc_ids: Collection[str], relevant: int) -> str:
-    """Say which documents nobody can find; ``doc_ids`` has one for each relevant pair outside."""
-    outside = list(dict.fromkeys(doc_ids))
-    few = ", ".join(shown(doc_id, 30) for doc_id in outside[:3]) + (", …" if outside[3:] else "")
-    are = "is" if len(outside) == 1 else "are"
-    return (
-        f"{counted(len(outside), 'relevant document')} of the qrels {are} not in the corpus ({few})"
-        f": {len(doc_ids):,} of {counted(relevant, 'relevant judgment')}"
     )
 
 
@@ -133,11 +107,11 @@ def guess_mismatch(
     for way, change in _WAYS.items():
         changed = {change(id_): id_ for id_ in reversed(list(theirs))}
         alike = [id_ for id_ in ours if change(id_) in changed]
-        overlap = len({change(id_) for id_ in alike})
+        overlap = len(set(map(change, alike)))
         if overlap > most:
             mine, other = alike[0], changed[change(alike[0])]
             remedy = _leading_to(other, mine) if of_documents else ""
-            best, most = _differ(way, mine, other, remedy), overlap
+            best, most = _differ(way, mine, other) + remedy, overlap
     for whose, ids, others in (
         ("the run's", ours, set(theirs)),
         ("those of the qrels", theirs, set(ours)),
@@ -159,8 +133,25 @@ def _prefix(ids: Collection[str]) -> str:
 
     Without such a sign up to the first digit: ``doc:10`` and ``doc:12`` share more than a prefix.
     """
-    low, high = min(ids), max(ids)  # what these share, all between them share
-    common = "".join(
-        sign for sign, _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
-    )
+    first, last = min(ids), max(ids)  # what these share, all between them share
+    differ = (at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1])
+    common = first[: next(differ, len(first))]
     return re.sub(r"[^\W_]*$", "", common) or re.sub(r"[0-9].*$", "", common)
+
+
+def empty_message(queries: int) -> str:
+    """Say that a run is empty, or that all its answers are."""
+    if not queries:
+        return "the run is empty"
+    return f"the run is empty: {counted(queries, 'query')} and no document for any of them"
+
+
+def gold_outside_message(doc_ids: Collection[str], relevant: int) -> str:
+    """Say which documents nobody can find; ``doc_ids`` has one for each relevant pair outside."""
+    outside = list(dict.fromkeys(doc_ids))
+    few = ", ".join(shown(doc_id, 30) for doc_id in outside[:3]) + (", …" if outside[3:] else "")
+    are = "is" if len(outside) == 1 else "are"
+    return (
+        f"{counted(len(outside), 'relevant document')} of the qrels {are} not in the corpus ({few})"
+        f": {len(doc_ids):,} of {counted(relevant, 'relevant judgment')}"
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
-from rankscope.runs.naming import stem_of
+from rankscope.runs.run_files import name_in_file
 from rankscope.tables.choosing import Table
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns
 from rankscope.tables.pieces import read_piece, read_pieces
@@ -28,8 +28,15 @@ class PieceRun:
     ) -> None:
         self.name = name
         self.pieces = dict(pieces)
-        if order == "score":
-            self.pieces = {query_id: _best_first(query_id, pieces[query_id]) for query_id in pieces}
+        for query_id, items in self.pieces.items() if order == "score" else ():
+            without = sum(piece.number is None for piece in items)
+            if 0 < without < len(items):
+                raise InputError(
+                    f"query {shown(query_id)} has {without} without a score among {len(items)} "
+                    "pieces; give a score to all or none"
+                )
+            # those of equal scores, or without, stay as listed
+            self.pieces[query_id] = sorted(items, key=lambda piece: -(piece.number or 0.0))
 
     @property
     def query_ids(self) -> list[str]:
@@ -44,19 +51,6 @@ class PieceRun:
 
     def __len__(self) -> int:
         return sum(map(len, self.pieces.values()))
-
-
-def _best_first(query_id: str, items: list[Piece]) -> list[Piece]:
-    """Order pieces by score; those of equal scores, or without, stay as listed."""
-    without = sum(piece.number is None for piece in items)
-    if without == len(items):
-        return items
-    if without:
-        raise InputError(
-            f"query {shown(query_id)} has {without} without a score among {len(items)} pieces; "
-            "give a score to all or none"
-        )
-    return sorted(items, key=lambda piece: -(piece.number or 0.0))
 
 
 def as_piece_run(
@@ -80,7 +74,7 @@ def as_piece_run(
 
         file = TableFile.open(data, RUN, columns=columns)
         pieces = read_pieces(file.records(), RUN, columns, file.source).by_query
-        return PieceRun(pieces, name=stem_of(data), order=order)
+        return PieceRun(pieces, name=name_in_file(data), order=order)
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
     if hasattr(data, "__arrow_c_stream__"):
@@ -107,21 +101,20 @@ def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Column
     table = table if isinstance(table, Corpus) else Corpus(table)
     wanted = set(run.doc_ids)
     chunks = {
-        chunk.doc_id: read_piece(chunk.fields, RUN, f"the corpus: chunk {shown(chunk.doc_id)}")
+        chunk.doc_id: replace(
+            read_piece(chunk.fields, RUN, f"the corpus: chunk {shown(chunk.doc_id)}"), number=None
+        )
         for chunk in table.documents()
         if chunk.doc_id in wanted
     }
-    missing = next((doc_id for doc_id in run.doc_ids if doc_id not in chunks), None)
-    if missing is not None:
+    missing = wanted - chunks.keys()
+    if missing:
         raise InputError(
-            f"run {shown(run.name)}: the chunk {shown(missing)} is not in the corpus; give the "
-            "corpus that was searched"
+            f"run {shown(run.name)}: the chunk {shown(min(missing))} is not in the corpus; give "
+            "the corpus that was searched"
         )
-    order = run.best_first()
-    rows = range(len(run)) if order is None else order.tolist()
-    ids, edges = run.doc_ids.to_list(), run.offsets.tolist()
+    best = run.answers(run.query_ids).to_dict()
     pieces = {
-        query_id: [replace(chunks[ids[row]], number=None) for row in rows[low:high]]
-        for query_id, low, high in zip(run.query_ids, edges, edges[1:], strict=False)
+        query_id: [chunks[name] for name in documents] for query_id, documents in best.items()
     }
     return PieceRun(pieces, name=run.name)

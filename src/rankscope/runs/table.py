@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError
+from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
-from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.naming import name_in_file
-from rankscope.runs.run_rows import refuse, scores_of, without_duplicates
+from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.native_rows import read_rows
@@ -40,9 +39,13 @@ if TYPE_CHECKING:
 __all__ = ["Run", "read_run"]
 
 
-_UNSORTED = {
-    "_is_list": True, "_is_sorted": False, "_order": None, "_fingerprint": "", "_chunks": None,
-}  # fmt: skip
+_UNKNOWN = {
+    "_is_list": True,
+    "_is_sorted": False,
+    "_order": None,
+    "_fingerprint": "",
+    "_chunks": None,
+}
 """What is known of a run that was just made."""
 
 
@@ -99,7 +102,7 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        self._set(**{**_UNSORTED, "_name": name, "_is_list": rows.is_list})
+        self._set(**{**_UNKNOWN, "_name": name, "_is_list": rows.is_list})
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -133,7 +136,7 @@ class Run(PairTable):
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
         columns = [doc_ids.alias("doc_id"), pl.Series("score", scores, dtype=pl.Float64).rechunk()]
         known = {"_name": name, "_is_sorted": is_best_first, "_fingerprint": fingerprint}
-        return cls._trusted(queries, offsets, pl.DataFrame(columns), **{**_UNSORTED, **known})
+        return cls._trusted(queries, offsets, pl.DataFrame(columns), **{**_UNKNOWN, **known})
 
     def _changed(self, **slots: object) -> Run:
         """Return the same run but for this."""
@@ -198,16 +201,16 @@ class Run(PairTable):
             chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
         ).to_numpy()
         best = None if chunking.collapse == "best" else self.best_first()
-        rest = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row, best)
-        names = pl.Series("doc_id", list(numbers), dtype=pl.String)
-        documents = names.gather(by_row[rest.rows])
-        run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
+        rows, scores = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row, best)
+        sizes = np.diff(np.searchsorted(rows, self._offsets))
+        documents = pl.Series("doc_id", list(numbers), dtype=pl.String).gather(by_row[rows])
+        run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
         return run._changed(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
             _is_numbered=self._is_numbered,
             _questions=self._questions,
             _reading=self._reading,
-            _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
+            _chunks=chunking.chunks(self.sizes, sizes, unmatched),
         )
 
     def answering(self, query_ids: Sequence[str]) -> Run:
@@ -362,7 +365,7 @@ def _read_natively(file: TableFile, name: str) -> Run | None:
         is_list = not by_rank.ranks_go_by_score
     columns = pl.DataFrame([rows.doc_id, pl.Series("score", rows.score)])
     read = {"_name": name, "_is_list": is_list, "_reading": Reading("TREC lines")}
-    return Run._trusted(rows.query_ids, rows.offsets, columns, **{**_UNSORTED, **read})
+    return Run._trusted(rows.query_ids, rows.offsets, columns, **{**_UNKNOWN, **read})
 
 
 def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
@@ -377,9 +380,14 @@ def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
     if not {"rank", "score"} <= set(rows.frame.columns):
         return False
     rank = as_numbers(rows.frame["rank"]).cast(pl.Float64)
-    table = pl.DataFrame([rows.frame["query_id"], scores_of(rows), rank.alias("rank")])
-    by_rank = table.sort("query_id", "rank", maintain_order=True)
-    same = by_rank["query_id"].eq_missing(by_rank["query_id"].shift())
+    return ranks_follow(pl.DataFrame([rows.frame["query_id"], scores_of(rows), rank]))
+
+
+def ranks_follow(rows: pl.DataFrame) -> bool:
+    """Tell whether ranks are in the order of the scores; the first column names the query."""
+    query = rows.columns[0]
+    by_rank = rows.sort(query, "rank", maintain_order=True)
+    same = by_rank[query].eq_missing(by_rank[query].shift())
     rises = by_rank["score"] > by_rank["score"].shift()
     repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
     return not (same & (rises | repeated)).any()
@@ -407,3 +415,41 @@ def as_run(
         run = object.__new__(Run)
         run._take(without_duplicates(pair_rows(data, RUN, columns, source=name), duplicates), name)
     return run if chunking is None or run.chunks is not None else run.collapsed(chunking)
+
+
+# --- the rows of a run before they are one -------------------------------------------------------
+
+
+def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
+    """Keep each document of a query once: the first, or the one with the highest score."""
+    if duplicates is None:
+        return rows
+    if duplicates not in get_args(Duplicates):
+        raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
+    ids = [as_ids(rows.frame[name], rows).cast(pl.String) for name in ("query_id", "doc_id")]
+    pairs = pl.DataFrame([*ids, scores_of(rows)]).with_row_index("row")
+    if duplicates == "best":
+        pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)
+    first = pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort()
+    line_of = rows.line_of
+    placed = None if line_of is None else lambda row: line_of(int(first[row]))
+    return replace(rows, frame=rows.frame[first], line_of=placed)
+
+
+def scores_of(rows: Rows) -> pl.Series:
+    """Return the scores as Float64, null where there is no number; or ranks, negated."""
+    frame = rows.frame
+    if "score" in frame.columns:
+        return as_numbers(frame["score"]).cast(pl.Float64).alias("score")
+    return (-as_numbers(frame["rank"]).cast(pl.Float64)).alias("score")
+
+
+def refuse(rows: Rows) -> NoReturn:
+    """Raise for the errors of a run, in the words of the checks."""
+    from rankscope.runs.checks import RUN_CHECKS  # noqa: PLC0415
+    from rankscope.runs.under_test import RunUnderTest  # noqa: PLC0415
+
+    findings = RUN_CHECKS.errors(RunUnderTest(rows))
+    more = len(findings) - 1
+    hint = f" (and {more} more kind{'s' * (more > 1)} of error)" if more else ""
+    raise InvalidDataError(f"{findings[0].sentence}{hint}", findings)

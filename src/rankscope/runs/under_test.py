@@ -2,161 +2,157 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankscope.findings import PLACES_SHOWN, CannotLookError, Place, Seen
-from rankscope.runs import order
-from rankscope.runs.run_rows import scores_of
-from rankscope.tables.grouping import Groups, group_by_query
+from rankscope.runs.table import scores_of
+from rankscope.tables.row_checks import seen_rows
 from rankscope.tables.rows import as_ids, as_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from rankscope.collection.qrels import Qrels
-    from rankscope.runs.order import Bools, Floats, Ints
-    from rankscope.runs.validation import Reference
     from rankscope.tables.rows import Rows
 
-FLAT = frozenset({"csv", "tsv", "parquet"})
-"""Formats with a row for each query and document, as SQL exports them: in any order."""
 
-
+@dataclass(eq=False)
 class RunUnderTest:
-    """A run's rows with what the checks share: groups, scores, the order by rank.
+    """A run's rows, and what they are held against.
 
-    Arrays are in grouped order: all rows of a query together, as given within it. What the run is
-    held against raises `CannotLookError` where it was not given.
+    What was not given raises `CannotLookError` when a check asks for it.
     """
 
-    def __init__(
-        self,
-        rows: Rows,
-        *,
-        max_depth: int = 100,
-        strict: bool = False,
-        format: str | None = None,
-        reference: Reference | None = None,
-    ) -> None:
-        self.rows = rows
-        self.max_depth = max_depth
-        self.strict = strict
-        self.format = format
-        self._reference = reference
+    rows: Rows
+    max_depth: int = 100
+    strict: bool = False
+    format: str | None = None
+    judgments: Qrels | str = "no qrels were given"
+    """Judgments, or why there are none."""
+    queries: list[str] | None = None
+    """The queries that should be answered."""
+    corpus_ids: Callable[[], Iterable[str]] | None = None
 
     @cached_property
-    def groups(self) -> Groups:
-        """Rows by query."""
-        query_id = as_ids(self.rows.frame["query_id"], self.rows)
-        return group_by_query(query_id.fill_null("") if query_id.null_count() else query_id)
+    def frame(self) -> pl.DataFrame:
+        """All rows as they are in the file: ids, score and rank, null where there is no number."""
+        columns = [as_ids(self.rows.frame[name], self.rows) for name in ("query_id", "doc_id")]
+        if "rank" in self.rows.frame.columns:
+            columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
+        columns.append(self.given_scores.fill_nan(None))
+        return pl.DataFrame([columns[0].cast(pl.String), columns[1].cast(pl.String), *columns[2:]])
 
-    def _grouped(self, column: pl.Series) -> pl.Series:
-        return column if self.groups.order is None else column.gather(self.groups.order)
+    @cached_property
+    def by_query(self) -> pl.DataFrame:
+        """A row for each query with documents: how many, and what its scores do."""
+        score = pl.col("score")
+        falling = score.sort(descending=True, nulls_last=True)
+        made = {
+            "documents": pl.len(),
+            "is_deep": pl.len() > self.max_depth,
+            "rises": (score.diff() > 0).any(),
+            "ties": score.drop_nulls().is_duplicated().any(),
+            "is_level": (score.n_unique() == 1) & (pl.len() > 1),
+        }
+        for cutoff in self.cuts:
+            is_tied = falling.slice(cutoff - 1, 2).n_unique() == 1
+            made[f"tie_at_{cutoff}"] = is_tied & (pl.len() > cutoff)
+        if self.has_ranks:
+            by_rank = score.sort_by("rank", nulls_last=True, maintain_order=True)
+            made["rises_by_rank"] = (by_rank.diff() > 0).any()
+        return self.frame.group_by("query_id", maintain_order=True).agg(**made)
+
+    def where(self, column: str) -> list[str]:
+        """Return the queries in which something is so."""
+        return self.by_query.filter(column)["query_id"].to_list()
 
     @property
-    def offsets(self) -> Ints:
-        """Where each query's rows begin."""
-        return self.groups.offsets
+    def lengths(self) -> list[int]:
+        """How many documents the queries have."""
+        return self.by_query["documents"].to_list()
+
+    @property
+    def cuts(self) -> list[int]:
+        """The ranks at which ties are looked for: that of many measures, and the depth."""
+        return sorted({10, self.max_depth})
+
+    @property
+    def tied_documents(self) -> int:
+        """How many documents share a score with another one of their query."""
+        scored = self.frame.select("query_id", "score").drop_nulls().to_struct()
+        return int(scored.is_duplicated().sum())
 
     @cached_property
-    def lengths(self) -> Ints:
-        """How many rows each query has."""
-        return np.diff(self.offsets)
+    def several(self) -> int:
+        """How many queries have two documents or more."""
+        return sum(length > 1 for length in self.lengths)
 
     @cached_property
-    def answered(self) -> list[str]:
-        """The queries with documents."""
-        return self.groups.query_ids.to_list()
+    def given_scores(self) -> pl.Series:
+        """The scores, null where there is no number, or minus the ranks."""
+        return scores_of(self.rows)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether there is a column of ranks."""
+        return "rank" in self.rows.frame.columns
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is a column of scores, and not of ranks only."""
+        return "score" in self.rows.frame.columns
 
     @property
     def query_ids(self) -> list[str]:
         """The queries, with those that have no document."""
-        return [*self.answered, *self.rows.empty_queries]
-
-    def missing(self, query_ids: list[str]) -> list[str]:
-        """Return the queries that the run lacks; a strict look wants a document for each."""
-        answered = set(self.answered if self.strict else self.query_ids)
-        return [query_id for query_id in query_ids if query_id not in answered]
-
-    @cached_property
-    def doc_id(self) -> pl.Series:
-        """The document of every row."""
-        return self._grouped(as_ids(self.rows.frame["doc_id"], self.rows).cast(pl.String))
-
-    @cached_property
-    def score(self) -> Floats:
-        """The score of every row; NaN where there is no number."""
-        return self._grouped(scores_of(self.rows)).fill_null(float("nan")).to_numpy()
-
-    @cached_property
-    def by_rank(self) -> tuple[Ints, Floats] | None:
-        """The rows of each query by rank, with their ranks; NaN where there is no number, last.
-
-        None without a column of ranks.
-        """
-        if "rank" not in self.rows.frame.columns:
-            return None
-        column = as_numbers(self.rows.frame["rank"]).cast(pl.Float64)
-        rank = self._grouped(column).fill_null(float("nan")).to_numpy()
-        rows = order.best_first(self.offsets, -rank, self.doc_id.gather, ties="given")
-        rows = np.arange(len(rank)) if rows is None else rows
-        return rows, rank[rows]
-
-    @cached_property
-    def same_query(self) -> Bools:
-        """Whether row i and row i + 1 belong to one query."""
-        same = np.ones(max(int(self.offsets[-1]) - 1, 0), bool)
-        same[self.offsets[1:-1] - 1] = False  # no group is empty
-        return same
+        return [*self.by_query["query_id"], *self.rows.empty_queries]
 
     # --- what the run is held against
 
     @property
     def qrels(self) -> Qrels:
         """The judgments."""
-        if self._reference is None or self._reference.qrels is None:
-            is_broken = self._reference is not None and self._reference.findings
-            raise CannotLookError("the qrels have errors" if is_broken else "no qrels were given")
-        return self._reference.qrels
+        if isinstance(self.judgments, str):
+            raise CannotLookError(self.judgments)
+        return self.judgments
 
     @property
     def listed_queries(self) -> list[str]:
         """The queries that should be answered."""
-        if self._reference is None or self._reference.query_ids is None:
+        if self.queries is None:
             raise CannotLookError("no queries were given")
-        return self._reference.query_ids
+        return self.queries
 
-    @property
-    def has_corpus(self) -> bool:
-        """Whether a corpus was given."""
-        return self._reference is not None and self._reference.corpus_ids is not None
+    def missing(self, query_ids: list[str]) -> list[str]:
+        """Return the queries that the run lacks; a strict look wants a document for each."""
+        answered = set(self.by_query["query_id"] if self.strict else self.query_ids)
+        return [query_id for query_id in query_ids if query_id not in answered]
 
     @cached_property
-    def absent(self) -> tuple[set[str], set[str]]:
+    def outside(self) -> tuple[set[str], set[str]]:
         """The documents that the run names, and those that the qrels name, outside the corpus."""
-        if self._reference is None or self._reference.corpus_ids is None:
+        if self.corpus_ids is None:
             raise CannotLookError("no corpus was given")
-        qrels = self._reference.qrels
-        named = set(self.doc_id.unique().to_list())
-        judged = set() if qrels is None else set(qrels.doc_ids.unique().to_list())
-        for doc_id in self._reference.corpus_ids():
+        named = set(self.frame["doc_id"].unique())
+        judged = set() if isinstance(self.judgments, str) else set(self.judgments.doc_ids)
+        for doc_id in self.corpus_ids():
             named.discard(doc_id)
             judged.discard(doc_id)
         return named, judged
 
     # --- what was seen, and where
 
-    def seen(self, message: str, positions: Ints) -> Seen | None:
-        """Say something about rows at some positions; nothing if there are none."""
-        if not positions.size:
-            return None
-        rows = positions if self.groups.order is None else self.groups.order[positions]
-        if len(rows) > PLACES_SHOWN:  # the first, in the order of the file
-            rows = np.partition(rows, PLACES_SHOWN)[:PLACES_SHOWN]
-        places = tuple(self.rows.place(int(row)) for row in np.sort(rows))
-        return Seen(message, len(positions), places)
+    def seen_rows(self, message: str, bad: pl.Series) -> Seen | None:
+        """Say something about the rows that are bad; nothing if there are none."""
+        return seen_rows(message, self.rows, bad.arg_true())
+
+    def repeats(self, column: str) -> pl.Series:
+        """Tell which rows have a value that their query had before."""
+        return ~self.frame.select("query_id", column).to_struct().is_first_distinct()
 
     def seen_queries(self, message: str, query_ids: list[str], **evidence: object) -> Seen | None:
         """Say something about queries; nothing if there are none."""
@@ -169,8 +165,3 @@ class RunUnderTest:
     def seen_run(self, message: str) -> Seen:
         """Say something about the run as a whole."""
         return Seen(message, places=(Place(self.rows.source),))
-
-    def queries_where(self, pairs: Bools) -> list[str]:
-        """Return the queries with a marked pair of rows i and i + 1."""
-        numbers = np.unique(order.groups_of(self.offsets, np.flatnonzero(pairs & self.same_query)))
-        return [self.answered[number] for number in numbers.tolist()]

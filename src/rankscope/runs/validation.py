@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,8 @@ from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
-from rankscope.runs.naming import answered_questions
-from rankscope.runs.run_rows import without_duplicates
-from rankscope.runs.table import Run
+from rankscope.runs.run_files import answered_questions
+from rankscope.runs.table import Run, without_duplicates
 from rankscope.runs.under_test import RunUnderTest
 from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
 from rankscope.tables.reading import TableFile
@@ -35,17 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Validation", "validate_run"]
 
 
-class Lengths(Part):
-    """How many documents the queries of a run have."""
-
-    min: int
-    """The fewest."""
-    median: int
-    """Half of the queries have no more."""
-    max: int
-    """The most."""
-
-
 class Validation(Part, Shown):
     """What the checks say of one run: findings, worst first, and the size of what was looked at."""
 
@@ -57,8 +45,10 @@ class Validation(Part, Shown):
     """Lines."""
     queries: int
     """Queries."""
-    documents_per_query: Lengths
-    """How many documents they have."""
+    fewest: int
+    """The fewest documents that a query has."""
+    most: int
+    """The most documents that a query has."""
     findings: tuple[Finding, ...]
     """What was found, worst first."""
     not_applicable: tuple[NotApplicable, ...] = ()
@@ -117,10 +107,16 @@ class Reference:
     ) -> Validation:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, self.columns, format=format)
-        rows = without_duplicates(self._in_places(rows), self.duplicates)
+        rows = without_duplicates(_named(rows, self.listed), self.duplicates)
         rows = _in_documents(rows, self.chunking)
         under_test = RunUnderTest(
-            rows, max_depth=max_depth, strict=strict, format=format, reference=self
+            rows,
+            max_depth,
+            strict,
+            format,
+            self.qrels or ("the qrels have errors" if self.findings else "no qrels were given"),
+            self.query_ids,
+            self.corpus_ids,
         )
         seen, not_applicable = RUN_CHECKS.all(under_test)
         fatal = STRICT if strict else ()
@@ -129,34 +125,16 @@ class Reference:
             for finding in seen
         ]
         findings = worst_first([*seen, *self.findings])
-        lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
+        lengths = under_test.lengths
         return Validation(
             run=rows.source,
             ok=all(finding.severity != "error" for finding in findings),
             rows=rows.frame.height,
             queries=len(under_test.query_ids),
-            documents_per_query=Lengths(
-                min=lengths.min(), median=int(np.median(lengths)), max=lengths.max()
-            ),
+            fewest=min(lengths, default=0),
+            most=max(lengths, default=0),
             findings=tuple(findings),
             not_applicable=tuple(not_applicable),
-        )
-
-    def _in_places(self, rows: Rows) -> Rows:
-        """Give answers without query ids those of the questions, if their order is known."""
-        if not rows.is_numbered or not self.listed:
-            return rows
-        numbers = {*rows.frame["query_id"], *rows.empty_queries}
-        names = answered_questions(len(numbers), self.listed, rows.source)
-        if names is None:
-            return rows
-        by_number = {str(number): name for number, name in enumerate(names, start=1)}
-        query_id = [by_number[number] for number in rows.frame["query_id"]]
-        return replace(
-            rows,
-            frame=rows.frame.with_columns(pl.Series("query_id", query_id, dtype=pl.String)),
-            empty_queries=tuple(by_number[number] for number in rows.empty_queries),
-            is_numbered=False,
         )
 
 
@@ -206,6 +184,7 @@ def _rows(
             layout,
             empty_queries=tuple(data.query_ids[place] for place in empty),
             is_numbered=data.is_numbered,
+            is_list=data.is_list,
         )
         return rows, None
     if not is_path(data):
@@ -230,6 +209,21 @@ def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[
         return lambda: stream_doc_ids(corpus)
     ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
+
+
+def _named(rows: Rows, listed: Sequence[str]) -> Rows:
+    """Give answers without query ids those of the questions, if their order is known."""
+    if not rows.is_numbered or not listed:
+        return rows
+    query_id = rows.frame["query_id"]
+    count = query_id.n_unique() + len(rows.empty_queries)
+    names = answered_questions(count, listed, rows.source)
+    if names is None:
+        return rows
+    by_number = {str(number): name for number, name in enumerate(names, start=1)}
+    query_id = query_id.replace_strict(by_number, return_dtype=pl.String)
+    empty = tuple(map(by_number.__getitem__, rows.empty_queries))
+    return replace(rows, frame=rows.frame.with_columns(query_id), empty_queries=empty)
 
 
 def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:

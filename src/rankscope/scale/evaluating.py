@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError
 from rankscope.files import can_be_read_again, is_path
-from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.naming import NamedFile, name_in_file, run_names
+from rankscope.runs.run_files import LazyRun, NamedFile, name_in_file, run_names
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
 from rankscope.scale.run_cuts import PartedFile

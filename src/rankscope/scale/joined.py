@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.runs.run_rows import scores_of, without_duplicates
-from rankscope.runs.table import Run, read_run
+from rankscope.runs.table import Run, read_run, scores_of, without_duplicates
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids

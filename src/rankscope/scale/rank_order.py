@@ -9,7 +9,7 @@ import polars as pl
 
 from rankscope.errors import RankscopeError
 from rankscope.runs import order
-from rankscope.runs.run_rows import scores_of
+from rankscope.runs.table import ranks_follow, scores_of
 from rankscope.scale.partials import PartError
 from rankscope.scale.spool import Spool, temporary_folder
 from rankscope.tables.rows import as_ids, as_numbers
@@ -38,11 +38,7 @@ def ranks_go_by_score(scan: Scan, parts: Callable[[], Iterable[Part]], workers: 
             offsets = np.concatenate([[0], np.cumsum(sizes)])
             scores = rows["score"].to_numpy()
             unsettled += int(np.count_nonzero(order.unsettled(offsets, scores, ties=False)))
-            by_rank = rows.sort("query", "rank", maintain_order=True)
-            same = by_rank["query"].eq_missing(by_rank["query"].shift())
-            rises = by_rank["score"] > by_rank["score"].shift()
-            repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
-            if (same & (rises | repeated)).any():
+            if not ranks_follow(rows.select("query", "score", "rank")):
                 return False
     return bool(2 * unsettled > np.count_nonzero(scan.sizes > 1))
 

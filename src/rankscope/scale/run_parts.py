@@ -13,8 +13,7 @@ import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.files import is_path
-from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.naming import NamedFile, name_in_file
+from rankscope.runs.run_files import LazyRun, NamedFile, name_in_file
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
 from rankscope.scale.joined import joined_run

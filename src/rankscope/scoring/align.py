@@ -20,8 +20,8 @@ import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
-from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Precision, Ties
+from rankscope.runs.run_files import LazyRun
 from rankscope.scoring.dicts import as_plain, found_in_dicts
 from rankscope.scoring.rules import QueryPolicy
 from rankscope.scoring.soundness import refuse_broken

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
-from rankscope.runs.lazy_run import LazyRun
-from rankscope.runs.spooled_run import spooled
+from rankscope.runs.run_files import LazyRun, spooled
 from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
 from rankscope.scoring.judgments import FilePairs, Judgments
 from rankscope.scoring.options import DEFAULT
@@ -124,7 +123,7 @@ def as_runs(
     if isinstance(runs, Mapping) and _holds_runs(runs):
         return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
     if isinstance(runs, list | tuple) and _lists_runs(runs, judgments):
-        from rankscope.runs.naming import run_names  # noqa: PLC0415
+        from rankscope.runs.run_files import run_names  # noqa: PLC0415
 
         several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
         return dict(zip(run_names(several, runs), several, strict=True)), False
@@ -361,7 +360,7 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
     """Return lists without ids as answers to a table's questions, in its order; refuse all else."""
     if is_numbered and judgments.listed and judgments.reading.documents:
-        from rankscope.runs.naming import answered_questions  # noqa: PLC0415
+        from rankscope.runs.run_files import answered_questions  # noqa: PLC0415
 
         names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
         return run if names is None else run.answering(names)

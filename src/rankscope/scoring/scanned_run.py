@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.runs.lazy_run import LazyFile
-from rankscope.runs.naming import name_in_file
+from rankscope.runs.run_files import LazyFile, name_in_file
 from rankscope.scoring.scans import BY_HIT, Scan, merge
 from rankscope.tables.columns import RUN
 from rankscope.tables.native import address_of, library, taken

@@ -73,7 +73,7 @@ class Remark:
         from rankscope.collection import qrels_codes  # noqa: F401, PLC0415
         from rankscope.findings import declared  # noqa: PLC0415
         from rankscope.ontology import term_codes  # noqa: F401, PLC0415
-        from rankscope.runs import run_codes  # noqa: F401, PLC0415
+        from rankscope.runs import checks  # noqa: F401, PLC0415
         from rankscope.scoring import soundness_codes  # noqa: F401, PLC0415
 
         places = tuple(Place(run, query_id=query_id) for query_id in self.query_ids)

@@ -131,10 +131,9 @@ def train_weights(
     named = named_runs(runs)
     meant = Measure.parse(measure)
     steps = _check(len(named), len(judgments.query_ids), folds, step)
-    fusion = Fusion(named, method, options, only=sorted(judgments.query_ids))
+    fusion = Fusion(named, method, options, only=sorted(judgments.query_ids), reuse=True)
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
-    fusion.keep()
     sign = 1.0 if meant.definition.higher_is_better else -1.0
 
     @cache

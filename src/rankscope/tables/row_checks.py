@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from rankscope.errors import Place, shown
 from rankscope.findings import PLACES_SHOWN, Seen
-from rankscope.tables.rows import as_ids, missing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +44,8 @@ def id_missing(rows: Rows) -> Seen | None:
     """See rows without a query id or document id."""
     if rows.ids_complete:
         return None
+    from rankscope.tables.rows import as_ids, missing  # noqa: PLC0415
+
     frame = rows.frame
     lost = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
     return seen_rows("an id is missing", rows, lost.arg_true())

@@ -18,7 +18,7 @@ from rankscope.retrieval.remote.attached_engine import AttachedEngine
 from rankscope.retrieval.remote.filters import passes
 from rankscope.retrieval.remote.loaded_engine import Asked, LoadedEngine
 from rankscope.retrieval.vector.similarity import Vectors
-from rankscope.runs.exactness import Exactness, QueryExactness
+from rankscope.runs.origin import Exactness, QueryExactness
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
 from rankscope.runs.fusion.normalisation import INVERTED, normalisation_named, normalised
 from rankscope.runs.fusion.pooling import Pool, SideBySide
-from rankscope.runs.naming import run_names
+from rankscope.runs.run_files import run_names
 from rankscope.runs.table import Run, as_run
 from rankscope.tables.columns import NO_COLUMNS, Columns
 
@@ -38,13 +38,18 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     normalise: str | None = None,
     qrels: Any = None,
+    k: float | None = None,
+    p: float | None = None,
+    sigma: float | None = None,
+    gamma: float | None = None,
+    segments: int | None = None,
+    window: int | None = None,
     depth: int | None = None,
     name: str | None = None,
     query: str | None = None,
     retrieved: str | None = None,
     doc: str | None = None,
     score: str | None = None,
-    **constants: float | None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
 
@@ -69,7 +74,7 @@ def fuse(
     no run has a document stays, empty. A single run is allowed.
 
     Raises:
-        UnknownNameError: no such method, option, normalisation, or run in the weights.
+        UnknownNameError: no such method, normalisation, or run in the weights.
         InputError: an option the method does not take or that is out of range, weights that are
             not one number from 0 up for each run, no run, or fused scores that are not finite.
 
@@ -79,9 +84,11 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
+    constants = {"k": k, "p": p, "sigma": sigma, "gamma": gamma}
+    constants |= {"segments": segments, "window": window}
+    options = {"weights": weights, "normalise": normalise, "qrels": qrels, **constants}
     columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
     named = named_runs(runs, columns)
-    options = {**constants, "weights": weights, "normalise": normalise, "qrels": qrels}
     fusion = Fusion(named, method, options)
     by_run = _weights(weights, list(named))
     return fusion.run(by_run, depth=depth, name=name or fusion.method.name)
@@ -106,7 +113,7 @@ def normalize(run: Any, method: str = "minmax") -> Any:
     runs = [_taken(given, f"run{number}") for number, given in enumerate(run, start=1)]
     if rule == "borda" and runs:
         return _normalised(runs, rule)
-    return [_normalised([taken], rule)[0] for taken in runs]
+    return [_normalised([each], rule)[0] for each in runs]
 
 
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
@@ -130,7 +137,8 @@ def _turned(run: Run, rule: str | None) -> Run:
 class Fusion:
     """Runs side by side, a method and its options, checked: all that fusing needs but the weights.
 
-    ``only`` names the queries to fuse.
+    ``only`` names the queries to fuse. ``reuse`` keeps in memory what the method looks at, for
+    fusing many times with different weights.
     """
 
     def __init__(
@@ -140,12 +148,11 @@ class Fusion:
         options: Mapping[str, Any],
         *,
         only: Sequence[str] | None = None,
+        reuse: bool = False,
     ) -> None:
         self.method = method_named(method)
         given = {option: value for option, value in options.items() if value is not None}
         for option, value in given.items():
-            if option not in (*_RANGES, "weights", "normalise", "qrels"):
-                raise UnknownNameError("option of fusion", option, _RANGES)
             if option not in self.method.options:
                 takes = " and ".join(self.method.options)
                 raise InputError(f"{self.method.name} takes no {option}; it takes {takes}")
@@ -160,11 +167,7 @@ class Fusion:
         if self.method.learns is not None:
             lesson = self.method.learns(self._settings)
             self._training = Training(self._side, self.method.name, qrels, lesson)
-        self._kept: list[tuple[Pool, dict[str, Any]]] | None = None
-
-    def keep(self) -> None:
-        """Keep what is fused in memory, for fusing many times with different weights."""
-        self._kept = list(self._inputs())
+        self._known = list(self._inputs()) if reuse else None
 
     def _inputs(self) -> Iterator[tuple[Pool, dict[str, Any]]]:
         """Yield the pools, each with what the method looks at."""
@@ -184,7 +187,7 @@ class Fusion:
         settings = self._settings | ({"weights": weights} if self.method.is_weighted else {})
 
         def scored() -> Iterator[tuple[Pool, Floats]]:
-            for pool, inputs in self._inputs() if self._kept is None else self._kept:
+            for pool, inputs in self._known or self._inputs():
                 with np.errstate(over="ignore", invalid="ignore"):
                     values = self.method.function(**inputs, **settings)
                 bad = np.flatnonzero(~np.isfinite(values))
@@ -258,13 +261,10 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
-        for name in weights:
-            if name not in names:
-                raise UnknownNameError("run in the weights", str(name), names)
-        missing = [name for name in names if name not in weights]
-        if missing:
-            raise InputError(f"run {shown(missing[0])} has no weight; give one for each run")
-        weights = [weights[name] for name in names]
+        unknown = [str(name) for name in weights if name not in names]
+        if unknown:
+            raise UnknownNameError("run in the weights", unknown[0], names)
+        weights = [weights[name] for name in names if name in weights]
     listed = list(weights)
     if len(listed) != len(names):
         raise InputError(
