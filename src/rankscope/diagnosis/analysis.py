@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, Ty
 from pydantic import ConfigDict, Field, create_model
 
 from rankscope.document.blocks import Section
-from rankscope.errors import InvalidDataError
+from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.part import High, Low, Part, left_out_if_empty
@@ -184,6 +184,19 @@ class Inputs:
         first = self.scores.measures[0]
         means = {name: sign * self.scores.run(name).means[first] for name in self.scores.runs}
         return max(means, key=means.__getitem__)
+
+    def p_values(self, scores: Scores, measure: Measure) -> Callable[[str, str], float | None]:
+        """Return what tells how sure two systems differ, as all are compared with each other.
+
+        The p-value is corrected; None where the measure is no mean, or runs share no query.
+        """
+        from rankscope.statistics.comparison import compare_scores  # noqa: PLC0415
+
+        try:
+            compared = compare_scores(scores.only([str(measure)]), settings=self.settings)
+        except InputError:
+            return lambda *_: None
+        return lambda *systems: compared.pairs.select(among=systems)[0].p_corrected
 
 
 class AnalysisConfig(Part):

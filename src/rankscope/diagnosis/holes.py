@@ -1,20 +1,24 @@
-"""Holes: how much of what systems retrieve did nobody judge, and could it change a conclusion?
+"""Unjudged documents: how many there are on top, and whether they could change a conclusion.
 
-Unjudged documents count as nonrelevant, so a system that retrieves what no other did when the
-judgments were made looks worse than it is. This analysis counts them, bounds what they could do to
-each measure and to each comparison, and names those that are worth judging first
+They count as nonrelevant, so a system that retrieves what no other did when the judgments were made
+looks worse than it is. This analysis counts them, bounds what they could do to each mean and to
+each comparison (`rankscope.diagnosis.hole_bounds`), and names those that are worth judging first
 (`rankscope.diagnosis.judge_next`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
+    DEFAULT_CUTOFF,
     Analysed,
     AnalysisConfig,
     CannotAnalyseError,
@@ -23,24 +27,30 @@ from rankscope.diagnosis.analysis import (
     analysis,
     found,
 )
-from rankscope.diagnosis.hole_values import (
-    HoleContext,
-    HoleValue,
-    conclude_and_choose,
-    hole_values,
+from rankscope.diagnosis.hole_bounds import (
+    Conclusion,
+    Side,
+    as_seen,
+    changes_of_one,
+    conclude,
+    fillable,
+    value_range,
 )
-from rankscope.diagnosis.judge_next import ToJudge
-from rankscope.diagnosis.reversals import Conclusion
+from rankscope.diagnosis.judge_next import Candidates, ToJudge, first_to_judge
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.diagnosis.show import part_table, query_table, system_table
 from rankscope.document.blocks import Block, Notes
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import compute
 from rankscope.part import Part
-from rankscope.statistics.tests import corrected, paired_tests
+from rankscope.scoring.align import align
+from rankscope.scoring.bounds import World
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
-    from rankscope.measures.judged import IntArray
+    from rankscope.scoring.rules import Profile
 
 DEPTHS = (1, 5, 10)
 """Unjudged documents are counted in the first so many, beside k and the whole answer."""
@@ -51,11 +61,17 @@ SHOWN = 10
 DOUBTFUL = 0.05
 """From this chance on that it is turned round, a conclusion is in doubt."""
 
-UNEVEN = 0.05
-"""Shares that differ by less than this are alike, whatever a test says."""
-
 MANY = 0.2
 """From this share of the first k documents on it is worth a finding."""
+
+MOST_PAIRS = 10
+"""No more systems are compared with the best, or the baseline."""
+
+MOST_ENTRIES = 2_000_000
+"""So many entries in all are made to find exact bounds."""
+
+MOST_CANDIDATES = 400_000
+"""No more documents on top of answers, of all systems together, are looked at for judging."""
 
 MANY_UNJUDGED = declare(
     "RS675",
@@ -65,17 +81,6 @@ MANY_UNJUDGED = declare(
     advice="judge the pairs that diagnose --pool writes, or compare condensed-list values",
     meaning="""At least a fifth of the first k documents of a system are unjudged, though
     nonrelevant documents were judged: its values are too low by an unknown amount.""",
-)
-
-UNEVEN_UNJUDGED = declare(
-    "RS676",
-    "uneven-unjudged",
-    "warning",
-    unit="document",
-    advice="judge the pairs that diagnose --pool writes before you compare these systems",
-    meaning="""Of two systems that are compared, one has significantly more unjudged documents among
-    its first k (paired t test over queries, corrected by Holm, and at least 5 points of a
-    hundred), and that could change which of them is better: the comparison favours the other.""",
 )
 
 OPEN_CONCLUSION = declare(
@@ -125,17 +130,22 @@ class SystemHoles(Row):
         return self.unjudged[depth] / self.documents[depth] if self.documents[depth] else 0.0
 
 
-class Uneven(Part):
-    """How two systems differ in what is unjudged among their first k documents."""
+class HoleValue(Part):
+    """What unjudged documents could make of a measure of one system."""
 
-    more: str
-    """The system with more unjudged documents."""
-    less: str
-    """The other."""
-    difference: float
-    """Mean over queries of the difference of shares; not negative."""
-    p_corrected: float
-    """Of a paired t test over queries, corrected by Holm over the pairs."""
+    system: str
+    """The system."""
+    measure: str
+    """The measure."""
+    value: float | None = None
+    """Its mean as it is: unjudged documents count as nonrelevant."""
+    condensed: float | None = None
+    """Its mean with unjudged documents left out of the ranking and the others moved up; null for
+    measures that cannot be computed so. It tends to be too high."""
+    lowest: float | None = None
+    """The lowest mean that any way to judge them gives; null where it is not known."""
+    highest: float | None = None
+    """The highest."""
 
 
 class Holes(Analysed):
@@ -143,21 +153,17 @@ class Holes(Analysed):
 
     measure: str
     """The main measure."""
-    judged_by: str | None
+    judged_by: str | None = None
     """The measure by which conclusions are looked at and documents ordered: the main one, or the
     first for which judgments can be added; null: there is none."""
     cutoff: int
     """k: how many documents of an answer the main measure looks at."""
-    queries: int
-    """Judged queries."""
     judgments: int
     """Judgments, of all queries."""
     negative: int
     """Judgments with a negative grade: their documents were pooled and count as unjudged."""
     nonrelevant: int
-    """Of these, judgments that a document is nonrelevant, or that it was pooled and not judged."""
-    pooled: int
-    """Queries that have any of these."""
+    """Judgments that a document is nonrelevant, or that it was pooled and not judged."""
     by_design: bool
     """Whether unjudged means nonrelevant by design: hardly anything but relevant documents was
     judged (less than a fifth of all judgments, or for less than half of the queries). Then nothing
@@ -168,15 +174,13 @@ class Holes(Analysed):
     """By system."""
     values: tuple[HoleValue, ...]
     """By measure and system."""
-    uneven: tuple[Uneven, ...]
-    """By pair of systems that is compared."""
-    conclusions: tuple[Conclusion, ...]
+    conclusions: tuple[Conclusion, ...] = ()
     """By pair of systems that is compared: the baseline, or the best system, and each other."""
-    candidates: int
+    candidates: int = 0
     """How many unjudged documents are among the first documents of any system."""
     depth: int
     """So many first documents of each answer were looked at for them."""
-    judge: tuple[ToJudge, ...]
+    judge: tuple[ToJudge, ...] = ()
     """What to judge next, first what could change most."""
     notes: tuple[str, ...] = ()
     """What was not computed, and why."""
@@ -190,7 +194,7 @@ class Holes(Analysed):
     needs=("scores", "runs", "qrels"),
     uses=("queries", "corpus", "titles"),
     written="holes: {judge: 200}",
-    codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION),
+    codes=(MANY_UNJUDGED, OPEN_CONCLUSION),
     place=22,
 )
 def holes(config: HolesConfig, inputs: Inputs) -> Holes:
@@ -200,51 +204,90 @@ def holes(config: HolesConfig, inputs: Inputs) -> Holes:
         raise CannotAnalyseError("no query is judged")
     if not any(len(ranking.key) for ranking in rankings.systems.values()):
         raise CannotAnalyseError("no run has a document for a judged query")
-    context = HoleContext(inputs, config.hole_grade)
-    notes: list[str] = []
+    runs = _JudgedRuns(inputs, config.hole_grade)
+    longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
     negative = int((rankings.judged_grade < 0).sum())
+    notes = []
     if negative:
         have = "has a negative grade" if negative == 1 else "have negative grades"
         notes.append(f"{counted(negative, 'judgment')} {have}: negative grades count as unjudged")
-    cutoff = inputs.cutoff
-    longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
-    depth = inputs.depth or longest
-    counts = {name: _holes_by_query(ranking, cutoff) for name, ranking in rankings.systems.items()}
-    systems = tuple(
-        _of_system(name, ranking, cutoff, depth, counts[name])
-        for name, ranking in rankings.systems.items()
-    )
-    values = hole_values(context, notes)
-    uneven = _uneven(context, counts)
-    nothing: tuple[tuple[Conclusion, ...], tuple[ToJudge, ...], int, int] = (), (), 0, cutoff
-    conclusions, judge, candidates, looked = (
-        nothing
-        if context.measure is None
-        else conclude_and_choose(context, context.measure, config.judge, notes)
-    )
+    values = runs.values()
+    unknown = dict.fromkeys(row.measure for row in values if row.lowest is None)
+    if unknown:
+        notes.append(
+            f"lowest and highest value not known: {', '.join(unknown)} (too many unjudged "
+            "documents, or a measure of which no ends are known)"
+        )
     result = Holes(
-        measure=inputs.scores.measures[0] if inputs.scores else "",
-        judged_by=None if context.measure is None else str(context.measure),
-        cutoff=cutoff,
-        queries=len(rankings.query_ids),
+        measure=str(inputs.main),
+        cutoff=inputs.cutoff,
         judgments=len(rankings.judged_grade),
         negative=negative,
         nonrelevant=int(rankings.is_nonrelevant.sum()),
-        pooled=int(rankings.pooled.sum()),
         by_design=rankings.unjudged_by_design,
-        grade=context.grade,
-        systems=systems,
+        grade=runs.grade,
+        systems=tuple(
+            _of_system(name, ranking, inputs.cutoff, inputs.depth or longest)
+            for name, ranking in rankings.systems.items()
+        ),
         values=values,
-        uneven=uneven,
-        conclusions=conclusions,
-        candidates=candidates,
-        depth=looked,
-        judge=judge,
-        notes=tuple(notes),
+        depth=inputs.cutoff,
     )
-    if rankings.unjudged_by_design:
-        return result
-    return result.model_copy(update={"findings": _findings(result, inputs)})
+    measure = next((each for each in runs.measures if fillable(each)), None)
+    if measure is not None:
+        result = _with_conclusions(result, runs, measure, config.judge, notes)
+    findings = () if result.by_design else tuple(_findings(result, inputs))
+    return result.model_copy(update={"findings": findings, "notes": tuple(notes)})
+
+
+def _with_conclusions(
+    result: Holes, runs: _JudgedRuns, measure: Measure, count: int, notes: list[str]
+) -> Holes:
+    """Add which conclusions unjudged documents could undo, and which of these to judge first."""
+    inputs, rankings, grade = runs.inputs, runs.inputs.rankings, result.grade
+    assert inputs.scores is not None
+    wanted = measure.cutoff or DEFAULT_CUTOFF
+    answers = len(rankings.query_ids) * len(rankings.systems)
+    depth = max(min(wanted, MOST_CANDIDATES // answers), 1)
+    if depth < wanted:
+        notes.append(f"looked for documents to judge in the first {depth} only, not {wanted}")
+    candidates = Candidates.of(rankings, cutoff=measure.cutoff, depth=depth, level=grade)
+    pairs = runs.pairs()
+    names = dict.fromkeys(name for pair in pairs for name in pair) or {inputs.focus: None}
+    sides = {name: runs.side(name, measure, candidates) for name in names}
+    keep = np.logical_and.reduce([runs.world(name, measure).keep for name in sides])
+    conclusions: tuple[Conclusion, ...] = ()
+    if measure.definition.aggregate == "geometric":
+        notes.append(f"{measure} is no mean over queries: conclusions were not looked at")
+    elif keep.any():
+        p_value = inputs.p_values(inputs.scores, measure)
+        conclusions = tuple(
+            conclude(measure, (sides[base], sides[other]), candidates, keep, grade).model_copy(
+                update={"p_corrected": p_value(base, other)}
+            )
+            for base, other in pairs
+        )
+    # what a document would change in the differences that are not certain, or in one system's mean
+    certain = [{row.better, row.worse} for row in conclusions if row.verdict == "certain"]
+    open_pairs = [pair for pair in pairs if {*pair} not in certain] or pairs
+    changes = [sides[other].change - sides[base].change for base, other in open_pairs]
+    change = np.abs(changes or [sides[inputs.focus].change]).sum(axis=0)
+    return result.model_copy(
+        update={
+            "judged_by": str(measure),
+            "conclusions": conclusions,
+            "candidates": len(candidates),
+            "depth": depth,
+            "judge": first_to_judge(
+                candidates,
+                np.where(keep[candidates.query], change, 0.0) / len(rankings.query_ids),
+                count,
+                query_ids=rankings.query_ids,
+                texts={query_id: text for query_id, text, _ in inputs.queries or ()},
+                title=inputs.texts.title,
+            ),
+        }
+    )
 
 
 @holes.show
@@ -259,11 +302,7 @@ def _show(result: Holes) -> Iterator[Block | None]:
             "nonrelevant: what is unjudged counts as nonrelevant by design, no cause for alarm"
         )
     yield system_table(
-        result.systems,
-        notes=notes,
-        shares="first {}",
-        half_unjudged="half",
-        all_unjudged="all",
+        result.systems, notes=notes, shares="first {}", half_unjudged="half", all_unjudged="all"
     )
     yield part_table(
         result.values,
@@ -279,7 +318,6 @@ def _show(result: Holes) -> Iterator[Block | None]:
         condensed="condensed",
         lowest="lowest",
         highest="highest",
-        relevant="all relevant",
     )
     yield part_table(
         result.conclusions,
@@ -319,47 +357,28 @@ def _show(result: Holes) -> Iterator[Block | None]:
     yield Notes(result.notes) if result.notes else None
 
 
-def _findings(result: Holes, inputs: Inputs) -> tuple[Finding, ...]:
-    """Name systems with many unjudged documents, and comparisons that these could change."""
-    alpha, k, focus = inputs.settings.alpha, result.cutoff, inputs.focus
-    rows = {row.system: row for row in result.systems}
-    values = {row.system: row for row in result.values if row.measure == result.measure}
+def _findings(result: Holes, inputs: Inputs) -> Iterator[Finding]:
+    """Name systems with many unjudged documents, and conclusions that these could undo."""
+    k, focus = result.cutoff, inputs.focus
     negative = " (negative grades count as unjudged)" if result.negative else ""
-    settled = [{row.better, row.worse} for row in result.conclusions if row.verdict == "certain"]
-
-    def doubt(row: SystemHoles) -> float:
-        value = values[row.system]
-        if value.value is None or value.condensed is None:
-            return 0.0
-        return abs(value.condensed - value.value)
-
-    findings = [
-        *found(
-            MANY_UNJUDGED,
-            [row for row in result.systems if row.share(k) >= MANY],
-            lambda row: (
-                f"{row.share(k):.0%} of the first {k} documents of {row.system} are unjudged, and "
-                f"count as nonrelevant{negative}; without them its {result.measure} would move by "
-                f"{doubt(row):.4f}"
-            ),
-            doubt,
-            focus=focus,
-        )
-    ]
-    findings += [
-        UNEVEN_UNJUDGED.finding(
-            f"{rows[row.more].share(k):.0%} of the first {k} documents of {row.more} are unjudged, "
-            f"and {rows[row.less].share(k):.0%} of {row.less}'s: the comparison favours "
-            f"{row.less}{negative}",
-            count=rows[row.more].unjudged[k],
-        )
-        for row in result.uneven
-        if row.p_corrected <= alpha
-        and row.difference >= UNEVEN
-        and {row.more, row.less} not in settled
-    ]
+    moves = {
+        row.system: abs(row.condensed - row.value)
+        for row in result.values
+        if row.measure == result.measure and row.condensed is not None and row.value is not None
+    }
+    yield from found(
+        MANY_UNJUDGED,
+        [row for row in result.systems if row.share(k) >= MANY],
+        lambda row: (
+            f"{row.share(k):.0%} of the first {k} documents of {row.system} are unjudged, and "
+            f"count as nonrelevant{negative}; without them its {result.measure} would move by "
+            f"{moves.get(row.system, 0.0):.4f}"
+        ),
+        lambda row: moves.get(row.system, 0.0),
+        focus=focus,
+    )
     for row in result.conclusions:
-        is_shown = row.p_corrected is not None and row.p_corrected <= alpha
+        is_shown = row.p_corrected is not None and row.p_corrected <= inputs.settings.alpha
         if is_shown and row.verdict == "open" and (row.chance or 0.0) >= DOUBTFUL:
             finding = OPEN_CONCLUSION.finding(
                 f"{row.better} is better than {row.worse} by {row.difference:.4f} on "
@@ -370,56 +389,98 @@ def _findings(result: Holes, inputs: Inputs) -> tuple[Finding, ...]:
             )
             if focus in (row.better, row.worse) and result.judged_by == result.measure:
                 finding = finding.model_copy(update={"gain": row.difference})
-            findings.append(finding)
-    return tuple(findings)
+            yield finding
 
 
-def _holes_by_query(ranking: Ranking, cutoff: int) -> tuple[IntArray, IntArray]:
-    """By query: how many documents are shown down to the cutoff, and how many are unjudged."""
-    shown = np.minimum(ranking.sizes, cutoff)
-    holes = ranking.query[ranking.top(cutoff) & ~ranking.is_judged]
-    return shown, np.bincount(holes, minlength=len(shown))
-
-
-def _of_system(
-    name: str, ranking: Ranking, cutoff: int, depth: int, counts: tuple[IntArray, IntArray]
-) -> SystemHoles:
+def _of_system(name: str, ranking: Ranking, cutoff: int, depth: int) -> SystemHoles:
     """Count what is unjudged of one system."""
-    shown, unjudged = counts
     depths = sorted({d for d in (*DEPTHS, cutoff) if d <= max(depth, cutoff)} | {depth})
-    by_rank = np.bincount(
-        np.minimum(ranking.rank[~ranking.is_judged], depths[-1] + 1), minlength=depths[-1] + 2
-    ).cumsum()
+    ranks = ranking.rank[~ranking.is_judged]
+    shown = np.minimum(ranking.sizes, cutoff)
+    on_top = ranking.query[ranking.top(cutoff) & ~ranking.is_judged]
+    unjudged = np.bincount(on_top, minlength=len(shown))
     answered = shown > 0
     return SystemHoles(
         system=name,
         documents={limit: int(np.minimum(ranking.sizes, limit).sum()) for limit in depths},
-        unjudged={limit: int(by_rank[limit]) for limit in depths},
+        unjudged={limit: int(np.count_nonzero(ranks <= limit)) for limit in depths},
         answered=int(answered.sum()),
         all_unjudged=int((answered & (unjudged == shown)).sum()),
         half_unjudged=int((answered & (2 * unjudged >= shown)).sum()),
     )
 
 
-def _uneven(
-    context: HoleContext, counts: dict[str, tuple[IntArray, IntArray]]
-) -> tuple[Uneven, ...]:
-    """Test of each pair whether one has more unjudged documents on top."""
-    rows = []
-    for base, other in context.pairs:
-        (shown, unjudged), (other_shown, other_unjudged) = counts[base], counts[other]
-        both = (shown > 0) & (other_shown > 0)
-        if both.any():
-            change = other_unjudged[both] / other_shown[both] - unjudged[both] / shown[both]
-            rows.append((base, other, change))
-    # of each pair the queries that both answer: rows may differ in length
-    tests = [paired_tests(change[np.newaxis], test="t")[0].p for _, _, change in rows]
-    return tuple(
-        Uneven(
-            more=other if change.mean() > 0 else base,
-            less=base if change.mean() > 0 else other,
-            difference=abs(float(change.mean())),
-            p_corrected=p,
-        )
-        for (base, other, change), p in zip(rows, corrected(tests, "holm").tolist(), strict=True)
-    )
+@dataclass(frozen=True, eq=False)
+class _JudgedRuns:
+    """The runs as they were scored, and as they would be with other judgments."""
+
+    inputs: Inputs
+    hole_grade: float | None
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """All measures, the main one first."""
+        assert self.inputs.scores is not None
+        return [Measure.parse(name) for name in self.inputs.scores.measures]
+
+    @cached_property
+    def grade(self) -> float:
+        """The grade that an unjudged document would have if it were relevant."""
+        if self.hole_grade is not None:
+            return self.hole_grade
+        return max(RELEVANT, cast("float", self.inputs.main.options.get("rel", RELEVANT)))
+
+    @cached_property
+    def _worlds(self) -> dict[tuple[str, Profile], World]:
+        return {}
+
+    def world(self, system: str, measure: Measure) -> World:
+        """Return a run aligned as it was scored."""
+        inputs = self.inputs
+        assert inputs.scores is not None
+        assert inputs.runs is not None
+        assert inputs.qrels is not None
+        rules = inputs.scores.profile.rules_for(measure)
+        if (system, rules) not in self._worlds:
+            self._worlds[system, rules] = World(inputs.qrels, inputs.runs[system], rules)
+        return self._worlds[system, rules]
+
+    def values(self) -> tuple[HoleValue, ...]:
+        """Measure each system as it is, condensed, and at both ends of all ways to judge."""
+        assert self.inputs.scores is not None
+        rows, left = [], MOST_ENTRIES
+        for measure in self.measures:
+            for name in self.inputs.rankings.systems:
+                world = self.world(name, measure)
+                means = {"value": self.inputs.scores.run(name).means[str(measure)]}
+                if measure.needs in {"", "subtopics"}:
+                    means["condensed"] = world.mean(measure, world.judged.condensed())
+                ends = value_range(measure, world.judged, self.grade, most_rows=left)
+                if ends is not None:
+                    left -= ends.rows
+                    means["lowest"] = world.averaged(measure, ends.lowest)
+                    means["highest"] = world.averaged(measure, ends.highest)
+                finite = {key: mean for key, mean in means.items() if math.isfinite(mean)}
+                rows.append(HoleValue(system=name, measure=str(measure), **finite))
+        return tuple(rows)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return what is compared: the baseline, or the best, and the systems nearest to it."""
+        assert self.inputs.scores is not None
+        base = self.inputs.baseline or self.inputs.focus
+        main = str(self.inputs.main)
+        means = {name: self.inputs.scores.run(name).means[main] for name in self.inputs.scores.runs}
+        others = [name for name in means if name != base]
+        nearest = sorted(others, key=lambda name: abs(means[name] - means[base]))[:MOST_PAIRS]
+        return [(base, name) for name in others if name in nearest]
+
+    def side(self, name: str, measure: Measure, candidates: Candidates) -> Side:
+        """Return a system that is compared, with what each candidate would do for it."""
+        assert self.inputs.runs is not None
+        assert self.inputs.qrels is not None
+        sign = 1 if measure.definition.higher_is_better else -1
+        judged = align(self.inputs.qrels, self.inputs.runs[name], sound=False).judged
+        ranks = candidates.ranks[name]
+        change = changes_of_one(measure, judged, candidates.query, ranks, self.grade)
+        values = sign * compute(measure, judged)
+        return Side(name, as_seen(measure, judged), values, sign * change)

@@ -1,6 +1,6 @@
-"""Which documents to judge next: unjudged ones, by how much they could change a conclusion.
+"""What to judge next: unjudged documents, by how much they could change a conclusion.
 
-`Unjudged` holds the unjudged documents that any system ranks high, each once, with its ranks in all
+`Candidates` are the unjudged documents that any system ranks high, each once, with its ranks in all
 systems; `write_pool` writes those that are worth judging first to a file.
 """
 
@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankscope.collection.qrels import Qrels
 from rankscope.document.blocks import shortened
 from rankscope.errors import InputError
 from rankscope.files import replacing, source_name, suffix_of
 from rankscope.part import Part, PrivateText
+from rankscope.tables.delimited import delimited_bytes
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.writing import write_trec_or_jsonl
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.rankings import KeyArray, Ranking, Rankings
+    from rankscope.diagnosis.rankings import Rankings
     from rankscope.files import PathLike
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
 
@@ -30,7 +33,10 @@ SMOOTHING = 10.0
 MOST_SUPPORT = 4
 """Documents that more systems have are like those that so many have."""
 
-UNJUDGED_GRADE = -1
+POOLS = (".qrels", ".txt", ".csv", ".tsv", ".jsonl", ".ndjson")
+"""What the name of a pool may end in, before that of a compression."""
+
+POOLED = -1
 """The grade of a pooled document that nobody judged, as in trec_eval."""
 
 
@@ -78,172 +84,115 @@ class ToJudge(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class _Top:
-    """The first documents of all systems: a row for each system and document."""
-
-    key: KeyArray
-    rank: IntArray
-    grade: FloatArray
-    system: IntArray
-
-    @cached_property
-    def _unique(self) -> tuple[KeyArray, IntArray, IntArray]:
-        return np.unique(self.key, return_index=True, return_inverse=True)
-
-    @property
-    def unique(self) -> KeyArray:
-        """By document: its key."""
-        return self._unique[0]
-
-    @property
-    def source(self) -> IntArray:
-        """By document: a row where it is."""
-        return self._unique[1]
-
-    @property
-    def document(self) -> IntArray:
-        """By row: the number of its document."""
-        return self._unique[2]
-
-    def probability(self, depth: int, level: float) -> FloatArray:
-        """By document: how probable it is that it is relevant.
-
-        Documents are of one kind that the same system alone has among its first, or that two, three
-        or more systems have. Of those of one kind at one best rank, (known to be relevant + s·r) /
-        (all + s), where r is the same rate at all ranks, (known to be relevant + ½) / (all + 1),
-        and s is `SMOOTHING`. Unjudged documents count among all: the rate of judged ones alone is
-        much too high for what no judge was shown. (With the 8 official runs of TREC's robust track
-        of 2003, and judgments of what a run alone has taken away, 3 to 24 % of these are relevant;
-        this estimate gives 3 to 22 %, the rate of judged documents at the same rank 31 to 37 %.)
-        """
-        documents = len(self.unique)
-        support = np.bincount(self.document, minlength=documents)
-        best = np.full(documents, depth, np.int64)
-        np.minimum.at(best, self.document, self.rank)
-        several = int(self.system.max(initial=0)) + 1  # kinds of those that one system has
-        kind = np.where(
-            support == 1, self.system[self.source], several + np.minimum(support, MOST_SUPPORT) - 2
-        )
-        is_relevant = self.grade[self.source] >= level
-        kinds = several + MOST_SUPPORT - 1
-        overall = (np.bincount(kind[is_relevant], minlength=kinds) + 0.5) / (
-            np.bincount(kind, minlength=kinds) + 1.0
-        )
-        cell = kind * depth + best - 1
-        relevant = np.bincount(cell[is_relevant], minlength=kinds * depth)
-        rates = relevant + SMOOTHING * np.repeat(overall, depth)
-        rates /= np.bincount(cell, minlength=kinds * depth) + SMOOTHING
-        return np.asarray(rates[cell])
-
-
-@dataclass(frozen=True, eq=False)
-class Unjudged:
-    """Unjudged documents in the first ``depth`` of any system, by key; each once."""
+class Candidates:
+    """The unjudged documents in the first ``depth`` of any system, each once."""
 
     query: IntArray
     """By document: the number of its query."""
-    key: KeyArray
-    """By document: what stands for query and document."""
+    doc_ids: pl.Series
+    """By document: its id."""
     ranks: Mapping[str, IntArray]
     """By system and document: its rank, where the measure looks at it; otherwise 0."""
-    source: IntArray
-    """By document: a place where it is, as a row of all candidates of all systems together."""
-    rows: tuple[tuple[str, IntArray], ...]
-    """By system: the rows of its ranking that are candidates."""
+    probability: FloatArray
+    """By document: how probable it is that it is relevant."""
     depth: int
     """How many documents of an answer were looked at."""
     is_complete: bool
     """Whether that is as many as the measure looks at."""
-    probability: FloatArray
-    """By document: how probable it is that it is relevant."""
 
     @classmethod
-    def of(cls, rankings: Rankings, *, cutoff: int | None, depth: int, level: float) -> Unjudged:
+    def of(cls, rankings: Rankings, *, cutoff: int | None, depth: int, level: float) -> Candidates:
         """Find the unjudged documents down to ``depth``; the measure looks down to ``cutoff``.
 
         From grade ``level`` on a document is relevant.
         """
-        rows = {name: np.flatnonzero(each.top(depth)) for name, each in rankings.systems.items()}
-        systems = [(rankings.systems[name], mine) for name, mine in rows.items()]
-        top = _Top(
-            np.concatenate([ranking.key[mine] for ranking, mine in systems]),
-            np.concatenate([ranking.rank[mine] for ranking, mine in systems]),
-            np.concatenate([ranking.grade[mine] for ranking, mine in systems]),
-            np.repeat(np.arange(len(systems)), [len(mine) for _, mine in systems]),
+        tops = []
+        for number, ranking in enumerate(rankings.systems.values()):
+            rows = np.flatnonzero(ranking.top(depth))
+            tops.append(
+                pl.DataFrame(
+                    {
+                        "key": ranking.key[rows],
+                        "query": ranking.query[rows],
+                        "doc_id": ranking.doc_ids(rows),
+                        "system": np.full(len(rows), number),
+                        "rank": ranking.rank[rows],
+                        "grade": ranking.grade[rows],
+                    }
+                )
+            )
+        documents = (
+            pl.concat(tops)
+            .group_by("key")
+            .agg(
+                pl.col("query", "doc_id", "system", "grade").first(),
+                pl.col("rank").min(),
+                pl.len().alias("support"),
+            )
+            .sort("key")
         )
-        holes = np.flatnonzero(~(top.grade[top.source] >= 0))
-        key, source = top.unique[holes], top.source[holes]
-        place = np.full(len(top.unique), -1)
-        place[holes] = np.arange(len(holes))
+        is_unjudged = ~(documents["grade"].to_numpy() >= 0)
+        probability = _probability(documents, len(tops), depth, level)[is_unjudged]
+        documents = documents.filter(pl.Series(is_unjudged))
         ranks = {}
-        for number, (name, (ranking, mine)) in enumerate(zip(rows, systems, strict=True)):
-            rank = np.zeros(len(key), np.int64)
-            of_row = place[top.document[top.system == number]]
-            rank[of_row[of_row >= 0]] = ranking.rank[mine[of_row >= 0]]
-            if len(key) and (cutoff is None or cutoff > depth):
-                below = _below(ranking, depth, cutoff, key)
-                near = np.minimum(np.searchsorted(key, ranking.key[below]), len(key) - 1)
-                same = key[near] == ranking.key[below]
-                rank[near[same]] = ranking.rank[below[same]]
-            ranks[name] = rank
-        query = np.concatenate([ranking.query[mine] for ranking, mine in systems])
+        for name, ranking in rankings.systems.items():
+            seen = slice(None) if cutoff is None else ranking.top(cutoff)
+            places = pl.DataFrame({"key": ranking.key[seen], "rank": ranking.rank[seen]})
+            of_system = documents.select("key").join(
+                places, on="key", how="left", maintain_order="left"
+            )
+            ranks[name] = of_system["rank"].fill_null(0).to_numpy()
+        longest = max(int(ranking.sizes.max(initial=0)) for ranking in rankings.systems.values())
         return cls(
-            query=query[source],
-            key=key,
+            query=documents["query"].to_numpy(),
+            doc_ids=documents["doc_id"],
             ranks=ranks,
-            source=source,
-            rows=tuple(rows.items()),
+            probability=probability,
             depth=depth,
-            is_complete=(cutoff is not None and cutoff <= depth)
-            or all(ranking.sizes.max(initial=0) <= depth for ranking in rankings.systems.values()),
-            probability=top.probability(depth, level)[holes],
+            is_complete=min(cutoff or longest, longest) <= depth,
         )
 
     def __len__(self) -> int:
-        return len(self.key)
+        return len(self.query)
 
-    def is_candidate(self, rank: IntArray) -> BoolArray:
-        """Tell of some ranks whether they are among those looked at."""
+    def within(self, system: str) -> BoolArray:
+        """By document: whether it is among those of a system that were looked at."""
+        rank = self.ranks[system]
         inside: BoolArray = (rank > 0) & (rank <= self.depth)
         return inside
 
-    @cached_property
-    def _starts(self) -> IntArray:
-        return np.cumsum([0, *(len(mine) for _, mine in self.rows)])
 
-    def doc_ids(self, rankings: Rankings, which: IntArray) -> list[str]:
-        """Return the ids of some of the documents."""
-        ids = np.empty(len(which), object)
-        sources = self.source[which]
-        for number, (name, mine) in enumerate(self.rows):
-            low, high = self._starts[number], self._starts[number + 1]
-            here = np.flatnonzero((sources >= low) & (sources < high))
-            ids[here] = rankings.systems[name].doc_ids(mine[sources[here] - low])
-        return [str(doc_id) for doc_id in ids]
+def _probability(documents: pl.DataFrame, systems: int, depth: int, level: float) -> FloatArray:
+    """By document: how probable it is that it is relevant.
 
-
-_BITS = np.uint64((1 << 22) - 1)
-
-
-def _below(ranking: Ranking, depth: int, cutoff: int | None, keys: KeyArray) -> IntArray:
-    """Return the rows below ``depth`` that may be documents of these keys.
-
-    Of millions of rows few are: their last bits tell at once that most are not.
+    Documents are of one kind that the same system alone has among its first, or that two, three or
+    more systems have. Of those of one kind at one best rank, (known to be relevant + s·r) /
+    (all + s), where r is the same rate at all ranks, (known to be relevant + ½) / (all + 1), and s
+    is `SMOOTHING`. Unjudged documents count among all: the rate of judged ones alone is much too
+    high for what no judge was shown. (With the 8 official runs of TREC's robust track of 2003, and
+    judgments of what a run alone has taken away, 3 to 24 % of these are relevant; this estimate
+    gives 3 to 22 %, the rate of judged documents at the same rank 31 to 37 %.)
     """
-    wanted = np.zeros(int(_BITS) + 1, np.bool_)
-    wanted[keys & _BITS] = True
-    below = wanted[ranking.key & _BITS] & ~ranking.top(depth)
-    if cutoff is not None:
-        below &= ranking.top(cutoff)
-    return np.flatnonzero(below)
+    support = documents["support"].to_numpy().astype(np.int64)
+    shared = systems + np.minimum(support, MOST_SUPPORT) - 2
+    kind = np.where(support == 1, documents["system"].to_numpy(), shared)
+    kinds = systems + MOST_SUPPORT - 1
+    is_relevant = documents["grade"].to_numpy() >= level  # NaN, unjudged, is not
+    known = np.bincount(kind[is_relevant], minlength=kinds)
+    overall = (known + 0.5) / (np.bincount(kind, minlength=kinds) + 1.0)
+    cell = kind * depth + documents["rank"].to_numpy() - 1
+    known = np.bincount(cell[is_relevant], minlength=kinds * depth)
+    rates = known + SMOOTHING * np.repeat(overall, depth)
+    rates /= np.bincount(cell, minlength=kinds * depth) + SMOOTHING
+    return np.asarray(rates[cell])
 
 
 def first_to_judge(
-    holes: Unjudged,
-    rankings: Rankings,
+    candidates: Candidates,
     change: FloatArray,
     count: int,
     *,
+    query_ids: Iterable[str],
     texts: Mapping[str, str],
     title: Callable[[str], str | None],
 ) -> tuple[ToJudge, ...]:
@@ -251,42 +200,36 @@ def first_to_judge(
 
     Those that would change nothing are left out; ties go by query and document id.
     """
-    priority = change * holes.probability
-    moving = np.flatnonzero(priority > 0)
-    count = min(count, len(moving))
-    if not count:
-        return ()
-    rounded = np.round(priority[moving] / priority.max(), 12)  # equal but for rounding is equal
-    least = np.partition(rounded, len(moving) - count)[len(moving) - count]
-    near = moving[rounded >= least]  # all that tie with the last one are looked at
-    names = pl.DataFrame(
+    frame = pl.DataFrame(
         {
-            "priority": rounded[rounded >= least],
-            "query_id": [rankings.query_ids[number] for number in holes.query[near].tolist()],
-            "doc_id": holes.doc_ids(rankings, near),
-            "place": near,
+            "query_id": pl.Series(query_ids, dtype=pl.String).gather(candidates.query),
+            "doc_id": candidates.doc_ids,
+            "change": change,
+            "probability": candidates.probability,
+            "priority": change * candidates.probability,
+            **{f"rank {name}": rank for name, rank in candidates.ranks.items()},
         }
-    )
-    ordered = names.sort(["priority", "query_id", "doc_id"], descending=[True, False, False]).head(
-        count
-    )
+    ).filter(pl.col("priority") > 0)
+    rounded = (pl.col("priority") / pl.col("priority").max()).round(12)  # equal but for rounding
+    first = frame.sort(rounded, "query_id", "doc_id", descending=[True, False, False]).head(count)
     return tuple(
         ToJudge(
-            query_id=query_id,
-            doc_id=doc_id,
-            text=texts.get(query_id),
-            title=title(doc_id),
-            ranks={name: int(rank[at]) for name, rank in holes.ranks.items() if rank[at] > 0},
-            change=float(change[at]),
-            probability=float(holes.probability[at]),
-            priority=float(priority[at]),
+            query_id=row["query_id"],
+            doc_id=row["doc_id"],
+            text=texts.get(row["query_id"]),
+            title=title(row["doc_id"]),
+            ranks={
+                name: row[f"rank {name}"] for name in candidates.ranks if row[f"rank {name}"] > 0
+            },
+            change=row["change"],
+            probability=row["probability"],
+            priority=row["priority"],
         )
-        for _, query_id, doc_id, at in ordered.iter_rows()
+        for row in first.iter_rows(named=True)
     )
 
 
-POOLS = (".qrels", ".txt", ".csv", ".tsv", ".jsonl", ".ndjson")
-"""What the name of a pool may end in, before that of a compression."""
+# --- pools ---------------------------------------------------------------------------------------
 
 
 def check_pool_name(path: PathLike) -> None:
@@ -302,8 +245,9 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
     r"""Write pairs of query and document that are to be judged, those to be judged first on top.
 
     ``.qrels`` and ``.txt``: a TREC file with the grade −1, pooled and not judged: fill the grades
-    in. ``.csv``, ``.tsv``, ``.jsonl``: with priority, ranks, what the query asks and the document's
-    title. Any of them may be compressed (``.gz``).
+    in. There queries stay together, each where its first pair is. ``.csv``, ``.tsv``, ``.jsonl``:
+    with priority, ranks, what the query asks and the document's title. Any of them may be
+    compressed (``.gz``).
 
     >>> import tempfile, pathlib
     >>> pair = ToJudge(query_id="q", doc_id="d", ranks={"bm25": 2}, change=0.5, probability=0.2,
@@ -314,35 +258,22 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
     'q 0 d -1\n'
     """
     check_pool_name(path)
-    chosen = list(pairs)
     suffix = suffix_of(path)
     if suffix in (".qrels", ".txt"):
-        _write_trec(chosen, path)
-    elif suffix in (".csv", ".tsv"):
-        from rankscope.tables.delimited import delimited_bytes  # noqa: PLC0415
-
-        with replacing(path) as sink:
-            sink.write(delimited_bytes(_frame(chosen), "," if suffix == ".csv" else "\t"))
-    else:
-        from rankscope.tables.jsontext import dump_json  # noqa: PLC0415
-
-        with replacing(path) as sink:
-            for pair in chosen:
-                sink.write(f"{dump_json(pair.to_dict())}\n".encode())
+        grades: dict[str, dict[str, int]] = {}
+        for pair in pairs:
+            grades.setdefault(pair.query_id, {})[pair.doc_id] = POOLED
+        write_trec_or_jsonl(Qrels(grades), path)
+        return
+    with replacing(path) as sink:
+        if suffix in (".csv", ".tsv"):
+            sink.write(delimited_bytes(_table(pairs), "," if suffix == ".csv" else "\t"))
+        for pair in pairs if suffix in (".jsonl", ".ndjson") else ():
+            sink.write(f"{dump_json(pair.to_dict())}\n".encode())
 
 
-def _write_trec(pairs: list[ToJudge], path: PathLike) -> None:
-    """Write TREC lines; a table keeps queries together, each where its first pair is."""
-    from rankscope.collection.qrels import Qrels  # noqa: PLC0415
-    from rankscope.tables.writing import write_trec_or_jsonl  # noqa: PLC0415
-
-    grades: dict[str, dict[str, int]] = {}
-    for pair in pairs:
-        grades.setdefault(pair.query_id, {})[pair.doc_id] = UNJUDGED_GRADE
-    write_trec_or_jsonl(Qrels(grades), path)
-
-
-def _frame(pairs: list[ToJudge]) -> pl.DataFrame:
+def _table(pairs: Iterable[ToJudge]) -> pl.DataFrame:
+    """Return a row for each pair, its ranks in one column."""
     columns = {
         "query_id": pl.String,
         "doc_id": pl.String,
@@ -354,7 +285,7 @@ def _frame(pairs: list[ToJudge]) -> pl.DataFrame:
         "text": pl.String,
         "title": pl.String,
     }
-    rows = [
+    best = [
         {
             **pair.to_dict(),
             "rank": min(pair.ranks.values(), default=None),
@@ -362,4 +293,4 @@ def _frame(pairs: list[ToJudge]) -> pl.DataFrame:
         }
         for pair in pairs
     ]
-    return pl.DataFrame({name: [row[name] for row in rows] for name in columns}, schema=columns)
+    return pl.DataFrame({name: [row[name] for row in best] for name in columns}, schema=columns)

@@ -80,14 +80,15 @@ class Ranking:
         inside: BoolArray = self.rank <= cutoff
         return inside
 
-    def doc_ids(self, rows: IntArray) -> list[str]:
+    def doc_ids(self, rows: IntArray | BoolArray) -> pl.Series:
         """Return the ids of the documents in some rows."""
-        ids: list[str] = self.run.doc_ids.gather(self.source[rows]).to_list()
-        return ids
+        return self.run.doc_ids.gather(self.source[rows]).cast(pl.String)
 
     def of_query(self, query: int) -> list[str]:
         """Return the documents of one query, best first."""
-        return self.doc_ids(np.arange(self.offsets[query], self.offsets[query + 1]))
+        rows = np.arange(self.offsets[query], self.offsets[query + 1])
+        ids: list[str] = self.doc_ids(rows).to_list()
+        return ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,25 +7,26 @@ rater that judged less than half of the pairs is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from rankscope.diagnosis.regrading import Regrading
-from rankscope.errors import RankscopeError, counted
+from rankscope.collection.qrels import Qrels
+from rankscope.diagnosis.rater_comparisons import PAIR, RatedPairs
+from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.part import Part
-from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.rater_agreement import Rated, kendall, median_grades
-from rankscope.statistics.tests import corrected, paired_tests
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.judgments import Judgments
+from rankscope.statistics.rater_agreement import kendall, median_grades
+from rankscope.tables.columns import QRELS
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankscope.diagnosis.analysis import Inputs
-    from rankscope.measures.judged import FloatArray, IntArray
+    from rankscope.measures.judged import FloatArray
     from rankscope.scoring.scores import Scores
 
 MOST_RATERS = 30
@@ -47,10 +48,14 @@ class SystemSwap(Part):
     by_rater: float
     """The same by the rater's grades: below 0."""
     p_judgments: float | None
-    """By Student's paired t over queries, with Holm's correction over all pairs of systems and all
-    raters; null where the measure is no mean over queries."""
+    """Of the difference, as systems are compared: corrected over all pairs of systems; null where
+    the measure is no mean over queries."""
     p_rater: float | None
     """Likewise, by the rater's grades."""
+
+    def is_sure(self, alpha: float) -> bool:
+        """Tell whether either difference is more than chance."""
+        return any(p is not None and p <= alpha for p in (self.p_judgments, self.p_rater))
 
 
 class RaterOrder(Part):
@@ -60,8 +65,6 @@ class RaterOrder(Part):
     """The rater; '' for the median of all."""
     means: dict[str, float]
     """By system: the mean of the main measure."""
-    order: tuple[str, ...]
-    """The systems, best first; systems with equal means by name."""
     tau: float | None
     """Kendall's τ_b with the order by the judgments given; null if there are fewer than two
     systems, or all are tied."""
@@ -76,8 +79,6 @@ class RaterOrders(Part):
     """The main measure."""
     means: dict[str, float]
     """By system: its mean by the judgments given."""
-    order: tuple[str, ...]
-    """The systems by the judgments given, best first."""
     raters: tuple[RaterOrder, ...]
     """By the grades of each rater."""
     median: RaterOrder | None
@@ -86,36 +87,14 @@ class RaterOrders(Part):
     """By rater: why there is no order."""
 
 
-@dataclass(frozen=True, eq=False)
-class RatedPairs:
-    """Ratings with the pairs that are rated."""
-
-    raters: tuple[str, ...]
-    pairs: pl.DataFrame
-    """By item: query_id, doc_id."""
-    rated: Rated
-
-    def of(self, rater: int) -> FloatArray:
-        """Return the grades of one rater, by item; NaN where there is none."""
-        grades = np.full(self.rated.items, np.nan)
-        rows = self.rated.rater == rater
-        grades[self.rated.item[rows]] = self.rated.grade[rows]
-        return grades
-
-    def others(self, rater: int, apart: Collection[int] = ()) -> Rated:
-        """Return the ratings of the other raters, without those that are apart."""
-        return self.rated.only(~np.isin(self.rated.rater, [rater, *apart]))
-
-
 def reason_against(inputs: Inputs, rated: RatedPairs) -> str:
     """Say why systems cannot be scored by other grades; '' if they can."""
     if inputs.scores is None or inputs.runs is None or inputs.qrels is None:
         return "no runs with their judgments were given"
     if inputs.qrels.gold is not None:
         return "the judgments are spans or texts, and the ratings are of documents"
-    needs = inputs.main.needs
-    if needs:
-        return f"{inputs.main} needs {needs}, which ratings do not have"
+    if inputs.main.needs:
+        return f"{inputs.main} needs {inputs.main.needs}, which ratings do not have"
     if not inputs.qrels.query_ids:
         return "no query is judged"
     if len(rated.raters) > MOST_RATERS:
@@ -123,128 +102,93 @@ def reason_against(inputs: Inputs, rated: RatedPairs) -> str:
     return ""
 
 
-def regrade(inputs: Inputs, rated: RatedPairs) -> Regrading:
-    """Align the runs with all that is judged or rated."""
-    assert inputs.scores is not None
-    assert inputs.runs is not None
-    assert inputs.qrels is not None
-    return Regrading.of(inputs.qrels, inputs.runs, rated.pairs, inputs.main, inputs.scores.profile)
-
-
-def rater_orders(inputs: Inputs, rated: RatedPairs, regrading: Regrading) -> RaterOrders:
+def rater_orders(inputs: Inputs, rated: RatedPairs) -> RaterOrders:
     """Score all systems by each rater's grades."""
     assert inputs.scores is not None
-    measure = inputs.scores.measures[0]
-    higher = inputs.main.definition.higher_is_better
+    measure = str(inputs.main)
     given = inputs.scores.only([measure])
-    scorer = _Scorer(regrading, regrading.numbers_of(rated.pairs))
-    orders: dict[str, Scores] = {}
-    left_out = {}
+    raters, left_out = [], {}
     for place, rater in enumerate(rated.raters):
-        scored = scorer.scored(rated.of(place))
-        if isinstance(scored, str):
-            left_out[rater] = scored
-        else:
-            orders[rater] = scored
-    everybody = scorer.scored(median_grades(rated.rated)) if len(rated.raters) > 1 else ""
-    means = _means(given)
+        try:
+            raters.append(
+                _order(rater, given, _scores(inputs, rated, rated.of_rater(place)), inputs)
+            )
+        except RankscopeError as error:  # nothing is relevant by these grades, or little is left
+            left_out[rater] = str(error)
+    median = None
+    if len(rated.raters) > 1:
+        try:
+            everybody = _scores(inputs, rated, median_grades(rated.rated))
+            median = _order("", given, everybody, inputs).model_copy(update={"swaps": ()})
+        except RankscopeError:
+            median = None
     return RaterOrders(
-        measure=measure,
-        means=means,
-        order=_ordered(means, higher),
-        raters=tuple(_compared(given, orders, higher=higher)),
-        median=None if isinstance(everybody, str) else _order("", given, everybody, higher=higher),
-        left_out=left_out,
+        measure=measure, means=_means(given), raters=tuple(raters), median=median, left_out=left_out
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Scorer:
-    """Scores runs by grades of items."""
+def _scores(inputs: Inputs, rated: RatedPairs, grades: FloatArray) -> Scores:
+    """Score all runs by grades of the rated pairs; NaN, and other pairs: as in the judgments.
 
-    regrading: Regrading
-    numbers: IntArray
-
-    def scored(self, grades: FloatArray) -> Scores | str:
-        """Return scores, or why there are none."""
-        known = (self.numbers >= 0) & ~np.isnan(grades)
-        every_pair = self.regrading.given.copy()
-        every_pair[self.numbers[known]] = grades[known]
-        share = int(known.sum()) / len(every_pair) if len(every_pair) else 0.0
-        if share < HALF:
-            pairs = counted(len(every_pair), "pair")
-            return f"judged {int(known.sum()):,} of {pairs}, and an order needs half of them"
-        try:
-            return self.regrading.scores(every_pair)
-        except RankscopeError as error:  # nothing is relevant by these grades, or nothing is left
-            return str(error)
+    Raises:
+        RankscopeError: fewer than half of the pairs have a grade, or they cannot be scored.
+    """
+    assert inputs.scores is not None
+    assert inputs.qrels is not None
+    assert inputs.runs is not None
+    known = pl.DataFrame({"query_id": pl.Series(inputs.qrels.query_ids, dtype=pl.String)})
+    texts = [pl.col(name).cast(pl.String) for name in PAIR]
+    given = inputs.qrels.pairs.select(*texts, pl.col("grade").cast(pl.Float64))
+    others = rated.pairs.with_columns(other=pl.Series(grades).fill_nan(None)).join(
+        known, on="query_id", how="semi", maintain_order="left"
+    )
+    pairs = given.join(others, on=PAIR, how="full", coalesce=True, maintain_order="left_right")
+    count = pairs["other"].count()
+    if count < HALF * pairs.height:
+        raise InputError(
+            f"judged {count:,} of {counted(pairs.height, 'pair')}, and an order needs half of them"
+        )
+    pairs = pairs.select(*PAIR, pl.coalesce("other", "grade").alias("grade")).drop_nulls("grade")
+    empty = known.join(pairs, on="query_id", how="anti", maintain_order="left")["query_id"]
+    rows = Rows(pairs, "ratings", QRELS, ids_complete=True, empty_queries=tuple(empty))
+    judgments = Judgments(Qrels.from_rows(rows))
+    return evaluate(judgments, inputs.runs, [inputs.main], profile=inputs.scores.profile)
 
 
 def _means(scores: Scores) -> dict[str, float]:
-    measure = scores.measures[0]
-    return {name: scores.run(name).means[measure] for name in scores.runs}
+    return {name: scores.run(name).means[scores.measures[0]] for name in scores.runs}
 
 
-def _ordered(means: Mapping[str, float], higher: bool) -> tuple[str, ...]:
-    sign = -1 if higher else 1
-    return tuple(sorted(means, key=lambda name: (sign * round(means[name], 12), name)))
-
-
-def _order(rater: str, given: Scores, scores: Scores, *, higher: bool) -> RaterOrder:
-    means, before = _means(scores), _means(given)
-    names = list(means)
-    values = [np.round([table[name] for name in names], 12) for table in (before, means)]
+def _order(rater: str, given: Scores, scores: Scores, inputs: Inputs) -> RaterOrder:
+    """Compare the order of the systems with that by the judgments given."""
+    before, after = _means(given), _means(scores)
+    values = [np.round([table[name] for name in before], 12) for table in (before, after)]
     return RaterOrder(
         rater=rater,
-        means=means,
-        order=_ordered(means, higher),
-        tau=kendall(*values) if len(names) > 1 else None,
+        means=after,
+        tau=kendall(*values) if len(before) > 1 else None,
+        swaps=tuple(_swaps(given, scores, inputs)),
     )
 
 
-def _compared(given: Scores, orders: Mapping[str, Scores], *, higher: bool) -> list[RaterOrder]:
-    """Return the order by each rater, with the systems that change places."""
-    sign = 1 if higher else -1
-    names = list(given.runs)
-    pairs = list(combinations(range(len(names)), 2))
-    tables = [given, *orders.values()]
-    means = [sign * np.round([_means(table)[name] for name in names], 12) for table in tables]
-    p_values = _p_values(tables, pairs)
-    answers = []
-    for place, (rater, scores) in enumerate(orders.items(), start=1):
-        swaps = []
-        for number, (first, second) in enumerate(pairs):
-            before = float(means[0][first] - means[0][second])
-            after = float(means[place][first] - means[place][second])
-            if before * after >= 0:
-                continue
-            ahead, behind = (first, second) if before > 0 else (second, first)
-            swaps.append(
-                SystemSwap(
-                    ahead=names[ahead],
-                    behind=names[behind],
-                    by_judgments=abs(before),
-                    by_rater=-abs(after),
-                    p_judgments=None if p_values is None else p_values[0][number],
-                    p_rater=None if p_values is None else p_values[place][number],
-                )
-            )
-        order = _order(rater, given, scores, higher=higher)
-        answers.append(order.model_copy(update={"swaps": tuple(swaps)}))
-    return answers
-
-
-def _p_values(tables: list[Scores], pairs: list[tuple[int, int]]) -> list[list[float]] | None:
-    """Return the p-value of each pair of systems under each grading; None if there is no mean."""
-    raw: list[float] = []
-    for table in tables:
-        try:
-            matrix = Matrix.of_scores(table, only_means=True)
-        except RankscopeError:  # no query that all systems have
-            return None
-        if not matrix.shape[0] or not pairs:
-            return None
-        raw += [result.p for result in paired_tests(matrix.differences(pairs), test="t")]
-    by_table = corrected(raw, "holm").reshape(len(tables), len(pairs))
-    answer: list[list[float]] = by_table.tolist()
-    return answer
+def _swaps(given: Scores, scores: Scores, inputs: Inputs) -> Iterator[SystemSwap]:
+    """Yield the pairs of systems that change places."""
+    sign = 1 if inputs.main.definition.higher_is_better else -1
+    means = [_means(given), _means(scores)]
+    swapped = []
+    for pair in combinations(means[0], 2):
+        before, after = (sign * round(table[pair[0]] - table[pair[1]], 12) for table in means)
+        if before * after < 0:
+            swapped.append((pair if before > 0 else pair[::-1], abs(before), -abs(after)))
+    tables = (given, scores) if swapped else ()
+    p_values = [inputs.p_values(table, inputs.main) for table in tables]
+    for (ahead, behind), by_judgments, by_rater in swapped:
+        p_judgments, p_rater = (p_value(ahead, behind) for p_value in p_values)
+        yield SystemSwap(
+            ahead=ahead,
+            behind=behind,
+            by_judgments=by_judgments,
+            by_rater=by_rater,
+            p_judgments=p_judgments,
+            p_rater=p_rater,
+        )

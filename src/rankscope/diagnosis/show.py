@@ -1,9 +1,9 @@
 """How analyses show what they found: tables and curves made of rows, by the types of their fields.
 
 A column is a field (or a property) of the rows and a title. Whole numbers are counts, others have
-three decimals, an `Estimate` has its interval, a `Proportion` is in per cent, a mapping becomes a
-column for each key (its title then holds ``{}``), a tuple of names is listed, and None is a dash. A
-legend is the docstring of the field or property.
+three decimals, a field ``p_…`` holds p-values, an `Estimate` has its interval, a `Proportion` is in
+per cent, a mapping becomes a column for each key (its title then holds ``{}``), a tuple of names is
+listed, and None is a dash. A legend is the first sentence of a docstring.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.part import Part, field_docs
 from rankscope.statistics.decision_rates import Proportion
+from rankscope.statistics.rater_agreement import RaterAgreement
 from rankscope.statistics.sentences import listed
 
 MOST_CURVES = 5
@@ -51,21 +52,28 @@ def part_table(
     if not rows:
         return None
     made: list[tuple[Column, list[Cell]]] = []
+    shown = set()
     for field, heading in columns.items():
         values = [getattr(row, field) for row in rows]
         if all(value in (None, "", ()) for value in values):
             continue
         keys = _keys(values)
         if keys is None:
-            made.append(_column(heading, values))
+            column, cells = _column(heading, values)
+            if field.startswith("p_") and column.kind == "number":
+                column = Column(heading, "p")
+            made.append((column, cells))
+            shown.add(field)
         for key in keys or ():
             inner = [None if value is None else value.get(key) for value in values]
             made.append(_column(heading.format(f"{key:,}" if type(key) is int else key), inner))
+            shown.add(field)
     docs = field_docs(type(rows[0]))
     explained = [
         f"{columns[field].replace('{}', 'k')}: "
         + _small(docs.get(field) or getattr(type(rows[0]), field).__doc__)
         for field in legend
+        if field in shown
     ]
     return Table(
         tuple(column for column, _ in made),
@@ -168,6 +176,8 @@ def cell_of(value: Any) -> Cell:
     """Make a cell of a value, by its type."""
     if isinstance(value, Estimate):
         return Cell(value.value, ends(value))
+    if isinstance(value, RaterAgreement):
+        return Cell(value.value, ends(value.interval))
     if isinstance(value, Proportion):
         if value.share is None:
             return Cell()
@@ -181,6 +191,6 @@ def cell_of(value: Any) -> Cell:
 
 
 def _small(sentence: str) -> str:
-    """Return a docstring as it follows a colon: on one line, without a full stop."""
-    line = " ".join(sentence.split()).removesuffix(".")
+    """Return a docstring's first sentence as it follows a colon: without a full stop."""
+    line = " ".join(sentence.split()).partition(". ")[0].removesuffix(".")
     return line[:1].lower() + line[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.judges import JUDGES
+from rankscope.diagnosis.judges import judges
 from rankscope.document.blocks import (
     Block,
     Cell,
@@ -58,7 +58,7 @@ def judging_document(judging: LlmJudging) -> Document:
 def _agreement(judging: LlmJudging) -> list[Section]:
     if judging.agreement is None:
         return [Section("Agreement", (sentences([judging.agreement_reason]),))]
-    section = JUDGES.section(judging.agreement)
+    section = judges.section(judging.agreement)
     findings = judging.agreement.findings
     first: tuple[Block, ...] = (Findings(findings),) if findings else ()
     return [Section("Agreement", (*first, *section.all_blocks))]

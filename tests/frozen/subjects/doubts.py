@@ -65,15 +65,9 @@ def _holes(*given: Any, **options: Any) -> Any:
             f"{row.measure} {row.system}": {
                 "value": row.value,
                 "condensed": row.condensed,
-                "all relevant": row.relevant,
-                "none relevant": row.nonrelevant,
                 "bounds": [row.lowest, row.highest],
             }
             for row in answer.values
-        },
-        "shares differ": {
-            " and ".join(sorted((row.more, row.less))): [row.difference, row.p_corrected]
-            for row in answer.uneven
         },
         "differences": {
             f"{row.better} to {row.worse}": {

@@ -21,7 +21,7 @@ import polars as pl
 
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.judges import JUDGES, Judges, JudgesConfig
+from rankscope.diagnosis.judges import Judges, JudgesConfig, judges
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
@@ -228,10 +228,10 @@ def _agreement(ratings: Ratings, model: str, human: Mapping[Pair, float]) -> Jud
     ]
     if not rows:
         inputs = Inputs(ratings=ratings, settings=Settings())
-        return JUDGES.answer(JudgesConfig(), inputs)
+        return judges.answer(JudgesConfig(), inputs)
     both = as_ratings(pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)]))
     config = JudgesConfig(judge=model, reference=name)
-    return JUDGES.answer(config, Inputs(ratings=both, settings=Settings()))
+    return judges.answer(config, Inputs(ratings=both, settings=Settings()))
 
 
 def median_grades(ratings: Ratings) -> dict[str, dict[str, int]]:

@@ -1,0 +1,274 @@
+"""A rater against a reference, and against itself.
+
+With skewed grades a high accuracy is easy: whoever always says the most frequent grade has it, too.
+So each judge is set beside the best constant answer, of which it must be significantly better
+(McNemar's exact test over the pairs on which one of them is right and the other is wrong). The
+constant is chosen on the same pairs, with hindsight: the comparison is rather too strict than too
+lenient.
+
+A majority must not accuse the innocent: raters that are apart have no vote in it, and a judge is
+not compared with one that exists for fewer than half of its pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankscope.errors import InputError, UnknownNameError, counted
+from rankscope.part import Part
+from rankscope.statistics.intervals import FEWEST
+from rankscope.statistics.rater_agreement import (
+    MOST_GRADES,
+    Rated,
+    RaterAgreement,
+    coded,
+    cohen_kappa,
+    krippendorff_alpha,
+    majority,
+)
+from rankscope.statistics.tests import corrected, sign_p
+
+if TYPE_CHECKING:
+    from rankscope.measures.judged import FloatArray
+
+FINAL, QRELS, MAJORITY = "final", "qrels", "majority"
+"""What a judge can be compared with, beside another rater."""
+
+PAIR = ["query_id", "doc_id"]
+
+
+class RaterComparison(Part):
+    """One judge against a reference, over the pairs that both judged."""
+
+    judge: str
+    """The rater that is looked at."""
+    reference: str
+    """What its grades are compared with: a rater, ``final``, the ``qrels`` given, or the
+    ``majority`` of the others, without those that are apart."""
+    items: int
+    """Pairs that both judged."""
+    grades: tuple[float, ...]
+    """All grades that either gave, lowest first; none if there are too many for a table."""
+    confusion: tuple[tuple[int, ...], ...]
+    """By grade of the judge, by grade of the reference: how many pairs."""
+    accuracy: float
+    """Share of pairs with the same grade."""
+    within_one: float
+    """Share of pairs whose grades differ by at most 1."""
+    kappa: RaterAgreement
+    """Cohen's kappa."""
+    quadratic: RaterAgreement
+    """The same with quadratic weights: far grades weigh more."""
+    constant: float
+    """The most frequent grade of the reference: the best constant answer; of several the lowest."""
+    constant_accuracy: float
+    """The accuracy of always giving the most frequent grade of the reference."""
+    p_corrected: float
+    """Of the difference between the two accuracies: McNemar's exact test, with Holm's correction
+    over the judges."""
+    deciding: int
+    """Pairs on which either the judge or the constant is right, and not both: what is tested."""
+    squared_error: float
+    """Mean squared difference to the reference."""
+    constant_squared_error: float
+    """The squared error of always saying the mean grade of the reference: its variance."""
+
+    def fails_constant(self, *, alpha: float, family: int) -> bool:
+        """Tell whether the judge is not better than the best constant answer.
+
+        Where all pairs have the reference's grade no judge can be better. Where too few pairs
+        decide for the test to tell, only a judge that is plainly not better fails.
+        """
+        if self.constant_accuracy == 1 or self.items < FEWEST:
+            return False
+        could_tell = 2.0 ** (1 - self.deciding) * family <= alpha
+        return self.accuracy <= self.constant_accuracy or (could_tell and self.p_corrected > alpha)
+
+
+class SelfAgreement(Part):
+    """How far one rater agrees with itself, over the pairs that it judged again."""
+
+    rater: str
+    """The rater."""
+    items: int
+    """Pairs that it judged at least twice."""
+    repeats: int
+    """How often it judged a pair at most."""
+    equal: float
+    """Share of them with the same grade in the first two ratings."""
+    kappa: RaterAgreement
+    """Cohen's kappa between the first two ratings."""
+    quadratic: RaterAgreement
+    """The same with quadratic weights."""
+    alpha: RaterAgreement
+    """Krippendorff's alpha (ordinal) between all ratings."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatedPairs:
+    """Ratings as numbers, with the pairs that are rated."""
+
+    raters: tuple[str, ...]
+    pairs: pl.DataFrame
+    """By item: query_id, doc_id."""
+    rated: Rated
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, rater: str) -> RatedPairs:
+        """Number the pairs of ratings, and the raters, who are in the column ``rater``."""
+        pairs = frame.select(PAIR).unique(maintain_order=True)
+        items = frame.join(pairs.with_row_index("item"), on=PAIR, maintain_order="left")["item"]
+        raters = frame[rater].unique(maintain_order=True)
+        numbers = frame[rater].replace_strict(raters, pl.arange(len(raters), eager=True))
+        rated = Rated(
+            numbers.cast(pl.Int64).to_numpy(),
+            items.cast(pl.Int64).to_numpy(),
+            frame["grade"].to_numpy(),
+            pairs.height,
+        )
+        return cls(tuple(map(str, raters)), pairs, rated)
+
+    def of_rater(self, rater: int) -> FloatArray:
+        """Return the grades of one rater, by item; NaN where there is none."""
+        grades = np.full(self.rated.items, np.nan)
+        rows = self.rated.rater == rater
+        grades[self.rated.item[rows]] = self.rated.grade[rows]
+        return grades
+
+    def others(self, rater: int, apart: Collection[int] = ()) -> Rated:
+        """Return the ratings of the other raters, without those that are apart."""
+        return self.rated.only(~np.isin(self.rated.rater, [rater, *apart]))
+
+    def looked_up(self, known: pl.DataFrame) -> FloatArray:
+        """Return by item the grade in a table of query_id, doc_id, grade; NaN where none is."""
+        joined = self.pairs.join(known, on=PAIR, how="left", maintain_order="left")["grade"]
+        return joined.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def is_half(grades: FloatArray, truth: FloatArray) -> bool:
+    """Tell whether there is a reference for at least half of a judge's pairs."""
+    graded = ~np.isnan(grades)
+    return 2 * int((graded & ~np.isnan(truth)).sum()) >= int(graded.sum())
+
+
+def compare_raters(
+    rated: RatedPairs,
+    known: Mapping[str, FloatArray],
+    apart: Collection[int],
+    *,
+    judge: str | None,
+    reference: str | None,
+) -> tuple[tuple[RaterComparison, ...], dict[str, str]]:
+    """Compare the judge that is named, or each, with the reference; and say who has none.
+
+    ``known`` holds the final grades and those of the qrels by item, where they are known; raters
+    that are ``apart`` have no vote in a majority.
+    """
+    for name in {judge, reference} - {None, *rated.raters}:
+        if name == judge or name not in (FINAL, QRELS, MAJORITY):
+            raise UnknownNameError("rater", str(name), rated.raters)
+    if judge is not None and judge == reference:
+        raise InputError("judges: the judge and the reference are the same rater; name another")
+    if reference in {FINAL, QRELS} - {*rated.raters, *known}:
+        what = "the ratings have no final grade" if reference == FINAL else "no qrels were given"
+        raise InputError(f"judges.reference: {what}; name a rater, or majority")
+    usual = reference or _usual_reference(rated, known)
+    rows, reasons = [], {}
+    for place, rater in enumerate(rated.raters):
+        if judge not in (None, rater) or rater == reference:
+            continue
+        grades, name = rated.of_rater(place), usual
+        others = majority(rated.others(place, apart))
+        if usual in rated.raters:
+            truth = rated.of_rater(rated.raters.index(usual))
+        else:
+            truth = known.get(usual, others)
+        if name == QRELS and reference is None and not is_half(grades, truth):
+            name, truth = MAJORITY, others
+        both = ~np.isnan(grades) & ~np.isnan(truth)
+        if both.any() and (name != MAJORITY or is_half(grades, truth)):
+            rows.append((rater, name, grades[both], truth[both]))
+        else:
+            pairs = counted(int((~np.isnan(grades)).sum()), "pair")
+            who = "the others have a majority" if name == MAJORITY else f"{name} has a grade"
+            reasons[rater] = f"{who} for {both.sum():,} of its {pairs} only"
+    compared = [_compared(*row) for row in rows]
+    p_values = corrected([row.p_corrected for row in compared], "holm").tolist()
+    return tuple(
+        row.model_copy(update={"p_corrected": p}) for row, p in zip(compared, p_values, strict=True)
+    ), reasons
+
+
+def _usual_reference(rated: RatedPairs, known: Mapping[str, FloatArray]) -> str:
+    """Return what judges are compared with where nobody says: the final grade, or the qrels.
+
+    The qrels only where they are on the same scale: at least half of the raters use both its ends.
+    A rater with a single grade does if it occurs in the qrels.
+    """
+    if FINAL in known or QRELS not in known:
+        return FINAL if FINAL in known else MAJORITY
+    same, truth = [], known[QRELS]
+    for place in range(len(rated.raters)):
+        grades = rated.of_rater(place)
+        both = ~np.isnan(grades) & ~np.isnan(truth)
+        if both.any():
+            given, right = grades[both], truth[both]
+            ends = given.min() == right.min() and given.max() == right.max()
+            same.append(ends if np.ptp(given) else (right == given[0]).any())
+    return QRELS if same and 2 * sum(same) >= len(same) else MAJORITY
+
+
+def _compared(judge: str, reference: str, grades: FloatArray, truth: FloatArray) -> RaterComparison:
+    """Compare grades with those of a reference; the p-value is not corrected yet."""
+    values, _, totals = coded(truth)
+    constant = float(values[np.argmax(totals)])
+    advantage = (grades == truth).astype(np.int64) - (truth == constant)
+    above, below = np.count_nonzero(advantage > 0), np.count_nonzero(advantage < 0)
+    values, codes, _ = coded(np.concatenate([grades, truth]))
+    table = np.zeros((0, 0), np.int64)
+    if len(values) <= MOST_GRADES:
+        cells = codes[: len(grades)] * len(values) + codes[len(grades) :]
+        table = np.bincount(cells, minlength=len(values) ** 2).reshape(len(values), -1)
+    return RaterComparison(
+        judge=judge,
+        reference=reference,
+        items=len(grades),
+        grades=tuple(values.tolist()) if len(table) else (),
+        confusion=tuple(tuple(row) for row in table.tolist()),
+        accuracy=float((grades == truth).mean()),
+        within_one=float((np.abs(grades - truth) <= 1).mean()),
+        kappa=cohen_kappa(grades, truth),
+        quadratic=cohen_kappa(grades, truth, weights="quadratic"),
+        constant=constant,
+        constant_accuracy=float((truth == constant).mean()),
+        p_corrected=float(sign_p(above, below)),  # McNemar's exact test
+        deciding=int(above + below),
+        squared_error=float(((grades - truth) ** 2).mean()),
+        constant_squared_error=float(((truth - truth.mean()) ** 2).mean()),
+    )
+
+
+def self_agreements(ratings: pl.DataFrame) -> tuple[SelfAgreement, ...]:
+    """Compare the ratings that raters gave to the same pairs."""
+    again = ratings.filter(pl.len().over("rater", *PAIR) > 1).sort("repeat", maintain_order=True)
+    answers = []
+    for rater in again["rater"].unique(maintain_order=True).to_list():
+        rated = RatedPairs.of(again.filter(pl.col("rater") == rater), "repeat")
+        first, second = rated.of_rater(0), rated.of_rater(1)
+        answers.append(
+            SelfAgreement(
+                rater=rater,
+                items=len(first),
+                repeats=len(rated.raters),
+                equal=float((first == second).mean()),
+                kappa=cohen_kappa(first, second),
+                quadratic=cohen_kappa(first, second, weights="quadratic"),
+                alpha=krippendorff_alpha(rated.rated, level="ordinal"),
+            )
+        )
+    return tuple(answers)
