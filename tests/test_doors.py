@@ -85,7 +85,7 @@ DOORS: dict[str, Callable[[Any, Any], float]] = {
     "evaluate": lambda qrels, run: rs.evaluate(qrels, run, "RR")["RR"],
     "several": lambda qrels, run: rs.evaluate(qrels, {"v1": run}, "RR").run("v1").means["RR"],
     "compare": lambda qrels, run: rs.compare(qrels, {"v1": run, "v2": run}, "RR").means[0].mean,
-    "gate": lambda qrels, run: rs.gate(run, run, "RR", qrels=qrels).checks[0].candidate,
+    "gate": lambda qrels, run: rs.gate(run, run, "RR", qrels=qrels).checks[0].system_mean,
     "validate": _validated,
 }
 

@@ -57,8 +57,8 @@ JUDGED = ("--qrels", "qrels.json")
         ("bad.run.json good.run.json --qrels qrels.json", 0),
         ("good.json good.json", 0),
         ("good.json mixed.json", 0),  # three queries of twenty show nothing
-        ("good.json mixed.json --undecided fail", 1),
-        ("good.json mixed.json --undecided fail --max-drop 0.2", 0),
+        ("good.json mixed.json --cant-tell fail", 1),
+        ("good.json mixed.json --cant-tell fail --max-drop 0.2", 0),
         ("good.json mixed.json --min nDCG@10=0.99", 1),
         ("good.json mixed.json --min RR@10=0.1", 0),
         ("good.json mixed.json --max-query-drop 0.2", 1),

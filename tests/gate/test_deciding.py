@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.worlds import record
+from rankscope.document.terminal import as_text
 from rankscope.errors import InputError, RankscopeError
+from rankscope.reports.gating import gate_document
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.score_files import RecordedScores
 from rankscope.statistics.gate import MeasureCheck, gate
@@ -61,7 +63,7 @@ def test_the_interval_decides(
     assert check.interval.low == pytest.approx(mean - reach, abs=1e-6)
     assert (check.answer, check.reason) == (answer, reason)
     assert gate(*sides, "AP", max_drop=max_drop).answer == answer, "the default test agrees"
-    strict = gate(*sides, "AP", max_drop=max_drop, undecided="fail")
+    strict = gate(*sides, "AP", max_drop=max_drop, cant_tell="fail")
     assert strict.passed == (answer == "no regression")
 
 
@@ -80,13 +82,13 @@ def test_all_measures_at_once() -> None:
     baseline, candidate = record({"AP": high, "RR": high}), record({"AP": low, "RR": low})
     assert only(gate(baseline, candidate, "AP").checks).p == 2 / 64
     both = gate(baseline, candidate, ["AP", "RR"])
-    assert [check.corrected_p for check in both.checks] == [4 / 64, 4 / 64]
+    assert [check.p_corrected for check in both.checks] == [4 / 64, 4 / 64]
     assert both.answer == "can't tell"
 
 
 def test_identical_values() -> None:
     values = {"nDCG@10": np.linspace(0, 1, 12).tolist()}
-    result = gate(record(values), record(values), undecided="fail")
+    result = gate(record(values), record(values), cant_tell="fail")
     check = only(result.checks)
     assert (result.answer, result.passed) == ("no regression", True)
     assert (check.difference, check.drop, check.p, check.reason) == (0.0, 0.0, 1.0, "identical")
@@ -133,6 +135,41 @@ def test_lost_queries_are_not_comparable() -> None:
         gate(evaluate(qrels, whole, "nDCG@10").to_dict(per_query=True), recorded)
 
 
+def test_without_measures_all_that_both_sides_hold_are_compared() -> None:
+    """A run cut to depth 10 keeps its nDCG@10 and loses recall."""
+    qrels = {f"q{number}": {f"d{place}": 1 for place in range(20)} for number in range(20)}
+    whole = {query_id: [f"d{place}" for place in range(20)] for query_id in qrels}
+    cut = {query_id: documents[:10] for query_id, documents in whole.items()}
+    assert gate(whole, cut, "nDCG@10", qrels=qrels).answer == "no regression"
+    result = gate(whole, cut, qrels=qrels)
+    assert result.answer == "regression"
+    assert {c.measure for c in result.checks if c.reason == "dropped"} == {
+        "AP@100", "R@50", "R@100"
+    }  # fmt: skip
+    stored = evaluate(qrels, whole, ["R@100", "GMAP", "P@5"]).to_dict(per_query=True)
+    result = gate(stored, evaluate(qrels, cut, ["R@100", "GMAP", "RR"]))
+    assert [check.measure for check in result.checks] == ["R@100"]
+    assert {name: reason.split()[-1] for name, reason in result.not_compared.items()} == {
+        "GMAP": "means", "P@5": "it", "RR": "it"
+    }  # fmt: skip
+    assert "not compared: GMAP" in as_text(gate_document(result))
+    assert result.answer == gate(stored, cut, qrels=qrels).answer == "regression"
+    with pytest.raises(InputError, match="no measure can be compared"):
+        gate(record({"AP": [0.5] * 8}), record({"RR": [0.5] * 8}))
+
+
+def test_only_what_the_baseline_answers_is_missing() -> None:
+    """A score file lists a hundred missing queries; the others are no loss if both lack them."""
+    qrels = {f"q{number:03}": {"d": 1} for number in range(400)}
+    run = {query_id: ["d"] for query_id in list(qrels)[150:]}
+    stored = evaluate(qrels, run, "RR").to_dict(per_query=True)
+    assert len(stored["runs"]["run"]["accounting"]["missing_queries"]) == 100
+    assert gate(stored, run, qrels=qrels).lost == 0
+    del run["q399"]
+    with pytest.raises(InputError, match=r"lacks 1 query .*'q399'"):
+        gate(stored, run, qrels=qrels)
+
+
 def test_noise_of_the_engine_widens_the_interval() -> None:
     sides = moved(spread(-0.03, 0.01, 80))
     alone = only(gate(*sides, "AP").checks)
@@ -147,7 +184,7 @@ def test_noise_of_the_engine_widens_the_interval() -> None:
     quiet = gate(*sides, "AP", noise=[sides[0], sides[0]])
     assert only(quiet.checks).interval.low == pytest.approx(alone.interval.low)
     assert check.settled_by is None, "no number of queries settles it"
-    assert math.isinf(check.visible_drop)
+    assert math.isinf(check.detectable)
 
 
 @settings(max_examples=25, deadline=None)
@@ -184,17 +221,19 @@ def test_every_form_of_input_gives_the_same_answer(tmp_path: Path) -> None:
     qrels = tmp_path / "qrels.json"
     qrels.write_text(json.dumps(QRELS))
     results = [
-        gate(GOOD, BAD, qrels=QRELS),
-        gate(good, bad),
-        gate(good, BAD, qrels=QRELS),
-        gate(RecordedScores.of(good, source="x"), bad.to_dict(per_query=True)),
-        gate(paths[0], str(paths[1]), qrels=qrels),
-        gate(stored, paths[1], qrels=qrels),
-        gate(stored, bad),
-        gate({"a": GOOD, "b": BAD}, BAD, qrels=QRELS, baseline_run="a"),
+        gate(GOOD, BAD, "nDCG@10", qrels=QRELS),
+        gate(good, bad, "nDCG@10"),
+        gate(good, BAD, "nDCG@10", qrels=QRELS),
+        gate(RecordedScores.of(good, source="x"), bad.to_dict(per_query=True), "nDCG@10"),
+        gate(paths[0], str(paths[1]), "nDCG@10", qrels=qrels),
+        gate(stored, paths[1], "nDCG@10", qrels=qrels),
+        gate(stored, bad, "nDCG@10"),
+        gate({"a": GOOD, "b": BAD}, BAD, "nDCG@10", qrels=QRELS, baseline_run="a"),
     ]
     assert not results[0].passed
-    assert all(result.checks == results[0].checks for result in results)
+    unnamed = {"base": "", "system": ""}
+    found = [only(result.checks).model_copy(update=unnamed) for result in results]
+    assert all(check == found[0] for check in found)
 
 
 def test_a_measure_means_what_the_rules_mean() -> None:

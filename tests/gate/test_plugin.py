@@ -10,7 +10,7 @@ import pytest
 
 import rankscope as rs
 from gate.worlds import record
-from rankscope.integrations.asserting import DataWarning, UndecidedWarning
+from rankscope.integrations.asserting import CantTellWarning, DataWarning
 from rankscope.integrations.pytest_plugin import Gatekeeper
 
 Inner = Callable[..., tuple[int, list[str]]]
@@ -42,7 +42,7 @@ def test_gate(rankscope):
     texts = {{"q1": "leek soup"}}
     rankscope.assert_no_regression(GOOD, BAD, ["RR", "P@1"], qrels=QRELS, texts=texts)
 
-def test_undecided(rankscope):
+def test_cant_tell(rankscope):
     rankscope.assert_no_regression(GOOD, {{**GOOD, "q1": BAD["q1"]}}, "RR", qrels=QRELS)
 
 def test_no_answer(rankscope):
@@ -92,7 +92,7 @@ def test_the_verdict_comes_first_in_every_style(inner: Inner, style: str) -> Non
     assert summary[4] == "test_other - assert 1 == 2"
     assert not any("QualityError: " in line for line in lines)
     assert not any("/rankscope/" in line for line in lines if style != "native")
-    [warning] = [line for line in lines if "UndecidedWarning: " in line]
+    [warning] = [line for line in lines if "CantTellWarning: " in line]
     assert "test_session.py:" in warning
     assert any("leek soup" in line for line in lines), "texts of queries"
     assert any("<b>@all</b> | `reset`? (g1)" in line for line in lines)
@@ -110,10 +110,10 @@ def test_debugging_shows_where_an_error_is_from(
 
 def test_all_options_reach_the_gate() -> None:
     sides = record({"AP": [0.1, 0.5, 0.9]}), record({"AP": [0.2, 0.5, 0.8]})
-    with pytest.warns(UndecidedWarning):
+    with pytest.warns(CantTellWarning):
         Gatekeeper().assert_no_regression(*sides, "AP")
     with pytest.raises(AssertionError, match="tell"):
-        Gatekeeper().assert_no_regression(*sides, "AP", undecided="fail")
+        Gatekeeper().assert_no_regression(*sides, "AP", cant_tell="fail")
     with pytest.raises(AssertionError, match="floor"):
         Gatekeeper().assert_no_regression(*sides, "AP", minimum={"AP": 0.9})
     with pytest.raises(TypeError, match="margins"):

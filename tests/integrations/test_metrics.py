@@ -53,7 +53,7 @@ def test_a_comparison() -> None:
         query_id: MIXED[query_id] for query_id in ("q1", "q2")}}, (1, 0, 1))]
 )  # fmt: skip
 def test_a_gate_says_its_answer_in_numbers(candidate: Any, answer: tuple[int, int, int]) -> None:
-    result = rs.gate(GOOD, candidate, qrels=QRELS, minimum={"RR": 0.5})
+    result = rs.gate(GOOD, candidate, "nDCG@10", qrels=QRELS, minimum={"RR": 0.5})
     metrics = metrics_of(result)
     assert tuple(metrics[name] for name in ("passed", "regression", "cant_tell")) == answer
     assert metrics["nDCG@10.baseline"] == 1

@@ -78,7 +78,7 @@ def test_every_door_takes_a_relevance_level() -> None:
     level = rs.evaluate(GOLD, RUN, "RR", relevance_level=2)["RR"]
     two = {"a": RUN, "b": RUN}
     assert rs.compare(GOLD, two, ["RR"], relevance_level=2).mean("a").mean == level
-    assert rs.gate(RUN, RUN, "RR", qrels=GOLD, relevance_level=2).checks[0].candidate == level
+    assert rs.gate(RUN, RUN, "RR", qrels=GOLD, relevance_level=2).checks[0].system_mean == level
     assert rs.bounds(GOLD, RUN, ["RR"], relevance_level=2)[0].value == level
     assert rs.explain(GOLD, RUN, "q1", "RR", relevance_level=2).value == 1 / 3
     power = rs.power(GOLD, RUN, RUN, "RR", relevance_level=2)

@@ -122,7 +122,7 @@ GATE = {"baseline": "good.run", "qrels": "qrels.tsv", "queries": "queries.jsonl"
 
 
 @pytest.mark.parametrize(
-    ("candidate", "undecided", "status", "answer"),
+    ("candidate", "cant_tell", "status", "answer"),
     [
         ("good.run", "pass", 0, "no regression"),
         ("bad.run", "pass", 1, "regression"),
@@ -132,9 +132,9 @@ GATE = {"baseline": "good.run", "qrels": "qrels.tsv", "queries": "queries.jsonl"
     ],
 )
 def test_the_action_answers(
-    place: Path, candidate: str, undecided: str, status: int, answer: str
+    place: Path, candidate: str, cant_tell: str, status: int, answer: str
 ) -> None:
-    job = run_action(place, **GATE, candidate=candidate, undecided=undecided)
+    job = run_action(place, **GATE, candidate=candidate, **{"cant-tell": cant_tell})
     assert (job.status, job.outputs["answer"]) == (status, answer), job.log
     assert job.summary == Path(job.outputs["report"]).read_text("utf-8")
     assert job.summary.startswith("### rankscope gate: ")
@@ -281,7 +281,7 @@ def test_no_comment_unless_asked_for_or_without_a_pull_request(place: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("candidate", "undecided", "status", "word"),
+    ("candidate", "cant_tell", "status", "word"),
     [
         ("good.run", "pass", 0, "no regression"),
         ("bad.run", "pass", 1, "✗ regression"),
@@ -292,12 +292,12 @@ def test_no_comment_unless_asked_for_or_without_a_pull_request(place: Path) -> N
     ],
 )
 def test_the_gitlab_job(
-    place: Path, candidate: str, undecided: str, status: int, word: str
+    place: Path, candidate: str, cant_tell: str, status: int, word: str
 ) -> None:
     job = GITLAB["rankscope"]
     settings = {**job["variables"], "BASELINE": "good.run", "CANDIDATE": candidate}
     settings |= {"QRELS": "qrels.tsv", "QUERIES": "queries.jsonl", "MEASURES": "nDCG@10 RR@10"}
-    settings["UNDECIDED"] = undecided
+    settings["CANT_TELL"] = cant_tell
     done = subprocess.run(
         ["sh", "-ec", "\n".join(job["script"])],
         cwd=place,

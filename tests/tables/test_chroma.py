@@ -197,7 +197,7 @@ def test_every_door(data: Any, golden: Path, tmp_path: Path) -> None:
             assert scores["RR"] == RR
             assert scores.run("run").query_ids == ("Anasarka", "Klonus")
     assert rs.compare(golden, {"a": rs.Run(data), "b": path}, "RR").means[0].mean == RR
-    assert rs.gate(data, path, "RR", qrels=golden).checks[0].candidate == RR
+    assert rs.gate(data, path, "RR", qrels=golden).checks[0].system_mean == RR
     assert rs.explain(golden, data, "Klonus", "RR").value == 1
     assert [bound.value for bound in bounds(golden, data, ["RR"])] == [RR]
     assert validate_run(path, qrels=golden).ok

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("baseline")
 @click.argument("candidate")
-@measures_option("Repeatable; intervals hold for all of them at once. [default: nDCG@10]")
+@measures_option("Repeatable; intervals hold for all at once. [default: all that both sides hold]")
 @click.option("--qrels", metavar="FILE", help="Judgments, where a side is a run and no score file.")
 @click.option(
     "--max-drop",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     help="The margin: a drop up to this is tolerable.",
 )
 @click.option(
-    "--undecided",
+    "--cant-tell",
     type=click.Choice(["pass", "fail"]),
     default="pass",
     show_default=True,
@@ -137,7 +137,8 @@ def gate(
     Each is a score file (rankscope evaluate QRELS RUN --per-query --format json -o FILE) or, with
     --qrels, a run; NAME=FILE gives it another name. There are three answers, by the interval of the
     difference: regression (exit 1), no regression (exit 0), and can't tell, where the queries show
-    neither (exit 0, or 1 with --undecided fail).
+    neither (exit 0, or 1 with --cant-tell fail). Without -m every measure that both sides hold is
+    compared, and what could not be is said.
 
     Exit 2 if the two cannot be compared: other judgments, queries or rules, or values missing.
     """
@@ -154,7 +155,7 @@ def gate(
         result = decide(
             named_run(baseline),
             named_run(candidate),
-            measures or "nDCG@10",
+            measures or None,
             baseline_run=baseline_run or run,
             candidate_run=candidate_run or run,
             minimum=_floors(floors),

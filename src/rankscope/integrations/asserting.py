@@ -34,7 +34,7 @@ class DataWarning(UserWarning):
     """The scores of a run mean less than they seem: it lacks queries, all its scores are equal."""
 
 
-class UndecidedWarning(UserWarning):
+class CantTellWarning(UserWarning):
     """The data show neither a regression nor that there is none."""
 
 
@@ -104,7 +104,7 @@ def assert_at_least(
 def assert_no_regression(
     baseline: Any,
     candidate: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     texts: Any = None,
     **options: Any,
@@ -114,8 +114,8 @@ def assert_no_regression(
     Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
     dicts or tables, and all of its options; also what `rankscope.evaluate_retriever` returns. The
     message begins with the answer, has the gate's table, and lists the worst losses, by their
-    ``texts`` (a dict, `Queries` or a file; those of a golden set are known). An undecided answer
-    gives an `UndecidedWarning`, or fails with ``undecided="fail"``. What makes the scores of a run
+    ``texts`` (a dict, `Queries` or a file; those of a golden set are known). "Can't tell"
+    gives a `CantTellWarning`, or fails with ``cant_tell="fail"``. What makes the scores of a run
     mean less than they seem gives a `DataWarning`; runs that cannot be scored or compared raise
     `rankscope.InputError`.
     """
@@ -135,9 +135,9 @@ def assert_no_regression(
         raise QualityError(failure_text(result, known))
     warn_of(result.findings, stacklevel=2)
     if result.answer == "can't tell":
-        warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
+        warnings.warn(result.sentence, CantTellWarning, stacklevel=2)
     for note in result.notes:
-        warnings.warn(note, UndecidedWarning, stacklevel=2)
+        warnings.warn(note, CantTellWarning, stacklevel=2)
     return result
 
 

@@ -85,11 +85,11 @@ def _of_gate(result: GateResult) -> Iterator[Named]:
     yield "regression", int(result.answer == "regression")
     yield "cant_tell", int(result.answer == "can't tell")
     for check in result.checks:
-        yield check.measure, check.candidate
-        yield f"{check.measure}.baseline", check.baseline
+        yield check.measure, check.system_mean
+        yield f"{check.measure}.baseline", check.base_mean
         yield f"{check.measure}.difference", check.difference
         yield from _ends(f"{check.measure}.difference", check.interval)
-        yield f"{check.measure}.p", check.corrected_p
+        yield f"{check.measure}.p", check.p_corrected
     for floor in result.floors:
         yield floor.measure, floor.candidate
         yield f"{floor.measure}.floor", floor.floor

@@ -30,6 +30,7 @@ from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.reports.asked import aliases
+from rankscope.statistics.gate import ORDER
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
 
     ``texts`` are those of queries by id, shown beside the ids of lost ones.
     """
-    order: tuple[Answer, ...] = ("regression", "can't tell", "no regression")
-    ranked = [check for answer in order for check in result.checks if check.answer == answer]
+    ranked = [check for answer in ORDER for check in result.checks if check.answer == answer]
     losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
@@ -145,6 +145,9 @@ def _remarks(result: GateResult) -> Iterator[Sentence]:
             yield Sentence(text, _TONES[check.answer])
     for note in result.notes:
         yield Sentence(f"warning: {note}", "warning")
+    if result.not_compared:
+        reasons = (f"{name} ({reason})" for name, reason in result.not_compared.items())
+        yield Sentence(f"not compared: {'; '.join(reasons)}", "warning")
     for check in result.checks:
         if check.note:
             yield Sentence(f"note: {check.measure} {check.note}", "quiet")
@@ -182,13 +185,13 @@ def _columns(result: GateResult) -> tuple[Column, ...]:
 
 
 def _row(check: MeasureCheck) -> tuple[Cell, ...]:
-    visible = "none" if math.isinf(check.visible_drop) else check.visible_drop
+    visible = "none" if math.isinf(check.detectable) else check.detectable
     return (
         Cell(check.measure if check.higher_is_better else f"{check.measure} ↓"),
-        Cell(check.baseline),
-        Cell(check.candidate),
+        Cell(check.base_mean),
+        Cell(check.system_mean),
         Cell(check.difference, ends(check.interval)),
-        Cell(check.corrected_p),
+        Cell(check.p_corrected),
         Cell(visible),
         Cell(check.answer, tone=_TONES[check.answer]),
     )
@@ -202,7 +205,7 @@ def _data(result: GateResult) -> Table:
     """Return a row for each measure with all that csv can hold."""
     columns = (*_columns(result), *text_columns("reason", "margin", "explanation"))
     rows = tuple(
-        (*_row(check), *cells(check.reason, check.max_drop, check.explanation))
+        (*_row(check), *cells(check.reason, result.max_drop, check.explanation))
         for check in result.checks
     )
     return Table(columns, rows)
@@ -288,7 +291,7 @@ def _case(result: GateResult, check: MeasureCheck) -> Case:
         for loss in check.broken or check.worst
     )
     failed = check.answer == "regression" or (
-        check.answer == "can't tell" and result.undecided == "fail"
+        check.answer == "can't tell" and result.cant_tell == "fail"
     )
     outcomes: dict[bool, Literal["failed", "skipped", "passed"]] = {
         True: "failed",

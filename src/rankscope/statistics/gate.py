@@ -1,7 +1,7 @@
 """The gate: is the candidate worse than the baseline, by more than is tolerable and than chance?
 
-Each measure has one of three answers, by the interval of its difference (the one that holds for all
-measures at once, see `rankscope.statistics.comparison`):
+Each measure has one of three answers, by the interval of its difference (the one of
+`rankscope.statistics.comparison`, which holds for all measures at once):
 
 - *regression*: the interval is below 0, and the drop is larger than the margin;
 - *no regression*: the interval rules out a drop as large as the margin (non-inferiority);
@@ -13,7 +13,7 @@ single query, queries that the candidate does not answer.
 
 The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
 gives for the same scores, and where differences are skewed its error rate strays less than a
-one-sided one's (docs/explanation/gate.md has numbers).
+one-sided one's (docs/explanation/error-rates.md has numbers).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from pydantic import Field, computed_field
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
-from rankscope.measures.language import Measure, parse_measures, strict_and_soft
-from rankscope.part import Part, Record, Unbounded
+from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
+from rankscope.part import Part, Record
 from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -38,16 +38,15 @@ from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import family_tests
-from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import Noises, RunNoise, run_noise
-from rankscope.statistics.power import MOST_QUERIES, must_differ
+from rankscope.statistics.power import MOST_QUERIES, POWER, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import PairedRuns, paired_runs
-from rankscope.statistics.system_pairs import Pair, Pairs
+from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
-    from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.arrays import IntArray
     from rankscope.statistics.choices import Test
     from rankscope.statistics.matrix import Matrix
 
@@ -70,8 +69,23 @@ Reason = Literal[
     "too few queries differ",
     "too uncertain",
 ]
-Undecided = Literal["pass", "fail"]
+CantTell = Literal["pass", "fail"]
 Missing = Literal["refuse", "zero"]
+
+ANSWERS: dict[Reason, Answer] = {
+    "dropped": "regression",
+    "a query broke": "regression",
+    "improved": "no regression",
+    "not inferior": "no regression",
+    "identical": "no regression",
+    "small drop": "can't tell",
+    "too few queries differ": "can't tell",
+    "too uncertain": "can't tell",
+}
+"""What follows from each reason."""
+
+ORDER: tuple[Answer, ...] = ("regression", "can't tell", "no regression")
+"""The worst answer first: it is that of several measures together."""
 
 
 class Loss(Part):
@@ -91,43 +105,19 @@ class Loss(Part):
         return self.candidate - self.baseline
 
 
-class MeasureCheck(Part):
-    """One measure's answer."""
+class MeasureCheck(Pair):
+    """One measure's answer: how the candidate compares with the baseline, and what follows.
 
-    measure: str
-    """The measure."""
+    ``base`` is the baseline and ``system`` the candidate; interval and corrected p-value are for
+    all measures at once.
+    """
+
     higher_is_better: bool
     """Whether more is better."""
-    baseline: float
-    """The baseline's mean."""
-    candidate: float
-    """The candidate's mean."""
-    difference: float
-    """Mean of candidate minus baseline over the queries."""
-    interval: Interval
-    """Of the difference, for all measures at once; it decides."""
-    p: float
-    """Of the test, before correction."""
-    corrected_p: float
-    """Corrected over the measures."""
-    significant: bool
-    """Whether that is at most alpha: the interval does not hold 0."""
-    max_drop: float
-    """The margin: a drop up to this is tolerable."""
-    answer: Answer
-    """Whether it regressed."""
     reason: Reason
-    """Why, in a few words."""
+    """Why it is answered so, in a few words."""
     explanation: str
     """Why, in words that follow the measure's name."""
-    queries: int
-    """Queries compared."""
-    wins: int
-    """Queries on which the candidate is better."""
-    losses: int
-    """Queries on which it is worse."""
-    visible_drop: Unbounded
-    """About the smallest drop that queries like these show with the power asked for; null: none."""
     settled_by: int | None
     """About how many queries like these would decide, if the difference stays as it is; null: the
     answer is there, or no number would."""
@@ -139,6 +129,12 @@ class MeasureCheck(Part):
     """The largest losses."""
     note: str = ""
     """What else should be known, in words that follow the measure's name."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def answer(self) -> Answer:
+        """Whether it regressed."""
+        return ANSWERS[self.reason]
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -181,15 +177,17 @@ class GateResult(Record, Shown):
     """Regression if there is one in any measure or guard, can't tell if so for any measure, else no
     regression."""
     passed: bool
-    """Whether the build may go on: no regression, or undecided where that does not stop it."""
-    undecided: Undecided
-    """What an undecided answer means for the build."""
+    """Whether the build may go on: no regression, or can't tell where that does not stop it."""
+    cant_tell: CantTell
+    """What "can't tell" means for the build."""
     baseline: str
     """The baseline's run."""
     candidate: str
     """The candidate's run."""
     asked: dict[str, str] = Field(default_factory=dict)
     """The names under which measures were asked for, by their own names."""
+    not_compared: dict[str, str] = Field(default_factory=dict)
+    """Measures of either side that could not be compared, and why; only where none were named."""
     queries: int
     """Queries compared."""
     clusters: int | None = None
@@ -255,7 +253,7 @@ class GateResult(Record, Shown):
                 f"over {queries}."
             )
         unclear = [check for check in self.checks if check.answer == "can't tell"]
-        stop = " (counted as a failure)" if self.undecided == "fail" else ""
+        stop = " (counted as a failure)" if self.cant_tell == "fail" else ""
         more = f"; nor for {len(unclear) - 1} more" if len(unclear) > 1 else ""
         return f"can't tell{stop}: {unclear[0].measure} {unclear[0].explanation}{more}."
 
@@ -263,11 +261,11 @@ class GateResult(Record, Shown):
 def gate(
     baseline: Any,
     candidate: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     qrels: Any = None,
     max_drop: float = 0.01,
-    undecided: Undecided = "pass",
+    cant_tell: CantTell = "pass",
     minimum: Mapping[str, float] | None = None,
     max_query_drop: float | None = None,
     missing: Missing = "refuse",
@@ -275,7 +273,7 @@ def gate(
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     test: Test = "t",
     resamples: int = 10_000,
     seed: int = 0,
@@ -286,8 +284,10 @@ def gate(
     """Compare a candidate with a baseline: regression, no regression, or can't tell, by measure.
 
     Each of the two is a score file, what `Scores.to_dict` returned, `Scores`, or, with ``qrels``, a
-    run in any form. ``max_drop`` is the margin: a drop up to it is tolerable. ``undecided`` says
-    whether the build goes on where the data cannot tell.
+    run in any form. Without ``measures``, every measure that both hold is compared, and the result
+    says which could not be; of two runs the measures of `evaluate`. ``max_drop`` is the margin: a
+    drop up to it is tolerable. ``cant_tell`` says whether the build goes on where the data cannot
+    tell.
 
     Guards: ``minimum`` (a least mean by measure), ``max_query_drop`` (the most a single query may
     lose), ``missing`` (a candidate that lacks queries of the baseline is refused, unless they are
@@ -305,42 +305,59 @@ def gate(
     >>> gate(bad, good, "RR@10", qrels=qrels).answer
     'no regression'
     """
-    _check_options(max_drop, max_query_drop, power)
+    for name, value in (("max_drop", max_drop), ("max_query_drop", max_query_drop)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise InputError(f"{name} must be a finite number from 0 up, not {value}")
+    check_alpha(power, "power")
     settings = Settings.of(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
-    floors = _floors(minimum or {})
     scoring = Scoring.of("gate", options, without=("queries", "executor"))
-    asked = strict_and_soft(parse_measures(measures), of_terms=scoring.ontology is not None)
+    asked = parse_measures(DEFAULT_MEASURES if measures is None else measures)
+    asked = strict_and_soft(asked, of_terms=scoring.ontology is not None)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
     if judgments is not None:
         refuse_mixed(judgments)
-    everything = [*(parsed.asked for parsed in asked), *floors]
-    rules = scoring.profile if options.get("profile") else None
-    sides: Any = {"qrels": judgments, "profile": rules, "scoring": scoring}
-    both = paired_runs(baseline, candidate, everything, runs=(baseline_run, candidate_run), **sides)
-    _check_lost(both, missing)
-    names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
+    sides: Any = {
+        "qrels": judgments,
+        "profile": scoring.profile if options.get("profile") else None,
+        "scoring": scoring,
+    }
+    both = paired_runs(
+        baseline,
+        candidate,
+        None if measures is None else asked,
+        default=asked,
+        needed=parse_measures(list(minimum or {})),
+        runs=(baseline_run, candidate_run),
+        **sides,
+    )
+    if both.lost.count and missing == "refuse":
+        raise InputError(
+            f"not comparable: {both.lost}; answer them, or count them as 0 with missing='zero' "
+            "(--missing zero)"
+        )
     sample = Sample.of(both.matrix.query_ids, clusters, weights)
-    matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
-    _check_margin(max_drop, max_query_drop, matrix)
-    noises = _noise(matrix, noise, both, everything[: len(asked)], sides)
-    judge = _Judge(settings, max_drop, max_query_drop, power)
-    checks, pairs = judge.checks(matrix, noises)
-    drawn = "" if sample is None else sample.note(len(matrix.query_ids))
-    floor_checks = _check_floors(floors, both)
-    answers: list[Answer] = [check.answer for check in checks]
-    answers += ["regression" for floor in floor_checks if not floor.reached]
-    answer = overall(answers)
+    matrix = replace(both.matrix.only_measures(len(both.measures)), sample=sample)
+    noises = _noises(matrix, noise, both, sides)
+    rule = _Rule(settings, max_drop, max_query_drop, power)
+    checks = rule.checks(matrix, noises)
+    floors = _check_floors(minimum or {}, both)
+    answers = {check.answer for check in checks}
+    answers |= {"regression" for floor in floors if not floor.reached}
+    answer = next(answer for answer in ORDER if answer in answers)
+    notes = [f"{both.lost}; they count as 0"] if both.lost.count else []
+    notes += [sample.note(len(matrix.query_ids))] if sample is not None else []
     return GateResult(
         answer=answer,
-        passed=answer == "no regression" or (answer == "can't tell" and undecided == "pass"),
-        undecided=undecided,
+        passed=answer == "no regression" or (answer == "can't tell" and cant_tell == "pass"),
+        cant_tell=cant_tell,
         baseline=matrix.systems[0],
         candidate=matrix.systems[1],
-        asked=names,
+        asked=both.measures,
+        not_compared=both.left_out,
         queries=len(matrix.query_ids),
         clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
@@ -353,29 +370,23 @@ def gate(
         alpha=alpha,
         power=power,
         test=GateTest(
-            method=" / ".join(dict.fromkeys(pair.method for pair in pairs)),
+            method=" / ".join(dict.fromkeys(check.method for check in checks)),
             correction=settings.correction,
             seed=seed,
         ),
         checks=checks,
-        floors=floor_checks,
-        noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
-        notes=tuple(filter(None, (_lost_note(both), drawn))),
+        floors=floors,
+        noise=tuple(noise for [(noise, _)] in noises.values()),
+        notes=tuple(filter(None, notes)),
         findings=both.findings,
     )
-
-
-def overall(answers: Sequence[Answer]) -> Answer:
-    """Return the answer of several together: the worst of them."""
-    order: tuple[Answer, ...] = ("regression", "can't tell", "no regression")
-    return next(answer for answer in order if answer in answers)
 
 
 # --- one measure ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _Rule:
     """Decides measures by their intervals."""
 
     settings: Settings
@@ -383,97 +394,83 @@ class _Judge:
     max_query_drop: float | None
     power: float
 
-    def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], Pairs]:
+    def checks(self, matrix: Matrix, noises: Noises) -> tuple[MeasureCheck, ...]:
         """Compare the two systems of a matrix, measure by measure."""
+        for scale in matrix.scales:
+            width = scale.bounds[1] - scale.bounds[0]
+            for name in ("max_drop", "max_query_drop"):
+                limit = getattr(self, name)
+                if limit is not None and limit >= width:
+                    raise InputError(
+                        f"{name} is {limit:g}, and {scale.name} cannot drop by more than "
+                        f"{width:g}; give it in the measure's own unit, such as 0.01"
+                    )
         tested = family_tests(matrix, [(0, 1)], self.settings, noises=noises, power=self.power)
-        pairs = tested.compared()
-        checks = tuple(
-            self._check(matrix, row, pair, tested.hardest, noisy=bool(noises))
-            for row, pair in enumerate(pairs)
+        return tuple(
+            self._check(matrix, row, pair, must_differ(tested.hardest), noisy=(row, 0) in noises)
+            for row, pair in enumerate(tested.compared())
         )
-        return checks, pairs
 
     def _check(
-        self, matrix: Matrix, row: int, pair: Pair, alpha: float, *, noisy: bool
+        self, matrix: Matrix, row: int, pair: Pair, needed: int, *, noisy: bool
     ) -> MeasureCheck:
-        """Decide one measure; ``alpha`` is that of the hardest step of the correction."""
-        scale = matrix.scales[row]
-        differences = matrix.query_differences([(0, 1)])[row]
-        gains = differences if scale.higher_is_better else -differences
-        broken = _broken(matrix, row, gains, self.max_query_drop)
-        units = matrix.differences([(0, 1)])[row]
-        enough = len(units) >= (must_differ(alpha))
-        reason = self._reason(
-            pair, higher=scale.higher_is_better, broken=bool(broken), enough=enough
-        )
+        """Decide one measure; so many queries are ``needed`` for any outcome to be significant."""
+        higher = matrix.scales[row].higher_is_better
+        change = matrix.query_differences([(0, 1)])[row]
+        gains = change if higher else -change
+        ranked = np.argsort(gains, kind="stable")  # the largest losses first, equal ones by id
+        most = math.inf if self.max_query_drop is None else self.max_query_drop
+        broken = _losses(matrix, row, ranked[: np.count_nonzero(gains < -most - SAME)])
+        worst = _losses(matrix, row, ranked[: min(WORST, np.count_nonzero(gains < 0))])
+        gain = pair.difference if higher else -pair.difference
+        low = pair.interval.low if higher else -pair.interval.high
+        reason = self._reason(pair, gain, low, broken=bool(broken), enough=pair.drawn >= needed)
         settled = None
         if reason in ("small drop", "too uncertain") and not noisy:
-            settled = self._settled_by(pair, higher=scale.higher_is_better)
-        answer: Answer = "can't tell"
-        if reason in ("dropped", "a query broke"):
-            answer = "regression"
-        elif reason in ("improved", "not inferior", "identical"):
-            answer = "no regression"
+            settled = self._settled_by(pair.queries, gain, low)
         return MeasureCheck(
-            measure=scale.name,
-            higher_is_better=scale.higher_is_better,
-            baseline=matrix.mean(row, 0),
-            candidate=matrix.mean(row, 1),
-            difference=pair.difference,
-            interval=pair.interval,
-            p=pair.p,
-            corrected_p=pair.p_corrected,
-            significant=pair.p_corrected <= self.settings.alpha,
-            max_drop=self.max_drop,
-            answer=answer,
+            **{name: getattr(pair, name) for name in Pair.model_fields},
+            higher_is_better=higher,
             reason=reason,
-            explanation=self._explanation(reason, pair, broken, settled, alpha),
-            queries=pair.queries,
-            wins=pair.wins,
-            losses=pair.losses,
-            visible_drop=pair.detectable,
+            explanation=self._explanation(reason, pair, broken, settled, needed),
             settled_by=settled,
             broken=tuple(broken[:NAMED]),
             broken_queries=len(broken),
-            worst=_losses(matrix, row, gains)[:WORST],
+            worst=tuple(worst),
             note=_identical(pair) if reason == "identical" else "",
         )
 
-    def _reason(self, pair: Pair, *, higher: bool, broken: bool, enough: bool) -> Reason:
-        """Decide by the interval of the gain; too few queries (not ``enough``) rule nothing out."""
+    def _reason(self, pair: Pair, gain: float, low: float, *, broken: bool, enough: bool) -> Reason:
+        """Decide by the gain and its lower end; too few queries rule nothing out."""
         if pair.is_same:
             return "identical"
-        interval = pair.interval
-        low = interval.low if higher else -interval.high
-        gain = pair.difference if higher else -pair.difference
         significant = pair.p_corrected <= self.settings.alpha
+        is_ruled_out = low > -self.max_drop + SAME
         if significant and gain < 0:
             if gain < -self.max_drop - SAME:
                 return "dropped"
             if broken:
                 return "a query broke"
-            return "not inferior" if low > -self.max_drop + SAME else "small drop"
+            return "not inferior" if is_ruled_out else "small drop"
         if broken:
             return "a query broke"
         if significant and gain > 0:
             return "improved"
-        if enough and low > -self.max_drop + SAME:
+        if enough and is_ruled_out:
             return "not inferior"
         return "too uncertain" if pair.decidable else "too few queries differ"
 
-    def _settled_by(self, pair: Pair, *, higher: bool) -> int | None:
+    def _settled_by(self, queries: int, gain: float, low: float) -> int | None:
         """Return how many queries would move the interval off what it must rule out.
 
         Its reach falls with the root of their number. A drop beyond the margin must be told from 0,
         any other from the margin.
         """
-        gain = pair.difference if higher else -pair.difference
-        low = pair.interval.low if higher else -pair.interval.high
         gap = gain + self.max_drop if gain > -self.max_drop else -gain
         reach = gain - low
         if gap <= SAME or not math.isfinite(reach) or reach <= gap:
             return None
-        needed = pair.queries * (reach / gap) ** 2
+        needed = queries * (reach / gap) ** 2
         return math.ceil(needed) if needed < MOST_QUERIES else None
 
     def _explanation(
@@ -482,21 +479,20 @@ class _Judge:
         pair: Pair,
         broken: Sequence[Loss],
         settled: int | None,
-        alpha: float,
+        needed: int,
     ) -> str:
         margin = f"{self.max_drop:g}"
         change = f"{number(pair.difference, sign=True)} {ends(pair.interval)}"
         p = p_text(pair.p_corrected)
-        broke = ""
-        if broken:
-            names = listed(
-                (f"{loss.query_id} ({number(loss.change, sign=True)})" for loss in broken), 3
-            )
-            queries = counted(len(broken), "query")
-            broke = f"lost more than {self.max_query_drop:g} on {queries}: {names}"
+        each = [f"{loss.query_id} ({number(loss.change, sign=True)})" for loss in broken]
+        most, queries = self.max_query_drop or 0.0, counted(len(broken), "query")
+        broke = f"lost more than {most:g} on {queries}: {listed(each, 3)}"
+        settle = ""
+        if settled is not None:
+            settle = f"; {about(settled)} would settle it if the difference stays what it is"
         match reason:
             case "dropped":
-                also = f"; it {broke}" if broke else ""
+                also = f"; it {broke}" if broken else ""
                 return f"changed by {change}, {p}: worse, and by more than {margin}{also}"
             case "a query broke":
                 return broke
@@ -507,7 +503,6 @@ class _Judge:
             case "identical":
                 return "is identical in every query"
             case "too few queries differ":
-                needed = must_differ(alpha)
                 return (
                     f"changed by {change}, but {differ(pair)}, and at least {needed} must for any "
                     f"outcome to be significant at {self.settings.alpha:g}; a break that no test "
@@ -515,20 +510,14 @@ class _Judge:
                 )
             case "small drop":
                 start = f"changed by {change}, {p}: worse, but not shown to be so by more than"
-                return f"{start} {margin}{_settled(settled)}"
+                return f"{start} {margin}{settle}"
         start = f"changed by {change}, {p}: a drop of {margin} is neither shown nor ruled out"
         seen = ""
         if math.isfinite(pair.detectable):
             size = number(pair.detectable)
             seen = f"; {counted(pair.queries, 'query')} like these show a drop of about {size}"
             seen += f" with {percent(self.power)} probability"
-        return f"{start}{seen}{_settled(settled)}"
-
-
-def _settled(queries: int | None) -> str:
-    if queries is None:
-        return ""
-    return f"; {about(queries)} would settle it if the difference stays what it is"
+        return f"{start}{seen}{settle}"
 
 
 def _identical(pair: Pair) -> str:
@@ -540,68 +529,26 @@ def _identical(pair: Pair) -> str:
     return f"is identical in all {queries}; over other queries the mean may differ by up to {mean}"
 
 
-def _losses(matrix: Matrix, row: int, gains: FloatArray) -> tuple[Loss, ...]:
-    """Return all losses, the largest first; equal ones in the order of their ids."""
-    return tuple(
+def _losses(matrix: Matrix, row: int, places: IntArray) -> list[Loss]:
+    """Return what some queries lost."""
+    return [
         Loss(
             query_id=matrix.query_ids[place],
             baseline=matrix.values[row, 0, place],
             candidate=matrix.values[row, 1, place],
         )
-        for place in np.argsort(gains, kind="stable").tolist()
-        if gains[place] < 0
-    )
+        for place in places.tolist()
+    ]
 
 
-def _broken(matrix: Matrix, row: int, gains: FloatArray, most: float | None) -> list[Loss]:
-    """Return the queries that lost more than a single query may."""
-    if most is None:
-        return []
-    return [loss for loss in _losses(matrix, row, gains) if abs(loss.change) > most + SAME]
+# --- floors, noise -------------------------------------------------------------------------------
 
 
-# --- options, guards, noise ----------------------------------------------------------------------
-
-
-def _check_options(max_drop: float, max_query_drop: float | None, power: float) -> None:
-    for name, value in (("max_drop", max_drop), ("max_query_drop", max_query_drop)):
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise InputError(f"{name} must be a finite number from 0 up, not {value}")
-    check_alpha(power, "power")
-
-
-def _check_margin(max_drop: float, max_query_drop: float | None, matrix: Matrix) -> None:
-    """Refuse limits that no drop could exceed."""
-    for scale in matrix.scales:
-        width = scale.bounds[1] - scale.bounds[0]
-        for name, limit in (("max_drop", max_drop), ("max_query_drop", max_query_drop)):
-            if limit is not None and limit >= width:
-                raise InputError(
-                    f"{name} is {limit:g}, and {scale.name} cannot drop by more than {width:g}; "
-                    "give it in the measure's own unit, such as 0.01"
-                )
-
-
-def _check_lost(both: PairedRuns, missing: Missing) -> None:
-    if both.lost.count and missing == "refuse":
-        raise InputError(
-            f"not comparable: {both.lost}; answer them, or count them as 0 with missing='zero' "
-            "(--missing zero)"
-        )
-
-
-def _floors(minimum: Mapping[str, float]) -> dict[str, float]:
-    for measure, value in minimum.items():
-        if not math.isfinite(value):
-            raise InputError(f"the least {measure} must be a finite number, not {value}")
-    return dict(minimum)
-
-
-def _check_floors(floors: Mapping[str, float], both: PairedRuns) -> tuple[FloorCheck, ...]:
+def _check_floors(minimum: Mapping[str, float], both: PairedRuns) -> tuple[FloorCheck, ...]:
     """Say whether the candidate reaches each floor."""
     checks = []
     names = [scale.name for scale in both.matrix.scales]
-    for asked, floor in floors.items():
+    for asked, floor in minimum.items():
         name = both.sides[0].find(parse_measures(asked)[0])
         assert name is not None  # paired by this name already
         row = names.index(name)
@@ -616,21 +563,17 @@ def _check_floors(floors: Mapping[str, float], both: PairedRuns) -> tuple[FloorC
     return tuple(checks)
 
 
-def _noise(
-    matrix: Matrix, runs: Sequence[Any], both: PairedRuns, measures: Sequence[str], sides: Any
-) -> Noises:
+def _noises(matrix: Matrix, runs: Sequence[Any], both: PairedRuns, sides: Any) -> Noises:
     """Return how far repeated runs of one system are apart; it is in a difference twice."""
     if not runs:
         return {}
     if len(runs) < 2:
         raise InputError("noise is seen in two or more runs of the same system; got one")
-    rows = []
-    for run in runs:
-        again = paired_runs(both.sides[0], run, measures, **sides).matrix
-        rows.append(matrix.units(again.values[:, 1]))
-    values = np.stack(rows, axis=1)  # [m, runs, units]
-    return {(row, 0): [(run_noise(table), 2.0)] for row, table in enumerate(values)}
-
-
-def _lost_note(both: PairedRuns) -> str:
-    return f"{both.lost}; they count as 0" if both.lost.count else ""
+    measures = parse_measures(list(both.measures.values()))
+    values = [
+        matrix.units(paired_runs(both.sides[0], run, measures, **sides).matrix.values[:, 1])
+        for run in runs
+    ]
+    return {
+        (row, 0): [(run_noise(table), 2.0)] for row, table in enumerate(np.stack(values, axis=1))
+    }

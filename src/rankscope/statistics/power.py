@@ -20,6 +20,7 @@ import numpy as np
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.findings import Finding
+from rankscope.measures.language import parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import check_alpha, noncentral_t, special
@@ -295,7 +296,10 @@ def power(
     """
     scoring = Scoring.of("power", options, without=("queries", "executor"))
     known = scoring.profile if options.get("profile") else None
-    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=known, scoring=scoring)
+    asked = parse_measures(measures)
+    if not asked:
+        raise InputError("no measure was asked for; name one such as nDCG@10")
+    paired = paired_runs(baseline, candidate, asked, qrels=qrels, profile=known, scoring=scoring)
     matrix = paired.matrix
     rows = Differences.of(matrix, [(0, 1)], Settings.of(alpha=alpha))
     _check(0.0, alpha, power)

@@ -1,6 +1,6 @@
-"""Two sides of a comparison, made on different days perhaps: are they comparable, query by query?
+"""The two sides of a gate, made on different days perhaps: can they be compared, query by query?
 
-Between `rankscope.scoring.score_files` and what compares scores (`gate`, `power`, experiments):
+Between `rankscope.scoring.score_files` and what compares two sides (`gate`, `power`, experiments):
 values are paired by query id once judgments, rules, queries and measures were found to be the same.
 """
 
@@ -21,11 +21,7 @@ from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.score_files import (
-    RecordedScores,
-    is_score_file,
-    read_scores,
-)
+from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.matrix import Matrix
 
@@ -38,53 +34,10 @@ if TYPE_CHECKING:
 Sides = tuple[RecordedScores, RecordedScores]
 """The baseline and the candidate."""
 
+RunNames = tuple[str | None, str | None]
+"""Which run of each side is meant; None where it has only one."""
+
 _ROLES = ("the baseline", "the candidate")
-
-
-def paired_runs(
-    baseline: Any,
-    candidate: Any,
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    qrels: Any = None,
-    profile: Profile | None = None,
-    runs: tuple[str | None, str | None] = (None, None),
-    scoring: Scoring = DEFAULT,
-) -> PairedRuns:
-    """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
-
-    A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
-    also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
-    names the run of each side where it holds several. `InputError` ("not comparable") if judgments,
-    queries or rules differ, or if a measure or a value is missing.
-    """
-    asked = parse_measures(measures)
-    if not asked:
-        raise InputError("no measure was asked for; name one such as nDCG@10")
-    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, scoring=scoring)
-    matrix = paired(sides, asked, runs)
-    return PairedRuns(matrix, sides, _lost(sides, runs), tuple(_findings(sides, runs, matrix)))
-
-
-def _findings(
-    sides: Sides, runs: tuple[str | None, str | None], matrix: Matrix
-) -> Iterator[Finding]:
-    """Yield what makes the values of either run mean less than they seem."""
-    for side, name, system in zip(sides, runs, matrix.systems, strict=True):
-        for finding in side.runs[side.name_of(name)].findings:
-            yield finding.model_copy(update={"system": system})
-
-
-def _lost(sides: Sides, runs: tuple[str | None, str | None]) -> Lost:
-    """Return the judged queries that the candidate lacks and the baseline does not."""
-    accounts = [
-        side.runs[side.name_of(name)].accounting for side, name in zip(sides, runs, strict=True)
-    ]
-    before, after = (set() if known is None else set(known.missing_queries) for known in accounts)
-    lost = tuple(sorted(after - before))
-    fewer, more = (0 if known is None else known.missing for known in accounts)
-    count = max(len(lost), more - fewer)
-    return Lost(count, lost, sides[1].source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +46,7 @@ class Lost:
 
     count: int
     query_ids: tuple[str, ...]
-    """Their ids; of a score file the first hundred."""
+    """Their ids, as far as they are known."""
     source: str
 
     def __str__(self) -> str:
@@ -108,22 +61,127 @@ class PairedRuns:
 
     matrix: Matrix
     sides: Sides
+    measures: dict[str, str]
+    """The measures to compare, the first of the matrix, with the names they were asked for."""
+    left_out: dict[str, str]
+    """Measures of either side that cannot be compared, and why; only where none were named."""
     lost: Lost
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...]
     """What makes the values of either run mean less than they seem."""
 
 
-def _sides(
+def paired_runs(
     baseline: Any,
     candidate: Any,
-    asked: list[Parsed],
+    measures: Sequence[Parsed] | None,
     *,
+    default: Sequence[Parsed] = (),
+    needed: Sequence[Parsed] = (),
+    qrels: Any = None,
+    profile: Profile | None = None,
+    runs: RunNames = (None, None),
+    scoring: Scoring = DEFAULT,
+) -> PairedRuns:
+    """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
+
+    A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
+    also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
+    names the run of each side where it holds several. Without ``measures``, those that both sides
+    hold are compared; of two runs ``default``. The matrix holds those ``needed`` too, behind the
+    others. `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure
+    or a value is missing.
+    """
+    given = dict(zip(_ROLES, (baseline, candidate), strict=True))
+    recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
+    to_score = measures
+    if to_score is None:
+        known = next((side for side in recorded.values() if side), None)
+        to_score = default if known is None else parse_measures(list(known.measures.values()))
+    sides = _sides(given, recorded, [*to_score, *needed], qrels, profile=profile, scoring=scoring)
+    names = sides[0].name_of(runs[0]), sides[1].name_of(runs[1])
+    if measures is None:
+        chosen, left_out = _shared(sides, names)
+    else:
+        chosen = {_measure(sides, parsed): parsed.asked for parsed in measures}
+        left_out = {}
+    others = [_measure(sides, parsed) for parsed in needed]
+    matrix = _paired(sides, list(dict.fromkeys([*chosen, *others])), names)
+    return PairedRuns(
+        matrix=matrix,
+        sides=sides,
+        measures=chosen,
+        left_out=left_out,
+        lost=_lost(sides, names, matrix),
+        findings=tuple(_findings(sides, names, matrix)),
+    )
+
+
+def paired(sides: Sides, measures: Sequence[Parsed], runs: RunNames = (None, None)) -> Matrix:
+    """Pair one run of each side; `InputError` that says "not comparable" if that cannot be."""
+    names = sides[0].name_of(runs[0]), sides[1].name_of(runs[1])
+    chosen = dict.fromkeys(_measure(sides, parsed) for parsed in measures)
+    return _paired(sides, list(chosen), names)
+
+
+def _paired(sides: Sides, measures: Sequence[str], names: tuple[str, str]) -> Matrix:
+    obstacles = _what_differs(sides, names)
+    if obstacles:
+        raise InputError(
+            f"not comparable: {'; '.join(obstacles)}; score both against the same judgments, "
+            "by the same rules"
+        )
+    for measure in measures:
+        problem = _problem(sides, names, measure)
+        if problem:
+            raise InputError(f"not comparable: {measure}: {problem}; choose another measure")
+    runs_of_both = []
+    for side, name in zip(sides, names, strict=True):
+        rows = [list(side.measures).index(measure) for measure in measures]
+        run = side.runs[name]
+        runs_of_both.append((name, replace(run, values=run.values[rows])))
+    matrix = Matrix.of(runs_of_both, measures)
+    if names[0] == names[1] and sides[0].source != sides[1].source:
+        names = f"{names[0]} ({sides[0].source})", f"{names[1]} ({sides[1].source})"
+    return replace(matrix, systems=names)
+
+
+def _findings(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Iterator[Finding]:
+    """Yield what makes the values of either run mean less than they seem."""
+    for side, name, system in zip(sides, names, matrix.systems, strict=True):
+        for finding in side.runs[name].findings:
+            yield finding.model_copy(update={"system": system})
+
+
+def _lost(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Lost:
+    """Return the judged queries that the candidate lacks and the baseline does not.
+
+    A score file lists the first hundred that are missing. What the baseline's list does not reach
+    was answered if its values differ from the candidate's, which count as 0.
+    """
+    before, after = (side.runs[name].accounting for side, name in zip(sides, names, strict=True))
+    if after is None:
+        return Lost(0, (), sides[1].source)
+    lacked_before = set() if before is None else set(before.missing_queries)
+    lost = set(after.missing_queries) - lacked_before
+    if before is not None and before.missing > len(lacked_before):
+        differ = (matrix.values[:, 0] != matrix.values[:, 1]).any(axis=0)
+        lost &= {
+            query_id for query_id, moved in zip(matrix.query_ids, differ, strict=True) if moved
+        }
+    more = after.missing - (0 if before is None else before.missing)
+    return Lost(max(len(lost), more), tuple(sorted(lost)), sides[1].source)
+
+
+def _sides(
+    given: Mapping[str, Any],
+    recorded: Mapping[str, RecordedScores | None],
+    measures: Sequence[Parsed],
     qrels: Any,
+    *,
     profile: Profile | None,
     scoring: Scoring,
 ) -> Sides:
-    given = dict(zip(_ROLES, (baseline, candidate), strict=True))
-    recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
+    """Score what is a run, and check that what is recorded fits the judgments and the rules."""
     known = next((side.profile for side in recorded.values() if side), "rankscope")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
     if judgments is not None:
@@ -131,16 +189,16 @@ def _sides(
     scoring = replace(
         scoring, profile=profile or profile_named(known), ontology=None
     )  # judgments know it
+    wanted = [parsed.measure for parsed in measures]
     sides = []
     for role, side in recorded.items():
         if side is None:
             run = given[role]
             is_file = is_path(run)
             runs = [run] if is_file else run
-            measures = [parsed.measure for parsed in asked]
             source = os.fspath(run) if is_path(run) else role
             try:
-                scores = score(judgments, runs, measures, scoring).scores
+                scores = score(judgments, runs, wanted, scoring).scores
             except InvalidDataError as error:
                 if source in str(error):
                     raise
@@ -175,31 +233,6 @@ def _recorded(data: Any, role: str, with_qrels: bool) -> RecordedScores | None:
     if not with_qrels:
         raise InputError(f"{role} is a run, and nothing says what is relevant; give qrels too")
     return None
-
-
-def paired(
-    sides: Sides, asked: Sequence[Parsed], runs: tuple[str | None, str | None] = (None, None)
-) -> Matrix:
-    """Pair one run of each side; `InputError` that says "not comparable" if that cannot be."""
-    names = sides[0].name_of(runs[0]), sides[1].name_of(runs[1])
-    obstacles = _what_differs(sides, names)
-    if obstacles:
-        raise InputError(
-            f"not comparable: {'; '.join(obstacles)}; score both against the same judgments, "
-            "by the same rules"
-        )
-    measures = list(dict.fromkeys(_measure(sides, parsed) for parsed in asked))
-    runs_of_both = []
-    for side, name in zip(sides, names, strict=True):
-        rows = [list(side.measures).index(measure) for measure in measures]
-        run = side.runs[name]
-        runs_of_both.append((name, replace(run, values=run.values[rows])))
-    matrix = Matrix.of(runs_of_both, measures)
-    for place, side in enumerate(sides):
-        _check_complete(matrix, place, side.source)
-    if names[0] == names[1] and sides[0].source != sides[1].source:
-        names = f"{names[0]} ({sides[0].source})", f"{names[1]} ({sides[1].source})"
-    return replace(matrix, systems=names, repeats={})
 
 
 def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
@@ -270,23 +303,39 @@ def _measure(sides: Sides, parsed: Parsed) -> str:
             f"not comparable: {parsed.asked} means {names[0]} in {sides[0].source} and "
             f"{names[1]} in {sides[1].source}"
         )
-    kind = Measure.parse(names[0]).definition.aggregate
-    if kind != "mean":
-        how = {"sum": "summed", "pooled": "pooled"}.get(kind, "averaged geometrically")
-        raise InputError(
-            f"{names[0]} is {how} over queries, and the tests are about means; "
-            "choose a measure that is averaged, such as AP or R@100"
-        )
     return names[0]
 
 
-def _check_complete(matrix: Matrix, system: int, source: str) -> None:
-    """Refuse values that are missing."""
-    for scale, row in zip(matrix.scales, matrix.values[:, system], strict=True):
+def _shared(sides: Sides, names: tuple[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the measures of both sides that can be compared, and why others cannot."""
+    chosen, left_out = {}, {}
+    for measure, asked in (sides[0].measures | sides[1].measures).items():
+        alone = [side.source for side in sides if measure not in side.measures]
+        problem = f"{alone[0]} does not have it" if alone else _problem(sides, names, measure)
+        if problem:
+            left_out[measure] = problem
+        else:
+            chosen[measure] = asked
+    if not chosen:
+        reasons = "; ".join(f"{measure}: {problem}" for measure, problem in left_out.items())
+        raise InputError(f"not comparable: no measure can be compared ({reasons})")
+    return chosen, left_out
+
+
+def _problem(sides: Sides, names: tuple[str, str], measure: str) -> str:
+    """Return why a measure of both sides cannot be compared; '' if it can."""
+    kind = Measure.parse(measure).definition.aggregate
+    if kind != "mean":
+        how = {"sum": "summed", "pooled": "pooled"}.get(kind, "averaged geometrically")
+        return f"it is {how} over queries, and the tests are about means"
+    for side, name in zip(sides, names, strict=True):
+        run = side.runs[name]
+        row = run.values[list(side.measures).index(measure)]
         missing = np.flatnonzero(np.isnan(row))
         if len(missing):
-            raise InputError(
-                f"not comparable: {source} has no value of {scale.name} for {len(missing):,} "
-                f"of {len(row):,} queries ({_few(matrix.query_ids[place] for place in missing)}); "
-                "evaluate again"
+            queries = _few(run.query_ids[place] for place in missing)
+            return (
+                f"{side.source} has no value for {len(missing):,} of {len(row):,} queries "
+                f"({queries})"
             )
+    return ""

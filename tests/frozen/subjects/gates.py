@@ -97,11 +97,11 @@ def _both_ways(qrels: Any, one: Any, other: Any, measure: str) -> dict[str, Any]
 
 def _figures(check: Any) -> dict[str, Any]:
     figures: dict[str, Any] = {
-        "means": [check.baseline, check.candidate],
+        "means": [check.base_mean, check.system_mean],
         "difference, p": [check.difference, check.p],
     }
     figures["95% interval"] = [check.interval.low, check.interval.high]
-    seen = check.visible_drop
+    seen = check.detectable
     figures["smallest drop seen"] = round(seen, 8) if math.isfinite(seen) else seen
     return figures
 
@@ -111,7 +111,7 @@ def _three(qrels: Any, baseline: Any, candidate: Any) -> dict[str, Any]:
     return {
         "answer": ANSWERS[result.answer],
         "by measure": {
-            check.measure: [ANSWERS[check.answer], check.difference, check.corrected_p]
+            check.measure: [ANSWERS[check.answer], check.difference, check.p_corrected]
             for check in result.checks
         },
     }
