@@ -71,7 +71,7 @@ def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job
     run_benchmark(config, output=tmp_path / "out", jobs=jobs)
     assert work == {
         "Run._take": 2,  # the two files: validated
-        "Run._sort": 2 + 2,  # the two files, and what the fusion was given
+        "Run._sort": 2 + 4,  # the two files, and what the fusion was given, once nothing
         "Run._hash": 3,
         "align._hits": 3 + 2,  # and two fusions that are tried
         "RunUnderTest.__init__": 3,
@@ -91,5 +91,5 @@ def test_nothing_is_done_again(
     for owner, name in WORK:
         count(monkeypatch, work, owner, name)
     run_benchmark(config, output=tmp_path / "second", cache=tmp_path / "cache")
-    again = {"Run._take": 2, "Run._sort": 2, "Run._hash": 2}  # the files themselves, to know them
+    again = {"Run._take": 2, "Run._sort": 4, "Run._hash": 2}  # the files, and a fusion of nothing
     assert work == {**again, "align._hits": 3}, "and once for what each document on top adds"

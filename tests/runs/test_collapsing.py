@@ -123,7 +123,7 @@ def test_scores_say_what_was_collapsed() -> None:
     scores = rs.evaluate({"q1": ["a"], "q2": ["c"]}, CHUNKS, ["RR@1"], doc_id_from="#")
     collapsed = scores.accounting.collapsed
     assert (collapsed.chunks, collapsed.documents, collapsed.unmatched) == (5, 4, 1)
-    assert (collapsed.rule, collapsed.collapse, collapsed.remaining) == ("#", "best", {2: 1})
+    assert (collapsed.rule, collapsed.collapse, collapsed.fewest) == ("#", "best", 2)
     assert not scores.findings
     plain = rs.evaluate({"q1": ["a"]}, {"q1": {"a": 1.0}}, ["RR@1"])
     assert plain.accounting.collapsed is None

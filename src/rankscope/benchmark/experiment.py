@@ -332,7 +332,7 @@ class Experiment:
             depth=self.benchmark.loaded.config.depth,
             failures=fetched.failures,
             identity=fetched.identity,
-            collapsed=None if run.chunks is None else Collapsed(**run.chunks.counts()),
+            collapsed=None if run.chunks is None else Collapsed(**asdict(run.chunks)),
             engines=tuple(fact for fact in fetched.facts if isinstance(fact, EngineFacts)),
             usage=tuple(fact for fact in fetched.facts if isinstance(fact, ModelUsage)),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class FetchedForm:
             "notes": list(made.notes),
             "engines": [fact.to_dict() for fact in made.facts if isinstance(fact, EngineFacts)],
             "usage": [fact.to_dict() for fact in made.facts if isinstance(fact, ModelUsage)],
-            "chunks": None if run.chunks is None else run.chunks.counts(),
+            "chunks": None if run.chunks is None else asdict(run.chunks),
         }
         if self.held is not None:
             return Content(data)
@@ -68,7 +68,7 @@ class FetchedForm:
         run = self._run(data, content.tables)
         chunks = data["chunks"]
         return Fetched(
-            run if chunks is None else run.collapsed_from(Chunks.of(chunks)),
+            run if chunks is None else run.collapsed_from(Chunks(**chunks)),
             data["failures"],
             Timings.model_validate(data["timings"]),
             Identity.model_validate(data["identity"]),

@@ -318,7 +318,7 @@ def _run(recorded: Recorded, info: RunInfo, benchmark: Benchmark, time: int = 1)
     answered = [query_id for query_id in asked if query_id not in info.failures]
     run = run.answers(answered).named(info.system)
     collapsed = info.collapsed
-    return run if collapsed is None else run.collapsed_from(Chunks.of(collapsed.model_dump()))
+    return run if collapsed is None else run.collapsed_from(Chunks(**collapsed.model_dump()))
 
 
 def _without_corpus(

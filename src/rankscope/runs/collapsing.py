@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -27,7 +27,7 @@ from rankscope.files import is_path, suffix_of
 from rankscope.tables.ids import id_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from rankscope.runs.order import Floats, Ints
 
@@ -51,25 +51,10 @@ class Chunks:
     chunks: int
     documents: int
     unmatched: int
-    unmatched_ids: tuple[str, ...]
+    unmatched_ids: Sequence[str]
     is_doubtful: bool
     depth: int
-    remaining: Mapping[int, int]
-
-    def fewer_than(self, cutoff: int) -> int:
-        """Count the queries of the full depth that have fewer documents."""
-        return sum(queries for documents, queries in self.remaining.items() if documents < cutoff)
-
-    def counts(self) -> dict[str, Any]:
-        """Return the fields, as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, counts: Mapping[str, Any]) -> Chunks:
-        """Take what `counts` returned, from JSON too."""
-        remaining = {int(size): queries for size, queries in counts["remaining"].items()}
-        examples = tuple(counts["unmatched_ids"])
-        return cls(**{**counts, "remaining": remaining, "unmatched_ids": examples})
+    fewest: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,20 +117,17 @@ class Chunking:
     def documents(self, chunk_ids: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the document of each chunk, and the ids the rule says nothing about."""
         documents, unmatched = [], []
-        document_of = self.document_of
         for chunk_id in chunk_ids:
-            document = document_of(chunk_id)
+            document = self.document_of(chunk_id)
             if type(document) is not str and document is not None:  # of a dict or a function
                 try:
                     document = id_text(document)
                 except ValueError as error:
-                    raise InputError(
-                        f"doc_id_from: the document of {shown(chunk_id)} is {error}"
-                    ) from None
+                    problem = f"doc_id_from: the document of {shown(chunk_id)} is {error}"
+                    raise InputError(problem) from None
             if not document:
                 unmatched.append(chunk_id)
-                document = chunk_id
-            documents.append(document)
+            documents.append(document or chunk_id)
         return documents, unmatched
 
     @property
@@ -202,7 +184,6 @@ class Chunking:
     def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
         """Say what was collapsed, from how many rows the queries had and have."""
         depth = int(before.max(initial=0))
-        sizes, queries = np.unique(after[before == depth], return_counts=True)
         return Chunks(
             rule=self.rule,
             collapse=self.collapse,
@@ -212,7 +193,7 @@ class Chunking:
             unmatched_ids=tuple(unmatched[:NAMED]),
             is_doubtful=bool(unmatched) and self.is_complete,
             depth=depth,
-            remaining=dict(zip(sizes.tolist(), queries.tolist(), strict=True)),
+            fewest=int(after[before == depth].min(initial=depth)),
         )
 
 

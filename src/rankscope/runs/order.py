@@ -64,12 +64,6 @@ def ranked(
     return [ordered[place] for place in np.argsort(-score, kind="stable").tolist()]
 
 
-def sort_ids(ids: list[str], ties: Ties) -> None:
-    """Put the ids of documents with equal scores, which come as given, in the tie rule's order."""
-    if ties != "given":
-        ids.sort(reverse=ties == "trec")
-
-
 def by_id_descending(ids: Sequence[str]) -> list[int]:
     """Return the positions of ids from high to low.
 

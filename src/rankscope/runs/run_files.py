@@ -72,13 +72,11 @@ def run_names(runs: Sequence[Any], given: Sequence[Any]) -> list[str]:
     ``given`` is what each run was made of. What is neither a table nor a file gets a number.
     """
     tags = [getattr(run, "name", f"run{number}") for number, run in enumerate(runs, start=1)]
-    files = [
-        name_in_file(source) if is_path(source) else tag
-        for tag, source in zip(tags, given, strict=True)
-    ]
+    named = list(zip(tags, given, strict=True))
+    files = [name_in_file(source) if is_path(source) else tag for tag, source in named]
     paths = [
-        source_name(source) if is_path(source) else f"{name}-{number}"
-        for number, (name, source) in enumerate(zip(files, given, strict=True), start=1)
+        source_name(source) if is_path(source) else f"{tag}-{number}"
+        for number, (tag, source) in enumerate(named, start=1)
     ]
     for names in (tags, files, paths):
         if len(set(names)) == len(names):
@@ -120,7 +118,7 @@ def answered_questions(answers: int, listed: Sequence[str], source: str) -> Sequ
 
 _OF_RUNS = frozenset(
     {
-        *("answering", "answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
+        *("answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
         *("fingerprint", "in_given_order", "is_list", "layout", "named", "offsets"),
         *("query_ids", "reading", "renamed", "unwritable", "scores", "sizes", "to_dict"),
         *("to_pandas", "to_polars", "trec_columns", "values", "write"),

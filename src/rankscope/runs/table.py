@@ -40,12 +40,8 @@ __all__ = ["Run", "read_run"]
 
 
 _UNKNOWN = {
-    "_is_list": True,
-    "_is_sorted": False,
-    "_order": None,
-    "_fingerprint": "",
-    "_chunks": None,
-}
+    "_is_list": True, "_is_sorted": False, "_order": None, "_fingerprint": "", "_chunks": None,
+}  # fmt: skip
 """What is known of a run that was just made."""
 
 
@@ -213,11 +209,6 @@ class Run(PairTable):
             _chunks=chunking.chunks(self.sizes, sizes, unmatched),
         )
 
-    def answering(self, query_ids: Sequence[str]) -> Run:
-        """Return a numbered run as answers to these queries, one to each, in their order."""
-        by_number = {str(number): name for number, name in enumerate(query_ids, start=1)}
-        return self.renamed([by_number[number] for number in self.query_ids])
-
     def renamed(self, query_ids: Sequence[str]) -> Run:
         """Return the same run with these ids of its queries, in their order."""
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
@@ -250,7 +241,7 @@ class Run(PairTable):
             self.scores.gather(rows),
             name=self.name,
             is_best_first=True,
-            fingerprint=self.fingerprint() if is_whole else "",
+            fingerprint=self._fingerprint if is_whole else "",
         )
 
     def best_first(self) -> Ints | None:
@@ -263,6 +254,7 @@ class Run(PairTable):
         return self._order
 
     def _sort(self) -> Ints | None:
+        """Sort the queries that are not in order yet, block by block."""
         offsets, score = self._offsets, self.scores.to_numpy()
         groups = np.flatnonzero(order.unsettled(offsets, score, ties=True))
         in_order: Ints | None = None

@@ -39,8 +39,8 @@ class Collapsed(Part):
     """Whether such ids may be a mistake; without a separator they are whole documents."""
     depth: int
     """The most chunks that a query has."""
-    remaining: dict[int, int]
-    """By number of documents: how many of the queries with so many chunks have it."""
+    fewest: int
+    """The fewest documents that the chunks of such a query are of."""
 
 
 class SpanAccounting(Part):

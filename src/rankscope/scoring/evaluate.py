@@ -7,7 +7,7 @@ ask for (languages, an ontology, an executor) is neither loaded nor passed throu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -312,5 +312,5 @@ def _counts(judgments: Judgments, run: Any, aligned: Aligned, rules: Profile) ->
     if judgments.no_answer:
         counts["no_answer"] = len(judgments.no_answer)
     if getattr(run, "chunks", None) is not None:
-        counts["collapsed"] = run.chunks.counts()
+        counts["collapsed"] = asdict(run.chunks)
     return counts

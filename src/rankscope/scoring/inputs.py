@@ -363,7 +363,9 @@ def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
         from rankscope.runs.run_files import answered_questions  # noqa: PLC0415
 
         names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
-        return run if names is None else run.answering(names)
+        if names is None:
+            return run
+        return run.renamed([names[int(number) - 1] for number in run.query_ids])
     by_place, by_id = ("run", "gold") if is_numbered else ("gold", "run")
     raise InputError(
         f"the {by_place} is a list by position, and the {by_id} has ids of queries; numbers are no "

@@ -450,16 +450,15 @@ def _about_chunks(chunks: Chunks, wanted: Wanted, corpus: KnownCorpus | None) ->
     if chunks.chunks == chunks.documents:
         return
     most = np.inf if corpus is None else corpus.documents
-    deeper = {name: k for name, k in wanted.cut.items() if k <= most and chunks.fewer_than(k)}
+    deeper = [name for name, cutoff in wanted.cut.items() if chunks.fewest < cutoff <= most]
     if deeper:
-        queries = chunks.fewer_than(max(deeper.values()))
         verb = "looks" if len(deeper) == 1 else "look"
         yield Remark(
             "RS135",
-            f"{few(deeper)} {verb} at more documents than remain in {counted(queries, 'query')}, "
-            f"whose {counted(chunks.depth, 'chunk')} are of as few as "
-            f"{counted(min(chunks.remaining), 'document')}",
-            queries,
+            f"{few(deeper)} {verb} at more documents than remain: the "
+            f"{counted(chunks.depth, 'chunk')} of a query are of as few as "
+            f"{counted(chunks.fewest, 'document')}",
+            len(deeper),
         )
 
 

@@ -32,7 +32,7 @@ declare(
     "RS135",
     "few-documents-after-collapsing",
     "warning",
-    unit="query",
+    unit="measure",
     advice="retrieve more chunks a query (several for each document wanted), or ask for a smaller "
     "cutoff",
     meaning="""The chunks of a query were collapsed to fewer documents than a measure looks at. Only

@@ -19,9 +19,10 @@ import polars as pl
 
 from rankscope.collection.qrels import as_qrels
 from rankscope.errors import InputError, shown
+from rankscope.runs.fusion.pooling import Ranking
 
 if TYPE_CHECKING:
-    from rankscope.runs.fusion.pooling import Pool, Ranking, SideBySide
+    from rankscope.runs.fusion.pooling import Pool, SideBySide
     from rankscope.runs.order import Bools, Floats, Ints
 
 RELEVANT = 1.0
@@ -36,8 +37,6 @@ class Lists:
     """One run's lists for a block of queries, with what is relevant in them."""
 
     ranking: Ranking
-    queries: int
-    """How many queries the block has."""
     depth: int
     """The length of the run's longest list, over all queries."""
     hit: Bools
@@ -47,9 +46,11 @@ class Lists:
 
     def counted(self, cell: Ints, cells: int) -> tuple[Ints, Ints]:
         """Count the relevant rows and all rows, by query and by the cell that each row is in."""
-        place, shape = self.ranking.row_query * cells + cell, (self.queries, cells)
-        hits = np.bincount(place[self.hit], minlength=self.queries * cells).reshape(shape)
-        return hits, np.bincount(place, minlength=self.queries * cells).reshape(shape)
+        place, shape = self.ranking.query * cells + cell, (len(self.relevant), cells)
+        hits, rows = (
+            np.bincount(at, minlength=shape[0] * cells) for at in (place[self.hit], place)
+        )
+        return hits.reshape(shape), rows.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,7 @@ class Training:
             raise InputError(f"{method} learns from judgments; give qrels of queries in the runs")
         self._side, self._lesson = side, lesson
         table = as_qrels(qrels)
-        known = set(table.query_ids)
-        self._judged = np.array([query_id in known for query_id in side.query_ids], np.bool_)
+        self._judged = np.array([query_id in table for query_id in side.query_ids], np.bool_)
         judged = np.flatnonzero(self._judged)
         if not judged.size:
             raise InputError(f"{method} has nothing to learn from: no judged query is in the runs")
@@ -93,20 +93,20 @@ class Training:
         self._relevant = np.bincount(numbers, minlength=len(side.query_ids))
         self._total = [
             sum(
-                self._counts(which, side.ranking(which, low, high), low, high).sum(axis=1)
+                self._counts(which, Ranking.of(run, low, high), low, high).sum(axis=1)
                 for low, high in side.blocks()
             )
-            for which in range(len(side.runs))
+            for which, run in enumerate(side.runs)
         ]
 
     def _counts(self, which: int, ranking: Ranking, low: int, high: int) -> Ints:
         """Return the counts of a block's judged queries, 0 for others: (2, queries, cells)."""
-        rows = pl.DataFrame({"query": ranking.row_query + low, "doc_id": ranking.doc_id})
+        rows = pl.DataFrame({"query": ranking.query + low, "doc_id": ranking.doc_id})
         hits = rows.with_row_index().join(self._pairs, on=["query", "doc_id"], how="semi")["index"]
         hit = np.zeros(len(ranking.score), np.bool_)
         hit[hits.to_numpy()] = True
-        depth = int(self._side.sizes(which).max(initial=1))
-        lists = Lists(ranking, high - low, depth, hit, self._relevant[low:high])
+        depth = int(self._side.runs[which].sizes.max(initial=1))
+        lists = Lists(ranking, depth, hit, self._relevant[low:high])
         relevant, of = self._lesson.counts(lists)
         counts = np.stack([relevant, np.broadcast_to(of, relevant.shape)])
         return counts * self._judged[low:high, None]
@@ -123,7 +123,7 @@ class Training:
     def chance(self, pool: Pool, chances: list[Floats]) -> Floats:
         """Return the table of these, for the cell that each candidate is in."""
         return pool.table(
-            chance[ranking.row_query, self._lesson.cell(ranking)]
+            chance[ranking.query, self._lesson.cell(ranking)]
             for chance, ranking in zip(chances, pool.rankings, strict=True)
         )
 
@@ -163,7 +163,7 @@ def by_segment(segments: int) -> Lesson:
 
 def segment_of(ranking: Ranking, segments: int) -> Ints:
     """Return the segment of each row, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
-    return (ranking.rank - 1) // -(-ranking.row_size // segments)
+    return (ranking.rank - 1) // -(-ranking.size // segments)
 
 
 def average_precision() -> Lesson:
@@ -171,9 +171,9 @@ def average_precision() -> Lesson:
 
     def counts(lists: Lists) -> tuple[Ints, int]:
         ranking, hits = lists.ranking, np.cumsum(lists.hit)
-        before = np.append(0, hits)[ranking.first]
-        precision = (hits - np.repeat(before, ranking.size)) / ranking.rank * lists.hit
-        total = np.bincount(ranking.row_query, precision, minlength=lists.queries)
+        before = ranking.spread(np.append(0, hits)[:-1][ranking.first])
+        precision = (hits - before) / ranking.rank * lists.hit
+        total = np.bincount(ranking.query, precision, minlength=len(lists.relevant))
         return _in_units(total / np.maximum(lists.relevant, 1))[:, None], UNIT
 
     return Lesson(lambda ranking: np.zeros(len(ranking.score), np.int64), counts)

@@ -209,7 +209,7 @@ def zscore(pool: Pool, weights: Floats) -> Floats:
     for which, ranking in enumerate(pool.rankings):
         lowest = table[pool.candidate[which][ranking.last], which]
         absent = np.zeros(pool.queries)
-        absent[ranking.query] = np.where(lowest < 0, lowest, -1.0)
+        absent[ranking.query[ranking.last]] = np.where(lowest < 0, lowest, -1.0)
         np.copyto(table[:, which], absent[pool.query], where=np.isnan(table[:, which]))
     return _sum(table, weights)
 
@@ -308,8 +308,8 @@ def slidefuse(pool: Pool, chances: Sequence[Floats], *, window: int = 5) -> Floa
     for chance, ranking in zip(chances, pool.rankings, strict=True):
         up_to = np.cumsum(np.pad(chance, ((0, 0), (1, 0))), axis=1)
         low = np.maximum(ranking.rank - 1 - window, 0)
-        high = np.minimum(ranking.rank + window, ranking.row_size)
-        within = up_to[ranking.row_query, high] - up_to[ranking.row_query, low]
+        high = np.minimum(ranking.rank + window, ranking.size)
+        within = up_to[ranking.query, high] - up_to[ranking.query, low]
         columns.append(within / (high - low))
     return _sum(pool.table(columns))
 

@@ -54,17 +54,14 @@ def _scaled(ranking: Ranking) -> tuple[Floats, Floats, Floats]:
     The unit is a power of two, so nothing is rounded, and differences of huge scores stay finite.
     """
     score = ranking.score
-    high = np.repeat(score[ranking.first], ranking.size)
-    low = np.repeat(score[ranking.last], ranking.size)
+    high, low = (ranking.spread(score[end]) for end in (ranking.first, ranking.last))
     _, exponent = np.frexp(np.maximum(np.abs(high), np.abs(low)))
     return np.ldexp(score, -exponent), np.ldexp(high, -exponent), np.ldexp(low, -exponent)
 
 
 def _total(ranking: Ranking, values: Floats) -> Floats:
     """Add up by list what is given by row, and return the total by row."""
-    if not ranking.first.size:
-        return np.empty(0)
-    return np.repeat(np.add.reduceat(values, ranking.first), ranking.size)
+    return ranking.spread(np.add.reduceat(values, ranking.first) if values.size else values)
 
 
 def _divided(above: Floats, below: Floats, equal: Floats | float) -> Floats:
@@ -82,20 +79,20 @@ def minmax(ranking: Ranking) -> Floats:
 def zscore(ranking: Ranking) -> Floats:
     """How many standard deviations above the mean of the query's list; 0 if scores are equal."""
     score, high, low = _scaled(ranking)
-    above = score - _total(ranking, score) / ranking.row_size
-    deviation = np.sqrt(_total(ranking, above * above) / ranking.row_size)
+    above = score - _total(ranking, score) / ranking.size
+    deviation = np.sqrt(_total(ranking, above * above) / ranking.size)
     return _divided(above, np.where(high > low, deviation, 0.0), equal=0.0)
 
 
 def rank(ranking: Ranking) -> Floats:
     """Evenly spaced from 1 for the best document down to 1/n for the worst of n."""
-    return 1 - (ranking.rank - 1) / ranking.row_size
+    return 1 - (ranking.rank - 1) / ranking.size
 
 
 def share(ranking: Ranking) -> Floats:
     """A share of the query's list: shifted to begin at 0, the scores add up to 1."""
     score, _, low = _scaled(ranking)
-    return _divided(score - low, _total(ranking, score - low), equal=1 / ranking.row_size)
+    return _divided(score - low, _total(ranking, score - low), equal=1 / ranking.size)
 
 
 def part(ranking: Ranking) -> Floats:
