@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout, RecordLayout
 
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
-_NEEDS_QUOTES = r'[\t\r\n]|\A"|\A\z'
 _WAS_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
-
 
 _Row = tuple[int, list[str]]
 """The line on which a row begins, and its cells."""
@@ -222,15 +220,10 @@ def _column_names(
 
 
 def delimited_bytes(frame: pl.DataFrame, separator: str) -> bytes:
-    """Write a frame with a header; quotes are written where they are needed."""
-    return frame.write_csv(separator=separator).encode()
-
-
-def records_as_tsv(frame: pl.DataFrame) -> bytes:
-    """Write text; where a cell needs quotes the whole header is quoted, else no quote quotes."""
-    texts = [pl.Series(frame.columns), *frame]
-    if not any(text.str.contains(_NEEDS_QUOTES).any() for text in texts):
-        return frame.write_csv(separator="\t", quote_style="never").encode()
+    """Write a frame with a header; with tabs it is quoted, too, where a cell needs quotes."""
+    content = frame.write_csv(separator=separator)
+    if separator != "\t" or '"' not in content:
+        return content.encode()
     header = "\t".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
     rows = frame.write_csv(separator="\t", include_header=False)
     return f"{header}\n{rows}".encode()

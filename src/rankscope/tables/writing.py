@@ -9,7 +9,7 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
-from rankscope.tables.delimited import delimited_bytes, records_as_tsv
+from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.detection import format_for
 from rankscope.tables.jsontext import dump_json, json_pieces
 from rankscope.tables.parquet import parquet_bytes
@@ -135,10 +135,8 @@ def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> 
 def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
     if format == "parquet":
         yield parquet_bytes(*table.typed())
-    elif format == "csv":
-        yield delimited_bytes(table.as_text(), ",")
-    elif format == "tsv":
-        yield records_as_tsv(table.as_text())
+    elif format in ("csv", "tsv"):
+        yield delimited_bytes(table.as_text(), "," if format == "csv" else "\t")
     else:
         pieces: Iterable[str]
         rows = ({"_id": record_id, **fields} for record_id, fields in table.rows())
