@@ -25,17 +25,12 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import Layout, RecordLayout
+    from rankscope.tables.columns import Layout
 
-HEAD = 1 << 16
-"""So many bytes from the beginning of a file are enough to recognise it, mostly."""
-
-_MOST = 1 << 26
-"""So many are looked at if the first line of data does not end before."""
-
+_HEAD = 1 << 16  # bytes from the beginning of a file that are enough to recognise it, mostly
+_MOST = 1 << 26  # bytes that are looked at if the first line of data does not end before
 BOM = b"\xef\xbb\xbf"
-PARQUET_MAGIC = b"PAR1"
-_XLSX_MAGIC = b"PK\x03\x04"
+_PARQUET, _XLSX = b"PAR1", b"PK\x03\x04"
 
 _SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
 _BY_SUFFIX = {
@@ -54,21 +49,20 @@ _SPAN = (
     re.compile(rb'"(?:context\.)?span_?[iI]d"\s*:'),
     re.compile(rb'"attributes[".]'),
 )
-_FIRST_KEY = re.compile(r'\s*\[?\s*\{\s*"((?:[^"\\]|\\.)*)"')
+
+JsonContent = Literal["json list", "json object", "json lines"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sniffed:
     """What the beginning of a file looks like, whatever kind of table it holds.
 
-    ``names`` are the keys of the first JSON record (only the first key if the record is cut off),
-    or the cells of the first line of text, which ``separator`` splits. ``widths`` are the numbers
-    of columns the first lines have if split by white space, the most frequent first.
+    ``names`` are the keys of the first JSON record, if it is not cut off, or the cells of the first
+    line of text, which ``separator`` splits. ``widths`` are the numbers of columns the first lines
+    have if split by white space, the most frequent first.
     """
 
-    content: Literal[
-        "empty", "parquet", "xlsx", "json list", "json object", "json lines", "markup", "text"
-    ]
+    content: Literal["empty", "parquet", "xlsx", "text"] | JsonContent
     by_suffix: str | None
     line: str = ""
     separator: str = ","
@@ -77,17 +71,7 @@ class Sniffed:
     is_trace: bool = False
 
 
-def read_head(stream: BinaryIO) -> bytes:
-    """Read from a stream what is needed to recognise it: a line of data and the next.
-
-    Comments, blank lines or a first line may be longer than `HEAD`; then more is read.
-    """
-    head = more = stream.read(HEAD)
-    is_text = not head.startswith((PARQUET_MAGIC, _XLSX_MAGIC))
-    while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
-        more = stream.read(len(head))
-        head += more
-    return head
+# --- looking
 
 
 @contextmanager
@@ -114,119 +98,63 @@ class _Rewound(io.RawIOBase):
         return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
 
 
+def read_head(stream: BinaryIO) -> bytes:
+    """Read from a stream what is needed to recognise it: a line of data and the next.
+
+    Comments, blank lines or a first line may be longer than usual; then more is read.
+    """
+    head = more = stream.read(_HEAD)
+    is_text = not head.startswith((_PARQUET, _XLSX))
+    while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
+        more = stream.read(len(head))
+        head += more
+    return head
+
+
 def sniff(head: bytes, suffix: str) -> Sniffed:
     """Look at the first bytes of a file, decompressed, and at its suffix."""
     by_suffix = _BY_SUFFIX.get(suffix)
     text = head.removeprefix(BOM).lstrip()
-    if head.startswith(PARQUET_MAGIC):
+    if head.startswith(_PARQUET):
         return Sniffed("parquet", by_suffix)
-    if head.startswith(_XLSX_MAGIC) and suffix == ".xlsx":
+    if head.startswith(_XLSX) and suffix == ".xlsx":
         return Sniffed("xlsx", by_suffix)
     if not text:
         return Sniffed("empty", by_suffix)
-    lines = data_lines(head) or [text.split(b"\n", 1)[0].decode("utf-8", "replace")]
+    lines = data_lines(head) or [text.partition(b"\n")[0].decode("utf-8", "replace")]
+    line = lines[0]
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
-        return Sniffed(
-            json_content(text, by_suffix),
-            by_suffix,
-            lines[0],
-            names=_keys(text),
-            is_trace=_is_trace(text),
-        )
-    separator = separator_of(lines[0])
+        is_span = all(key.search(text, 0, 1 << 20) for key in _SPAN)
+        is_trace = is_span or _BATCH.match(text) is not None
+        content = json_content(text, by_suffix)
+        return Sniffed(content, by_suffix, line, names=_keys(text), is_trace=is_trace)
+    separator = separator_of(line)
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
-    widths = Counter(len(fields_of(line)) for line in whole[:100])
-    return Sniffed(
-        "markup" if text.startswith(b"<") else "text",
-        by_suffix,
-        lines[0],
-        separator,
-        tuple(cells_of(lines[0], separator)),
-        tuple(width for width, _ in widths.most_common()),
-    )
+    widths = Counter(len(fields_of(each)) for each in whole[:100]).most_common()
+    names = tuple(cells_of(line, separator))
+    return Sniffed("text", by_suffix, line, separator, names, tuple(width for width, _ in widths))
 
 
-def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMNS) -> str | None:
-    """Return the format of a table of this kind; None if it is none that is known."""
-    if sniffed.content in ("parquet", "xlsx"):
-        return sniffed.content
-    if sniffed.is_trace and "traces" in layout.read_only:
-        return "traces"
-    if sniffed.content == "json lines":
-        return "jsonl"
-    if sniffed.content == "json list":
-        return "json"
-    if isinstance(layout, PairLayout):
-        return _format_of_pairs(sniffed, layout, columns)
-    return _format_of_records(sniffed, layout)
+def json_content(text: bytes, by_suffix: str | None) -> JsonContent:
+    """Tell one value from a value on each line."""
+    if text.startswith(b"["):
+        return "json list"
+    first, _, rest = text.partition(b"\n")
+    many = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+    return "json lines" if many or by_suffix == "jsonl" else "json object"
 
 
-def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> str:
-    if sniffed.content == "json object":  # a single pair is one line of plain values
-        line = sniffed.line.rstrip()
-        is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
-        return "jsonl" if is_pair and sniffed.by_suffix != "json" else "json"
-    if sniffed.by_suffix in ("parquet", "csv"):
-        return sniffed.by_suffix
-    delimited = "tsv" if sniffed.separator == "\t" else "csv"
-    if layout.is_header(sniffed.names, columns):
-        return delimited
-    width = usual_width(sniffed, layout)
-    if width not in layout.headerless and len(sniffed.names) in layout.headerless:
-        return delimited
-    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+def _keys(text: bytes) -> tuple[str, ...]:
+    """Return the keys of a first record; none of one that is cut off."""
+    start = text.decode("utf-8", "replace")
+    try:
+        record, _ = json.JSONDecoder().raw_decode(start, start.find("{"))
+    except (ValueError, IndexError, RecursionError):
+        return ()
+    return tuple(record)
 
 
-def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
-    """Return how many columns most lines have; a number that this kind can have goes first."""
-    sensible = [width for width in sniffed.widths if width in layout.headerless]
-    return next(iter([*sensible, *sniffed.widths]), 0)
-
-
-def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
-    if sniffed.content == "json object":  # a single record, or all of them by id or in columns
-        return "json"
-    if sniffed.by_suffix in ("parquet", "tsv", "csv"):
-        return sniffed.by_suffix
-    for name, format in layout.markup.items():
-        if re.match(format.begins, sniffed.line.lstrip(), re.I):
-            return name
-    if "\t" in sniffed.line:
-        return "tsv"
-    return "csv" if layout.is_header(sniffed.names) else None
-
-
-def named_format(format: str | None, layout: Layout) -> str | None:
-    """Check the name of a format; other names of a format become ours."""
-    if format is None:
-        return None
-    name = _SYNONYMS.get(format.lower(), format.lower())
-    readable = (*layout.formats, *layout.read_only)
-    if name not in readable:
-        raise UnknownNameError("format", format, readable)
-    return name
-
-
-def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
-    """Return the format to write: as named, or as the file's suffix says."""
-    suffixes = {**_BY_SUFFIX, **layout.suffixes}
-    chosen = named_format(format, layout) or suffixes.get(suffix_of(path))
-    if chosen in layout.read_only:
-        raise InputError(
-            f"{source_name(path)}: {chosen} is read and not written; write {layout.formats[0]}, or "
-            f"another of {', '.join(layout.formats)}"
-        )
-    if chosen is None:
-        raise InputError(
-            f"{source_name(path)}: the suffix does not tell the format; use one of "
-            f"{', '.join(sorted(suffixes))} or name the format: {', '.join(layout.formats)}"
-        )
-    return chosen
-
-
-def shielded(data: bytes) -> bytes:
-    """Return data for Polars, which drops a BOM at its beginning: one that is content stays."""
-    return BOM + data if data.startswith(BOM) else data
+# --- text
 
 
 def data_lines(head: bytes) -> list[str]:
@@ -257,30 +185,80 @@ def cells_of(line: str, separator: str) -> list[str]:
         return line.split(separator)
 
 
-def _is_trace(text: bytes) -> bool:
-    """Tell OpenTelemetry's batches of spans, or spans by themselves."""
-    return bool(_BATCH.match(text)) or all(key.search(text, 0, 1 << 20) for key in _SPAN)
+def shielded(data: bytes) -> bytes:
+    """Return data for Polars, which drops a BOM at its beginning: one that is content stays."""
+    return BOM + data if data.startswith(BOM) else data
 
 
-def json_content(
-    text: bytes, by_suffix: str | None
-) -> Literal["json list", "json object", "json lines"]:
-    """Tell one value from a value on each line."""
-    if text.startswith(b"["):
-        return "json list"
-    first, _, rest = text.partition(b"\n")
-    many = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
-    return "json lines" if many or by_suffix == "jsonl" else "json object"
+# --- formats
 
 
-def _keys(text: bytes) -> tuple[str, ...]:
-    """Return the keys of a first record; of one that is cut off, the first key."""
-    whole = text if text.startswith(b"[") else text.partition(b"\n")[0]
-    start = whole.decode("utf-8", "replace")
-    try:
-        value, _ = json.JSONDecoder().raw_decode(start)
-    except (ValueError, RecursionError):
-        key = _FIRST_KEY.match(start)
-        return (key[1],) if key else ()
-    record = value[0] if isinstance(value, list) and value else value
-    return tuple(record) if isinstance(record, dict) else ()
+def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMNS) -> str | None:
+    """Return the format of a table of this kind; None if it is none that is known."""
+    content, by_suffix = sniffed.content, sniffed.by_suffix
+    if sniffed.is_trace and "traces" in layout.read_only:
+        return "traces"
+    if content in ("parquet", "xlsx"):
+        return content
+    if content == "json lines":
+        return "jsonl"
+    if content == "json list":
+        return "json"
+    if isinstance(layout, PairLayout):
+        return _format_of_pairs(sniffed, layout, columns)
+    if content == "json object":  # a single record, or all of them by id or in columns
+        return "json"
+    if by_suffix in ("parquet", "tsv", "csv"):
+        return by_suffix
+    for name, format in layout.markup.items():
+        if re.match(format.begins, sniffed.line.lstrip(), re.I):
+            return name
+    if "\t" in sniffed.line:
+        return "tsv"
+    return "csv" if layout.is_header(sniffed.names) else None
+
+
+def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> str:
+    if sniffed.content == "json object":  # a single pair is one line of plain values
+        line = sniffed.line.rstrip()
+        is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
+        return "jsonl" if is_pair and sniffed.by_suffix != "json" else "json"
+    if sniffed.by_suffix in ("parquet", "csv"):
+        return sniffed.by_suffix
+    width = usual_width(sniffed, layout)
+    is_split = width not in layout.headerless and len(sniffed.names) in layout.headerless
+    if is_split or layout.is_header(sniffed.names, columns):
+        return "tsv" if sniffed.separator == "\t" else "csv"
+    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+
+
+def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
+    """Return how many columns most lines have; a number that this kind can have goes first."""
+    sensible = [width for width in sniffed.widths if width in layout.headerless]
+    return next(iter([*sensible, *sniffed.widths]), 0)
+
+
+def named_format(format: str | None, layout: Layout) -> str | None:
+    """Check the name of a format; other names of a format become ours."""
+    if format is None:
+        return None
+    name = _SYNONYMS.get(format.lower(), format.lower())
+    readable = (*layout.formats, *layout.read_only)
+    if name not in readable:
+        raise UnknownNameError("format", format, readable)
+    return name
+
+
+def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
+    """Return the format to write: as named, or as the file's suffix says."""
+    suffixes = {**_BY_SUFFIX, **layout.suffixes}
+    chosen = named_format(format, layout) or suffixes.get(suffix_of(path))
+    known = ", ".join(layout.formats)
+    if chosen is None:
+        raise InputError(
+            f"{source_name(path)}: the suffix does not tell the format; use one of "
+            f"{', '.join(sorted(suffixes))} or name the format: {known}"
+        )
+    if chosen not in layout.formats:
+        raise InputError(f"{source_name(path)}: {chosen} is read and not written; write {known}")
+    return chosen

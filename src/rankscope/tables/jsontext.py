@@ -1,4 +1,4 @@
-"""JSON and JSON lines as text; `objects` (pairs) and `record_rows` (records) say what they mean.
+"""JSON and JSON lines as text; `shapes` (pairs) and `record_rows` (records) say what they mean.
 
 `dump_json` is also how records keep fields that are not text.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankscope.errors import FormatError, shown
+from rankscope.errors import FormatError, InputError, shown
 from rankscope.files import decoded
 from rankscope.tables.detection import BOM, json_content
 
@@ -20,26 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _DEEPEST = 100
-_HOLDERS = (dict, list, tuple)
 _FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,')
 
 
 # --- reading
 
 
-class _UnusableError(ValueError):
-    """JSON that is valid, and whose content cannot be used."""
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object, refusing a key that appears twice: one of the two would be lost."""
     built = dict(pairs)
     if len(built) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _UnusableError(f"the key {shown(key)} appears twice in one object; keep one")
-            seen.add(key)
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise InputError(f"the key {shown(twice)} appears twice in one object; keep one")
     return built
 
 
@@ -47,7 +40,7 @@ def _finite(text: str) -> float:
     """Parse a number; NaN, infinity and what is too large for a float are refused."""
     number = float(text)
     if not math.isfinite(number):
-        raise _UnusableError(f"{shown(text, 40)} is not a finite number")
+        raise InputError(f"{shown(text, 40)} is not a finite number")
     return number
 
 
@@ -70,7 +63,7 @@ def parse_json(
     except json.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
         line = error.lineno + (line - 1 if line else 0)
-    except _UnusableError as error:
+    except InputError as error:
         problem = str(error)
     except RecursionError:
         problem = "not usable JSON (nested too deeply)"
@@ -86,9 +79,8 @@ def read_json(data: bytes, *, source: str) -> dict[str, Any] | list[Any]:
     value = parse_json(decoded(data.removeprefix(BOM), source=source), source=source)
     if isinstance(value, dict | list):
         return value
-    raise FormatError(
-        f"expected an object or a list, found {shown(value, 40)}", source=source, line=1
-    )
+    problem = f"expected an object or a list, found {shown(value, 40)}"
+    raise FormatError(problem, source=source, line=1)
 
 
 def read_json_lines(
@@ -104,11 +96,8 @@ def read_json_lines(
             continue
         value = parse_json(text, source=source, line=number)
         if not isinstance(value, dict):
-            raise FormatError(
-                f"expected one JSON object on each line, found {shown(text, 40)}",
-                source=source,
-                line=number,
-            )
+            problem = f"expected one JSON object on each line, found {shown(text, 40)}"
+            raise FormatError(problem, source=source, line=number)
         yield number, value
 
 
@@ -122,6 +111,18 @@ def json_values(
         yield from read_json_lines(content.split(b"\n"), source=source)
     else:
         yield None, read_json(content, source=source)
+
+
+def _is_deep(text: str, value: object) -> bool:
+    """Tell whether the value of this JSON text is nested more deeply than is allowed."""
+    return text.count("[") + text.count("{") > _DEEPEST and _is_deeper(value, _DEEPEST)
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, dict | list | tuple):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
 
 
 # --- writing
@@ -152,27 +153,3 @@ def _plain(value: object) -> object:
     if hasattr(value, "tolist"):  # NumPy scalars and arrays
         return value.tolist()
     raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
-
-
-def _is_deep(text: str, value: object) -> bool:
-    """Tell whether the value of this JSON text is nested more deeply than is allowed."""
-    if text.count("[") + text.count("{") <= _DEEPEST:
-        return False
-    level = [value] if isinstance(value, _HOLDERS) else []
-    for _ in range(_DEEPEST):
-        level = [
-            item
-            for holder in level
-            for item in (holder.values() if isinstance(holder, dict) else holder)
-            if isinstance(item, _HOLDERS)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def json_pieces(entries: Iterable[str], brackets: str) -> Iterator[str]:
-    """Yield the pieces of a list or an object (``brackets``) with one entry on each line."""
-    for number, entry in enumerate(entries):
-        yield f"{',' if number else brackets[0]}\n{entry}"
-    yield f"\n{brackets[1]}\n"

@@ -48,7 +48,6 @@ class ParquetFile:
 
     def __init__(self, data: str | bytes, *, source: str) -> None:
         try:
-            import pyarrow  # noqa: PLC0415
             import pyarrow.parquet  # noqa: PLC0415
         except ImportError:
             raise MissingExtraError("pyarrow", needed_for="Parquet", extra="frames") from None
@@ -60,24 +59,17 @@ class ParquetFile:
             metadata = self._file.metadata
             check_columns(metadata.num_columns, source=source)
             self._empty = arrow_frame(self._file.schema_arrow.empty_table())
+            self.schema: pl.Schema = self._empty.schema
+            """The columns and their types."""
             named = (metadata.metadata or {}).get(_JSON_COLUMNS.encode(), b"[]")
             self.json_columns: set[str] = set(json.loads(named))
             """The columns that hold JSON text."""
-            self._groups = [
-                int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)
-            ]
+            sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+            self._edges = np.cumsum([0, *sizes])  # group g is rows edges[g]:edges[g + 1]
+            self.rows = int(self._edges[-1])
+            """How many rows there are."""
             if self.rows != metadata.num_rows:  # nobody but us compares these
                 raise ValueError("its numbers of rows disagree")
-
-    @property
-    def schema(self) -> pl.Schema:
-        """The columns and their types."""
-        return self._empty.schema
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return sum(self._groups)
 
     def batches(
         self,
@@ -90,14 +82,12 @@ class ParquetFile:
         """Yield the rows from ``low`` to ``high``, ``size`` or fewer at a time."""
         columns = self.schema.names() if columns is None else columns
         high = self.rows if high is None else min(high, self.rows)
-        edges = np.cumsum([0, *self._groups])  # group g is rows edges[g]:edges[g + 1]
+        edges, expanded = self._edges, 0
         groups = np.flatnonzero((edges[:-1] < high) & (edges[1:] > low)).tolist()
-        if not groups:
-            return
-        at, expanded = int(edges[groups[0]]), 0
+        position = int(edges[groups[0]]) if groups else high
         with _damage_reported(self._source):
             batches = self._file.iter_batches(size, row_groups=groups, columns=columns)
-        while at < high:
+        while position < high:
             with _damage_reported(self._source):
                 batch = next(batches, None)
                 if batch is None:
@@ -106,10 +96,10 @@ class ParquetFile:
                 check_expansion(expanded, self._size, self._source)
                 frame = arrow_frame(batch).select(columns)
             # by number, which copies: a slice would hold on to pyarrow's memory
-            kept = np.arange(max(low - at, 0), min(high - at, frame.height))
-            at += frame.height
-            if len(kept):
-                yield frame[kept]
+            wanted = np.arange(max(low - position, 0), min(high - position, frame.height))
+            position += frame.height
+            if len(wanted):
+                yield frame[wanted]
 
     def frame(
         self, columns: list[str] | None = None, *, low: int = 0, high: int | None = None

@@ -1,7 +1,7 @@
 """Records by id: what `Queries` and `Corpus` have in common.
 
-Rows from objects (`record_rows`) or files (`reading`) are identified and kept as columns: ids and
-text as they are, all other fields of a row as one JSON text that is parsed when needed.
+Rows (`record_rows`) are identified and kept as columns: ids and text as they are, all other fields
+of a row as one JSON text that is parsed when needed.
 """
 
 from __future__ import annotations
@@ -126,37 +126,18 @@ class RecordTable:
         A field with one type (text, whole number, number, truth, or lists of one of them) is a
         column of that type, any other is a column of JSON text.
         """
-        frame, _ = self.typed()
+        frame, _ = self.as_columns(typed=True)
         id_column = self.layout.id_column
         free = id_column
         while free in frame.columns:  # a field of that name beside the id
             free = f"metadata.{free}"
-        beside = {id_column: free} if free != id_column else {}
-        return frame.rename({**beside, "_id": id_column})
+        return frame.rename({id_column: free}, strict=False).rename({"_id": id_column})
 
-    def typed(self) -> tuple[pl.DataFrame, list[str]]:
-        """Return all fields as columns, and which of them have no plain type and hold JSON text."""
-        columns, as_json = {"_id": self._frame["id"]}, []
-        for name, values in self._by_field():
-            dtype = _column_type(values)
-            if dtype is None:
-                as_json.append(name)
-                texts = [None if value is None else dump_json(value) for value in values]
-                columns[name] = pl.Series(texts, dtype=pl.String())
-            else:
-                columns[name] = pl.Series(values, dtype=dtype)
-        return pl.DataFrame(columns), as_json
+    def as_columns(self, *, typed: bool) -> tuple[pl.DataFrame, list[str]]:
+        """Return all fields as columns, and which of them have no plain type and hold JSON text.
 
-    def as_text(self) -> pl.DataFrame:
-        """Return all fields as columns of text; a value that is not text is its JSON."""
-        columns = {"_id": self._frame["id"]}
-        for name, values in self._by_field():
-            texts = [v if v is None or isinstance(v, str) else dump_json(v) for v in values]
-            columns[name] = pl.Series(texts, dtype=pl.String())
-        return pl.DataFrame(columns)
-
-    def _by_field(self) -> Iterator[tuple[str, list[object]]]:
-        """Yield each field with its values, those kept as text first."""
+        If not ``typed``, all columns are text; a value that is not text is its JSON.
+        """
         rows = [fields for _, fields in self.rows()]
         names = dict.fromkeys(name for fields in rows for name in fields)
         if len(names) >= MOST_COLUMNS:
@@ -164,8 +145,20 @@ class RecordTable:
                 f"the {self.layout.nouns} have {len(names):,} fields, more than the columns of a "
                 f"table may be ({MOST_COLUMNS:,}); write jsonl instead"
             )
+        columns, as_json = {"_id": self._frame["id"]}, []
         for name in sorted(names, key=lambda name: name not in self.layout.columns):
-            yield name, [fields.get(name) for fields in rows]
+            values = [fields.get(name) for fields in rows]
+            dtype = _column_type(values) if typed else None
+            if dtype is None:
+                as_json.append(name)
+                values = [
+                    value
+                    if value is None or (isinstance(value, str) and not typed)
+                    else dump_json(value)
+                    for value in values
+                ]
+            columns[name] = pl.Series(values, dtype=dtype or pl.String())
+        return pl.DataFrame(columns), as_json
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `to_polars` as a pandas frame; needs pandas and pyarrow."""
@@ -219,16 +212,18 @@ def _number(text: str) -> float:
 def _column_type(values: list[Any]) -> pl.DataType | None:
     """Return the Polars type that holds these values unchanged; None if there is none."""
     present = [value for value in values if value is not None]
-    if present and all(isinstance(value, list) and None not in value for value in present):
-        inner = _column_type([item for value in present for item in value])
-        return None if inner is None or inner.is_nested() else pl.List(inner)
     types = {type(value) for value in present}
+    if types == {list}:
+        items = [item for value in present for item in value]
+        inner = (
+            None if None in items or any(type(i) is list for i in items) else _column_type(items)
+        )
+        return inner and pl.List(inner)
     if types <= {str}:
         return pl.String()
     if types == {bool}:
         return pl.Boolean()
-    if types == {int} and all(-(2**63) <= value < 2**63 for value in present):
+    largest = max((abs(value) for value in present if type(value) is int), default=0)
+    if types == {int} and largest < 2**63:
         return pl.Int64()
-    if not types <= {int, float} or any(type(v) is int and abs(v) > 2**53 for v in present):
-        return None
-    return pl.Float64()
+    return pl.Float64() if types <= {int, float} and largest <= 2**53 else None

@@ -65,7 +65,7 @@ class TrecFile:
         sniffed = sniff(head, suffix_of(path))
         columns = max(layout.headerless)
         is_trec = (
-            sniffed.content in ("text", "markup")
+            sniffed.content == "text"
             and detect_format(sniffed, layout) == "trec"
             and usual_width(sniffed, layout) == columns
         )

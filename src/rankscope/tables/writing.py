@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.detection import format_for
-from rankscope.tables.jsontext import dump_json, json_pieces
+from rankscope.tables.jsontext import dump_json
 from rankscope.tables.parquet import parquet_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import polars as pl
+
     from rankscope.files import PathLike
     from rankscope.tables.pairs import PairTable
     from rankscope.tables.record_table import RecordTable
 
-
 _ROWS = 250_000  # of a table that become text at a time
 _INVISIBLE = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Characters that terminals obey and nobody sees: control characters, and those that turn text."""
+
+
+def frame_pieces(frame: pl.DataFrame, format: str) -> Iterator[bytes]:
+    """Yield a file with a column for each of a frame: csv, tsv, parquet or JSON lines."""
+    if format == "parquet":
+        yield parquet_bytes(frame)
+    elif format in ("csv", "tsv"):
+        yield delimited_bytes(frame, "," if format == "csv" else "\t")
+    else:
+        yield from (f"{dump_json(row)}\n".encode() for row in frame.iter_rows(named=True))
+
+
+def _json_pieces(entries: Iterable[str], brackets: str) -> Iterator[bytes]:
+    """Yield a list or an object (``brackets``) with one entry on each line."""
+    for number, entry in enumerate(entries):
+        yield f"{',' if number else brackets[0]}\n{entry}".encode()
+    yield f"\n{brackets[1]}\n".encode()
+
+
+def _write(path: PathLike, pieces: Iterable[bytes]) -> None:
+    with replacing(path) as sink:
+        for piece in pieces:
+            sink.write(piece)
+
+
+# --- qrels and runs
 
 
 def write_pairs(
@@ -38,9 +62,7 @@ def write_pairs(
             f"{source_name(path)}: {chosen} cannot hold {lost}; write json, or drop them (lossy, "
             "--lossy)"
         )
-    with replacing(path) as sink:
-        for piece in _pair_pieces(table, chosen):
-            sink.write(piece)
+    _write(path, _pair_pieces(table, chosen))
 
 
 def write_trec_or_jsonl(table: PairTable, path: PathLike) -> None:
@@ -48,100 +70,76 @@ def write_trec_or_jsonl(table: PairTable, path: PathLike) -> None:
 
     Both are known by their content, whatever the file is called.
     """
-    with replacing(path) as sink:
-        for piece in _pair_pieces(table, _trec_or_jsonl(table)):
-            sink.write(piece)
+    _write(path, _pair_pieces(table, "trec", otherwise="jsonl"))
 
 
 def trec_or_jsonl_bytes(table: PairTable) -> bytes:
     """Return a file as `write_trec_or_jsonl` writes it."""
-    return b"".join(_pair_pieces(table, _trec_or_jsonl(table)))
+    return b"".join(_pair_pieces(table, "trec", otherwise="jsonl"))
 
 
-def _trec_or_jsonl(table: PairTable) -> str:
-    return "trec" if _unfit_id(table.trec_columns(), "trec") is None else "jsonl"
-
-
-def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
-    if format in ("trec", "msmarco"):
-        columns = table.trec_columns()
+def _pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator[bytes]:
+    """Yield a file; of a format that cannot hold an id, the ``otherwise`` named one."""
+    is_trec = format in ("trec", "msmarco")
+    columns = table.trec_columns() if is_trec else table.to_polars()
+    unfit = _unfit_id(columns, format)
+    if unfit and otherwise:
+        yield from _pair_pieces(table, otherwise)
+    elif unfit:
+        why = (
+            "white space separates columns there and # begins a comment; write csv, tsv,"
+            if is_trec
+            else "its control characters would not be seen; write"
+        )
+        raise InputError(
+            f"{unfit} cannot be written to a {format} file: {why} json, jsonl or parquet"
+        )
+    elif format == "json":  # {query_id: {doc_id: number}}, or a number for each subtopic
+        queries = table.to_dict().items()
+        entries = (f"{dump_json(query_id)}: {dump_json(docs)}" for query_id, docs in queries)
+        yield from _json_pieces(entries, "{}")
+    elif not is_trec:
+        yield from frame_pieces(columns, format)
+    else:
         if format == "msmarco":
             columns = columns.select("query_id", "doc_id", "rank")
-        _refuse_unfit_id(columns, format)
+        separator = " " if format == "trec" else "\t"
         for part in columns.iter_slices(_ROWS):  # the text of a large run is never in memory whole
-            separator = " " if format == "trec" else "\t"
             lines = part.write_csv(include_header=False, separator=separator, quote_style="never")
             yield lines.encode()
-    elif format in ("csv", "tsv"):
-        frame = table.to_polars()
-        _refuse_unfit_id(frame, format)
-        yield delimited_bytes(frame, "," if format == "csv" else "\t")
-    elif format == "parquet":
-        yield parquet_bytes(table.to_polars())
-    elif format == "json":  # {query_id: {doc_id: number}}, or a number for each subtopic
-        entries = (
-            f"{json.dumps(query_id, ensure_ascii=False)}: "
-            f"{json.dumps(documents, ensure_ascii=False)}"
-            for query_id, documents in table.to_dict().items()
-        )
-        yield from map(str.encode, json_pieces(entries, "{}"))
-    else:
-        for record in table.to_polars().iter_rows(named=True):
-            yield f"{json.dumps(record, ensure_ascii=False)}\n".encode()
 
 
-def _unfit_id(columns: pl.DataFrame, format: str) -> tuple[str, str] | None:
-    """Return a column and a value of it that a file of this format cannot hold as it is."""
+def _unfit_id(columns: pl.DataFrame, format: str) -> str:
+    """Name an id that would be read as something else, or turn the text of a terminal; or ''."""
+    if format in ("json", "jsonl", "parquet"):
+        return ""
+    invisible = f"[{_INVISIBLE}]"
+    in_trec = f"[ \\t\\r\\n{_INVISIBLE}]|^$"
+    pattern = invisible if format in ("csv", "tsv") else in_trec
     for role in ("query_id", "doc_id", "subtopic", "tag"):
         if role in columns.columns:
-            pattern = f"[{_INVISIBLE}]"
-            if format in ("trec", "msmarco"):
-                first = "|^[#\ufeff]" if role == "query_id" else ""
-                pattern = f"[ \\t\\r\\n{_INVISIBLE}]|^$" + first
-            unfit = columns[role].filter(columns[role].str.contains(pattern))
+            begins = "|^[#\ufeff]" if role == "query_id" and pattern is in_trec else ""
+            unfit = columns[role].filter(columns[role].str.contains(pattern + begins))
             if len(unfit):
-                return role, unfit.unique().sort()[0]
-    return None
+                return f"the {role} {shown(unfit.min())}"
+    return ""
 
 
-def _refuse_unfit_id(columns: pl.DataFrame, format: str) -> None:
-    """Refuse ids that would be read as something else, or turn the text of a terminal."""
-    unfit = _unfit_id(columns, format)
-    if unfit is None:
-        return
-    role, value = unfit
-    if format in ("csv", "tsv"):
-        why, others = "its control characters would not be seen", "json, jsonl or parquet"
-    else:
-        why = "white space separates columns there and # begins a comment"
-        others = "csv, tsv, json, jsonl or parquet"
-    raise InputError(
-        f"the {role} {shown(value)} cannot be written to a {format} file: {why}; write {others}"
-    )
+# --- queries and corpora
 
 
 def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:
     """Write queries or a corpus."""
-    layout = table.layout
-    chosen = format_for(path, format, layout)
+    chosen = format_for(path, format, table.layout)
     if not len(table):
-        source = source_name(path)
-        raise InputError(f"{source}: there are no {layout.nouns} to write; give at least one")
-    with replacing(path) as sink:
-        for piece in _record_pieces(table, chosen):
-            sink.write(piece)
-
-
-def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
-    if format == "parquet":
-        yield parquet_bytes(*table.typed())
-    elif format in ("csv", "tsv"):
-        yield delimited_bytes(table.as_text(), "," if format == "csv" else "\t")
+        nouns = table.layout.nouns
+        raise InputError(f"{source_name(path)}: there are no {nouns} to write; give at least one")
+    rows = (dump_json({"_id": record_id, **fields}) for record_id, fields in table.rows())
+    if chosen == "parquet":
+        _write(path, [parquet_bytes(*table.as_columns(typed=True))])
+    elif chosen in ("csv", "tsv"):
+        _write(path, frame_pieces(table.as_columns(typed=False)[0], chosen))
+    elif chosen == "json":
+        _write(path, _json_pieces(rows, "[]"))
     else:
-        pieces: Iterable[str]
-        rows = ({"_id": record_id, **fields} for record_id, fields in table.rows())
-        if format == "jsonl":
-            pieces = (f"{dump_json(row)}\n" for row in rows)
-        else:
-            pieces = json_pieces(map(dump_json, rows), "[]")
-        yield from map(str.encode, pieces)
+        _write(path, (f"{row}\n".encode() for row in rows))

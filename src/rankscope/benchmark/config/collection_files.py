@@ -103,8 +103,6 @@ class CollectionConfig(Section):
     begins a path to data that comes with rankscope: bundled:recipes, bundled:hpo."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
-    subset: Text | None = None
-    """Which part of the folder, where its files are named by language or so: en of en-corpus."""
     ir_datasets: Text | None = None
     """Instead of a folder, an id of ir_datasets such as beir/scifact/test, which downloads it."""
     corpus: Text | None = None
@@ -185,9 +183,8 @@ class CollectionConfig(Section):
                 f"cannot be combined with {places[0]}; give {places[0]}, or queries and qrels",
                 files[0],
             )
-        for key in ("split", "subset"):
-            if self.path is None and getattr(self, key) is not None:
-                refuse(f"only a folder (path) has {key}s; name the file in qrels instead", key)
+        if self.path is None and self.split is not None:
+            refuse("only a folder (path) has splits; name the file in qrels instead", "split")
         if not places and not {"queries", "qrels"}.issubset(files):
             missing = "queries" if "queries" not in files else "qrels"
             expected = "expected path, cases, or queries and qrels"
@@ -306,13 +303,13 @@ class CollectionConfig(Section):
             raise InputError(f"collection.path: expected a folder, got a file: {home}")
         if not home.is_dir():
             raise InputError(f"collection.path: folder not found: {home}{_hint(home)}")
-        inside = CollectionFolder.open(home, self.subset)
+        inside = CollectionFolder.open(home)
         if inside is None and has_case_files(home):
             return self._cases(home, folder, training)
         if inside is None or "queries" not in inside.tables:
             raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
         split = inside.split(self.split, "collection.split")
-        queries = inside.queries(split)
+        queries = inside.place("queries", split)
         qrels, splits = inside.qrels[split], inside.named_splits
         train_qrels = training_file(folder, training)
         if training.qrels is None and training.split != CROSS_VALIDATION:
@@ -320,7 +317,7 @@ class CollectionConfig(Section):
                 raise InputError(inside.no_split("training.split", training.split))
             train_qrels = splits.get(training.split or "train")
         return CollectionFiles(
-            corpus=inside.corpus(split),
+            corpus=inside.place("corpus", split),
             queries=queries or home,
             qrels=qrels,
             train_qrels=None if train_qrels == qrels else train_qrels,
@@ -332,7 +329,6 @@ class CollectionConfig(Section):
         """Return a folder of case files, which are queries and judgments alike."""
         for key, value in (
             ("collection.split", self.split),
-            ("collection.subset", self.subset),
             ("training.split", None if training.split == CROSS_VALIDATION else training.split),
         ):
             if value is not None:
