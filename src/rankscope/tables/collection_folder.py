@@ -83,7 +83,7 @@ class CollectionFolder:
     def open(cls, home: Path) -> CollectionFolder | None:
         """Look into a folder; None if it is no collection."""
         entries = _entries(home, folders=True)
-        tables = {}
+        tables: dict[str, Mapping[str | None, Path]] = {}
         for kind, names in _NAMES.items():
             for name in names:
                 if name in entries and (name != "data" or entries[name].is_dir()):

@@ -95,25 +95,14 @@ class RecordTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecordTable) or type(other) is not type(self):
             return NotImplemented
-        if len(self) != len(other):
-            return False
-        mine, theirs = self._frame.sort("id"), other._frame.sort("id")
-        if not mine.drop("extras").equals(theirs.drop("extras")):
-            return False
-        pairs = zip(mine["extras"], theirs["extras"], strict=True)
-        return all(a == b or _canonical(a) == _canonical(b) for a, b in pairs)
+        return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        rows = (self._fields(row) for row in self._frame.head(3).iter_rows())
-        texts = (next(iter(fields.values()), "") for fields in rows)
-        examples = [
-            f"{shown(record_id, 24)}: {shown(text, 40)}"
-            for record_id, text in zip(self.ids[:3], texts, strict=True)
-        ]
-        more = ", …" if len(self) > len(examples) else ""
         noun = self.layout.noun if len(self) == 1 else self.layout.nouns
+        examples = [shown(record_id, 24) for record_id in self.ids[:3]]
+        more = ", …" if len(self) > len(examples) else ""
         return f"{type(self).__name__}({len(self)} {noun}: {', '.join(examples)}{more})"
 
     def to_dict(self) -> dict[str, Row]:
@@ -187,26 +176,18 @@ def _collected(records: Iterable[Placed], layout: RecordLayout) -> pl.DataFrame:
 
 
 def _stored(fields: Row, layout: RecordLayout) -> list[str | None]:
+    """Return the texts of the layout's columns, and all else as JSON; a null is no field."""
     texts: list[str | None] = []
+    others = {name: value for name, value in fields.items() if value is not None}
+    if "_id" in others:  # the caller named another field as the id, and _id is what that is called
+        others["metadata._id"] = others.pop("_id")
     for name in layout.columns:
-        text = fields.get(name)
+        text = others.get(name)
         if isinstance(text, str):
-            del fields[name]
+            del others[name]
             dump_json(text)  # text that is not Unicode is refused here
         texts.append(text if isinstance(text, str) else None)
-    return [*texts, dump_json(fields) if fields else None]
-
-
-def _canonical(extras: str | None) -> str:
-    """Return fields such that equal content compares equal: a null field is no field, 1.0 is 1."""
-    fields = json.loads(extras, parse_float=_number) if extras else {}
-    present = {name: value for name, value in fields.items() if value is not None}
-    return json.dumps(present, sort_keys=True)
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+    return [*texts, dump_json(others) if others else None]
 
 
 def _column_type(values: list[Any]) -> pl.DataType | None:
