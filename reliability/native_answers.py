@@ -142,7 +142,14 @@ class Question:
                 judgments.doc_ids_of(hits.pair),
             ),
             *(hits.tie_first.tolist(), hits.tie_size.tolist(), hits.retrieved.tolist()),
-            *(hits.tied_at, hits.lists, list(taken.query_ids), taken.sizes.tolist(), len(taken)),
+            *(
+                hits.tied_at,
+                hits.rises.tolist(),
+                hits.falls.tolist(),
+                list(taken.query_ids),
+                taken.sizes.tolist(),
+                len(taken),
+            ),
             *(taken.name, taken.is_list, "q1" in taken, taken.fingerprint()),
         )
 

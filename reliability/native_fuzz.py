@@ -31,7 +31,8 @@ from random import Random
 from typing import Any
 
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judgments import FilePairs, Judgments
+from rankscope.scoring.judged_pairs import FilePairs
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native
 from rankscope.tables.native_rows import read_rows

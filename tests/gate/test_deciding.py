@@ -18,7 +18,6 @@ from rankscope.document.terminal import as_text
 from rankscope.errors import InputError, RankscopeError
 from rankscope.reports.gating import gate_document
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.score_files import RecordedScores
 from rankscope.statistics.gate import MeasureCheck, gate
 
 stats: Any = import_module("scipy.stats")
@@ -224,7 +223,7 @@ def test_every_form_of_input_gives_the_same_answer(tmp_path: Path) -> None:
         gate(GOOD, BAD, "nDCG@10", qrels=QRELS),
         gate(good, bad, "nDCG@10"),
         gate(good, BAD, "nDCG@10", qrels=QRELS),
-        gate(RecordedScores.of(good, source="x"), bad.to_dict(per_query=True), "nDCG@10"),
+        gate(good.named("x"), bad.to_dict(per_query=True), "nDCG@10"),
         gate(paths[0], str(paths[1]), "nDCG@10", qrels=qrels),
         gate(stored, paths[1], "nDCG@10", qrels=qrels),
         gate(stored, bad, "nDCG@10"),

@@ -28,6 +28,7 @@ def record(
     return {
         "schema": "rankscope/scores/1",
         "profile": profile,
+        "rules": {"ties": "trec", "precision": "double", "queries": "all", "no_relevant": "zero"},
         "qrels": {"sha256": qrels, "queries": count},
         "measures": {measure: measure for measure in values},
         "runs": {

@@ -13,7 +13,8 @@ from reliability.native_answers import BLOCKS, Answer, Question, answer, blocks,
 import rankscope as rs
 from rankscope.scoring import scanned_run
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.judgments import FilePairs, Judgments
+from rankscope.scoring.judged_pairs import FilePairs
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native_blocks
 from rankscope.tables.native import library, state

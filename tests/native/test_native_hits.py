@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rankscope.runs.table import Run
-from rankscope.scoring.align import Hits
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
 from rankscope.scoring.scanned_run import NativePairs, scan_block
+from rankscope.scoring.scans import Hits
 from rankscope.tables.native import library, state
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
@@ -47,9 +47,8 @@ def check_hits(rows: Rows, qrels: Grades, precision: Any = "double") -> None:
     for ties in ("trec", "id-asc", "given"):
         native = Hits.in_scan(judgments, block, ties, cutoffs)
         read = Hits.in_scan(judgments, scan, ties, cutoffs)
-        for name in ("query", "pair", "rank", "grade", "tie_first", "tie_size", "retrieved"):
-            assert getattr(native, name).tolist() == getattr(read, name).tolist(), name
-        assert (native.tied_at, native.lists) == (read.tied_at, read.lists)
+        for name in Hits._fields:
+            assert np.array_equal(getattr(native, name), getattr(read, name)), name
 
 
 def random_rows(source: random.Random, scores: list[float], queries: int, most: int) -> Rows:

@@ -189,5 +189,5 @@ def test_a_retriever_of_terms(tmp_path: Path) -> None:
     result = rs.evaluate_retriever(answers.get, cases, k=2, ontology=tree, language="de")
     assert result.means["Success@2"] == 0.0
     assert result.means["MaxOntSim@2"] == pytest.approx(0.7 * 2 / 3 + 0.3 * (1 - 1 / 5))
-    both = rs.evaluate_retriever(answers.get, cases, k=2, languages="together")
+    both = rs.evaluate_retriever(answers.get, cases, k=2, language="all")
     assert both.means["Success@2"] == 0.5

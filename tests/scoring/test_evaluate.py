@@ -93,7 +93,7 @@ def test_several_runs_go_by_name() -> None:
         assert scores.means["b"] == {"RR": 2 / 4, "P@1": 2 / 4}
     assert scores.accounting["a"].missing_queries == ("q3",)
     assert scores.values("RR", "b") == {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": 0.0}
-    with pytest.raises(rs.UnknownNameError):
+    with pytest.raises(rs.FormatError, match=r"2 runs \('a', 'b'\); name one"):
         scores.values("RR")
 
 
@@ -287,7 +287,7 @@ def test_worst_queries() -> None:
         scores.worst(0)
     several = rs.evaluate(QUICK_QRELS, {"a": QUICK_RUN, "b": QUICK_RUN}, "RR")
     assert several.worst(1, run="b") == {"q0": 0.5}
-    with pytest.raises(rs.UnknownNameError):
+    with pytest.raises(rs.FormatError, match="name one"):
         several.worst(1)
 
 

@@ -10,6 +10,7 @@ import rankscope as rs
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import RankscopeError
 from rankscope.part import dotted
+from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.score_files import read_values
 
 
@@ -38,6 +39,7 @@ def test_a_file_whose_name_is_too_long(tmp_path: Path) -> None:
     from rankscope.part import FileRef
 
     recorded = FileRef(path="a" * 5_000, sha256="", bytes=0)
+    account = evaluate({"q": {"d": 1}}, {"q": ["d"]}).accounting
     with pytest.raises(RankscopeError) as refused:
-        read_values(tmp_path / recorded.path, recorded, {}, None, source="report.json")
+        read_values(tmp_path / recorded.path, recorded, "a", {}, account, source="report.json")
     assert len(str(refused.value)) < 500

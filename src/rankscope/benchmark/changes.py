@@ -19,7 +19,7 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.scoring.score_files import RecordedScores, read_values
+from rankscope.scoring.score_files import read_values, recorded_scores
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.paired_differences import Differences
@@ -29,6 +29,7 @@ from rankscope.statistics.system_pairs import Verdict
 from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
+    from rankscope.scoring.scores import Scores
     from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.noise import Noises
 
@@ -188,26 +189,27 @@ def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     return averaged
 
 
-def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
+def _recorded(folder: Path, report: BenchmarkReport) -> Scores:
     """Return the values by query of all systems."""
-    measures = {info.measure: info.asked for info in report.measures}
-    return RecordedScores(
+    runs = [
+        read_values(
+            inside(folder, system.per_query.path),
+            system.per_query,
+            system.name,
+            {value.measure: value.value for value in system.measures},
+            system.accounting,
+            source=str(folder),
+        )
+        for system in report.systems
+        if system.accounting is not None
+    ]
+    return recorded_scores(
+        runs,
+        {info.measure: info.asked for info in report.measures},
+        report.profile,
+        report.rules,
+        fingerprint=report.collection.qrels_sha256,
         source=str(folder),
-        profile=report.profile,
-        rules=report.rules,
-        qrels=report.collection.qrels_sha256,
-        measures=measures,
-        runs={
-            system.name: read_values(
-                inside(folder, system.per_query.path),
-                system.per_query,
-                {value.measure: value.value for value in system.measures},
-                system.accounting,
-                source=str(folder),
-            )
-            for system in report.systems
-            if system.accounting is not None
-        },
     )
 
 

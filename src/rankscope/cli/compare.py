@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    LANGUAGE,
     MAX_SIZE,
     MAX_SYSTEMS,
     NO_ANSWER,
@@ -22,7 +23,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    language_options,
     measures_option,
     named_runs,
     ontology_options,
@@ -102,7 +102,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 @RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
-@language_options
+@LANGUAGE
 @MAX_SIZE
 def compare(
     *,
@@ -147,7 +147,6 @@ def compare(
         named_runs(run),
         list(measures or DEFAULT_MEASURES),
         Scoring.of("compare", rules),
-        apart=False,
     )
     comparison = compare_scores(
         scored.scores,

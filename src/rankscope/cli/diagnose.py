@@ -11,6 +11,7 @@ import click
 from rankscope.cli.options import (
     ALPHA,
     DEFAULTS,
+    LANGUAGE,
     MAX_SIZE,
     NO_ANSWER,
     PROFILE,
@@ -22,7 +23,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    language_options,
     measures_option,
     named_runs,
     ontology_options,
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 @NO_ANSWER
 @RELEVANCE_LEVEL
 @ontology_options
-@language_options
+@LANGUAGE
 @MAX_SIZE
 @click.pass_context
 def diagnose(

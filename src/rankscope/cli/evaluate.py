@@ -9,6 +9,7 @@ import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    LANGUAGE,
     MAX_SIZE,
     MAX_SYSTEMS,
     NO_ANSWER,
@@ -20,7 +21,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    language_options,
     measures_option,
     named_runs,
     ontology_options,
@@ -93,7 +93,7 @@ from rankscope.cli.scaling import Scaling, scale_options
 @RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
-@language_options
+@LANGUAGE
 @MAX_SIZE
 @scale_options
 def evaluate(
@@ -138,8 +138,8 @@ def evaluate(
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
-    from rankscope.scoring.evaluate import inputs_of, score
-    from rankscope.scoring.inputs import as_judgments
+    from rankscope.scoring.evaluate import score
+    from rankscope.scoring.inputs import as_judgments, read_inputs
     from rankscope.scoring.limits import read_limits
     from rankscope.scoring.options import Scoring
 
@@ -165,7 +165,7 @@ def evaluate(
         )
         question = scaling.question(gold, scoring)
         files = None if question is None or not given else scaling.named(given, question)
-        judgments, runs, _ = (gold, files, 0) if files else inputs_of(gold, given, scoring)
+        judgments, runs, _ = (gold, files, 0) if files else read_inputs(gold, given, scoring)
         limits = read_limits(fail_under, runs, profile=profile)
         asked += [limit.asked for limit in limits]
         if files and question is not None:
@@ -176,8 +176,6 @@ def evaluate(
         scores = scored.scores
         if not files:
             scaling.write(scores)
-    if bounds and set(scores.runs) != set(runs):
-        raise click.UsageError("--bounds is about one mean; take one language with --language")
     missed = [
         sentence
         for limit in limits
@@ -192,7 +190,7 @@ def evaluate(
     bounds_by_run = {
         name: getattr(system, "bounds", None)
         or _bounds(judgments, system, asked, scoring, holes=bounds, hole_grade=hole_grade)
-        for name, system in (runs.items() if set(scores.runs) == set(runs) else ())
+        for name, system in runs.items()
         if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
@@ -210,7 +208,7 @@ def evaluate(
         contents=lambda: page_contents(
             scored, queries=queries or qrels, corpus=corpus, top=top, with_text=text
         ),
-        answers={row: runs[row if row in runs else row.rpartition(" (")[0]] for row in scores.runs},
+        answers=runs,
     )
     print_warnings(missed)
     return status

@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    LANGUAGE,
     MAX_SIZE,
     NO_ANSWER,
     ORDER,
@@ -20,7 +21,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    language_options,
     measures_option,
     named_run,
     ontology_options,
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
 @RELEVANCE_LEVEL
 @OVERLAP
 @ontology_options
-@language_options
+@LANGUAGE
 @MAX_SIZE
 def gate(
     *,

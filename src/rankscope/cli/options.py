@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -264,27 +263,13 @@ def ontology_options(command: Command) -> Command:
     return command
 
 
-def language_options(command: Command) -> Command:
-    """Add the options that say which language of cases is looked at."""
-    options = [
-        click.option(
-            "--language",
-            metavar="CODE",
-            expose_value=False,
-            callback=_give,
-            help="Of cases in several languages, those of one, such as de.",
-        ),
-        click.option(
-            "--languages",
-            type=click.Choice(["apart", "together"]),
-            expose_value=False,
-            callback=_give,
-            help="Cases in several languages are never averaged unless together is asked for.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+LANGUAGE = click.option(
+    "--language",
+    metavar="CODE",
+    expose_value=False,
+    callback=_give,
+    help="Of cases in several languages, those of one, such as de; all averages them together.",
+)
 
 
 def table_options_but_query(command: Command) -> Command:
@@ -431,8 +416,7 @@ def named_run(argument: str) -> Any:
     from rankscope.scoring.score_files import is_score_file, read_scores
 
     if path != "-" and not is_several(path) and is_score_file(path):
-        scores = read_scores(path)
-        return replace(scores, runs={name: scores.runs[scores.name_of()]})
+        return read_scores(path).renamed(name)
     from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)

@@ -9,6 +9,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    LANGUAGE,
     MAX_SIZE,
     NO_ANSWER,
     ORDER,
@@ -17,7 +18,6 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     given_options,
-    language_options,
     measures_option,
     ontology_options,
     table_options,
@@ -52,7 +52,7 @@ from rankscope.cli.output import emit
 @NO_ANSWER
 @RELEVANCE_LEVEL
 @ontology_options
-@language_options
+@LANGUAGE
 @MAX_SIZE
 def power(
     *,

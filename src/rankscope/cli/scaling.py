@@ -94,7 +94,7 @@ class Scaling:
             runs = score_files(
                 files,
                 question,
-                each=lambda run: table.add(*run.scored),
+                each=lambda run: table.add(run.scored),
                 broken=broken if len(files) > 1 else None,
                 step=lambda done, total: watcher.step("score runs", done, total),
             )

@@ -24,7 +24,6 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Record, dotted, left_out_if_empty
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -163,7 +162,6 @@ def diagnose(
     scoring = Scoring.of("diagnose", rules, without=("executor", "overlap"))
     goals = as_goals(targets or {})
     judgments, named, _ = read_inputs(qrels, runs, scoring)
-    refuse_mixed(judgments)
     if judgments.gold is not None:
         raise InputError(
             "diagnose needs judgments of documents, and the golden set holds spans or texts; use "

@@ -42,9 +42,8 @@ def score_record_document(record: ScoreRecord) -> Document:
     )
     blocks: list[Block] = [table]
     for name, run in record.runs.items():
-        if run.accounting is not None:
-            parts = ", ".join(accounting_sentences(run.accounting))
-            blocks.append(sentences([f"{name}: {parts}"]))
+        parts = ", ".join(accounting_sentences(run.accounting))
+        blocks.append(sentences([f"{name}: {parts}"]))
     findings = [
         finding.model_copy(update={"system": name})
         for name, run in record.runs.items()

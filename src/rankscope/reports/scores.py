@@ -185,21 +185,21 @@ def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool) -> Ta
 
     def cell(name: str, measure: str) -> Cell:
         value = means[name][measure]
-        is_best = len(scores.runs) > 1 and not scores.is_by_language and value == best[measure]
+        is_best = len(scores.runs) > 1 and value == best[measure]
         interval = known[name].get(measure)
         return Cell(
             _value(measure, value),
             interval=None if interval is None else (interval.low, interval.high),
             best=is_best,
             tone="good" if is_best else "plain",
-            link="" if scores.is_by_language else queries_link(measure=measure, a=name, sort="a"),
+            link=queries_link(measure=measure, a=name, sort="a"),
         )
 
     return Table(
         (Column("run", "text"), *map(Column, scores.measures)),
         tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in shown),
         notes=tuple(notes),
-        best="" if scores.is_by_language else "best mean",
+        best="best mean",
         columns_are="measure",
     )
 

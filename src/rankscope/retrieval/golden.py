@@ -19,7 +19,6 @@ from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.frameworks import asynchronous
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -106,7 +105,7 @@ def evaluate_retriever(  # type: ignore[misc]  # its queries are texts, not a ru
     documents and records have their id, if it is not a known name. All other options are those of
     `rankscope.evaluate`: where chunks are retrieved and documents expected, ``doc_id_from`` says
     which document a chunk is of; where ids are terms of an ``ontology``, nearness counts too;
-    ``language`` takes the cases of one language, and ``languages="together"`` those of all.
+    ``language`` takes the cases of one language, or of ``"all"``.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
@@ -171,7 +170,6 @@ class _Golden:
         golden = _loaded(golden)
         self.judgments = as_judgments(golden, scoring)
         self.scoring = replace(scoring, columns=Columns())
-        refuse_mixed(self.judgments)
         if not self.judgments.query_ids:
             raise InputError(
                 "the golden set is empty; give questions with the documents they expect"
@@ -215,7 +213,7 @@ def texts_in(golden: Any) -> dict[str, str]:
             return dict(read_queries(records).items())
         if not isinstance(records, list) or not all(isinstance(item, dict) for item in records):
             return {}
-        known = _in_records(records, as_judgments(records))
+        known = _in_records(records, as_judgments(records, Scoring(language="all")))
     except RankscopeError:
         return {}
     return {question.query_id: question.text for question in known}

@@ -134,7 +134,7 @@ class LazyRun(ABC):
     questions = NO_QUESTIONS
     is_numbered = False
     scored: Any = None
-    """Its scores, if they were computed elsewhere: one for each language, where these are apart."""
+    """Its scores, if they were computed elsewhere."""
     bounds: Any = None
     """How far its means could move, if that was computed elsewhere."""
 

@@ -69,7 +69,7 @@ class Question:
 class Answer:
     """What a worker says about one run."""
 
-    scored: tuple[RunScores, ...] = ()
+    scored: RunScores | None = None
     bounds: BoundsTable | None = None
     problem: str = ""
 
@@ -97,14 +97,12 @@ def answers(files: Sequence[tuple[str, str]], question: Question) -> list[Answer
 def _answer(run: NamedFile | RunParts, question: Question) -> Answer:
     try:
         scores = score(question.judgments, [run], question.measures, question.scoring).scores
-        rows = tuple(scores.run(name) for name in scores.runs)
-        table = None
-        more = None if scores.is_by_language else question.bounds
-        if more is not None and (more["holes"] or rows[0].counts["tied_hits"]):
+        scored, table, more = scores.run(), None, question.bounds
+        if more is not None and (more["holes"] or scored.counts["tied_hits"]):
             table = bounds_of(question.judgments, run, question.measures, question.scoring, **more)
     except RankscopeError as error:
         return Answer(problem=str(error))
-    return Answer(rows, table)
+    return Answer(scored, table)
 
 
 def names_of(paths: Sequence[PathLike]) -> dict[str, PathLike]:

@@ -22,8 +22,8 @@ from rankscope.scale.rank_order import ranks_go_by_score
 from rankscope.scale.run_cuts import PartedFile, refuse_mixed_files
 from rankscope.scale.spool import open_rows, settled
 from rankscope.scale.visible import check_visible
+from rankscope.scoring.judged_pairs import PackedPairs
 from rankscope.scoring.scan_tables import scan_of
-from rankscope.scoring.scans import PackedPairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError
@@ -56,7 +55,7 @@ class ScoreTable:
         """Add the values of runs."""
         if self._folder is None:
             return
-        self._waiting += map(_rows, runs)
+        self._waiting += [run.rows() for run in runs]
         if sum(part.height for part in self._waiting) >= PIECE_ROWS:
             self._write(self._folder)
 
@@ -96,18 +95,3 @@ class ScoreTable:
         if self._folder is not None:
             remove(self._folder)
             unlock(self._lock)
-
-
-def _rows(scores: RunScores) -> pl.DataFrame:
-    """Return the values of a run, one row for each measure and query."""
-    queries = pl.Series(scores.query_ids, dtype=pl.String)
-    measures = pl.Series(list(scores.means), dtype=pl.String)
-    row, column = np.divmod(np.arange(scores.values.size), max(len(queries), 1))
-    return pl.DataFrame(
-        {
-            "run": pl.repeat(scores.name, scores.values.size, dtype=pl.String, eager=True),
-            "query_id": queries.gather(column),
-            "measure": measures.gather(row),
-            "value": scores.values.ravel(),
-        }
-    ).filter(pl.col("value").is_not_nan())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
     from rankscope.scale.run_cuts import Part
-    from rankscope.scoring.scans import PackedPairs
+    from rankscope.scoring.judged_pairs import PackedPairs
 
 BUCKET_ROWS = 1 << 20
 """About so many rows are in a bucket."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -24,115 +24,17 @@ from rankscope.runs.order import Precision, Ties
 from rankscope.runs.run_files import LazyRun
 from rankscope.scoring.dicts import as_plain, found_in_dicts
 from rankscope.scoring.rules import QueryPolicy
+from rankscope.scoring.scans import Hits
 from rankscope.scoring.soundness import refuse_broken
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
-    from rankscope.scoring.dicts import Found
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scans import Scan
     from rankscope.scoring.soundness import KnownCorpus
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
-
-
-class Lists(NamedTuple):
-    """How the scores of the judged queries go down their lists, as given: numbers of queries."""
-
-    several: int = 0
-    """That have two documents or more."""
-    rising: int = 0
-    """Of these, whose scores rise somewhere."""
-    climbing: int = 0
-    """Of these, whose scores rise and never fall."""
-    level: int = 0
-    """Whose scores are all the same."""
-
-    @classmethod
-    def of(cls, sizes: IntArray, rises: BoolArray, falls: BoolArray) -> Lists:
-        """Count queries by whether a score rises, and whether one falls."""
-        several = int(np.count_nonzero(sizes > 1))
-        rising = int(np.count_nonzero(rises))
-        level = several - int(np.count_nonzero(rises | falls))
-        return cls(several, rising, rising - int(np.count_nonzero(rises & falls)), level)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """Judged retrieved documents by query and rank, and how many documents each query has.
-
-    Queries are numbered as in the judgments, those a run lacks included.
-    """
-
-    query: IntArray
-    pair: IntArray
-    """By hit: the number of its pair in the judgments, which know its document."""
-    rank: IntArray
-    grade: FloatArray
-    tie_first: IntArray
-    """By hit: the rank of the first document that has its score."""
-    tie_size: IntArray
-    """By hit: how many documents of its query have its score, itself included."""
-    retrieved: IntArray
-    """By query: how many documents it has."""
-    tied_at: dict[int, int]
-    """For each cutoff asked for: how many queries have a tie across it."""
-    lists: Lists
-    """How scores go down the lists, as given."""
-
-    @classmethod
-    def in_dicts(cls, judgments: Judgments, walked: Found) -> Hits:
-        """Take what was found in plain dicts."""
-        hits, pair = walked.hits, walked.hits["pair"].copy()
-        retrieved = np.zeros(len(judgments.query_ids), np.int64)
-        retrieved[walked.queries] = walked.sizes
-        return cls(
-            query=walked.queries[hits["query"]],
-            pair=pair,
-            rank=hits["rank"].copy(),
-            grade=judgments.grade[pair],
-            tie_first=hits["above"] + 1,
-            tie_size=hits["tied"].copy(),
-            retrieved=retrieved,
-            tied_at=walked.tied_at,
-            lists=Lists.of(walked.sizes, walked.rises, walked.falls),
-        )
-
-    @classmethod
-    def in_scan(
-        cls, judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[int, ...]
-    ) -> Hits:
-        """Take what a scan found; each query has one stretch."""
-        position = {query_id: place for place, query_id in enumerate(scan.query_ids)}
-        ids = judgments.query_ids
-        stretch = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
-        pair, above, tied = scan.pair, scan.above.astype(np.int64), scan.tied.astype(np.int64)
-        ahead = scan.ahead_as_given if ties == "given" else scan.ahead_by_id
-        if ties == "id-asc":
-            ahead = tied - 1 - ahead
-        query, rank = judgments.query[pair], above + ahead + 1
-        place = (query << 32) + rank  # no two are equal
-        if (place[1:] < place[:-1]).any():  # a scan has its hits by rank, in the order of the file
-            best = np.argsort(place, kind="stable")
-            pair, above, tied, query, rank = (
-                column[best] for column in (pair, above, tied, query, rank)
-            )
-        known = stretch[stretch >= 0]
-        across = scan.tied_across
-        return cls(
-            query=query,
-            pair=pair,
-            rank=rank,
-            grade=judgments.grade[pair],
-            tie_first=above + 1,
-            tie_size=tied,
-            retrieved=np.append(scan.sizes, 0)[stretch],
-            tied_at={k: int(across[k]) if k < len(across) else 0 for k in cutoffs},
-            lists=Lists.of(scan.sizes[known], scan.rises[known], scan.falls[known]),
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,9 +122,9 @@ def _hits(
     scan, known = None, None
     if isinstance(run, Mapping):
         known = run.keys()
-        walked = found_in_dicts(judgments, run, ties, precision, cutoffs)
-        if walked is not None:
-            return Hits.in_dicts(judgments, walked), known
+        hits = found_in_dicts(judgments, run, ties, precision, cutoffs)
+        if hits is not None:
+            return hits, known
         run = as_plain(run, filter(known.__contains__, judgments.query_ids))
     elif isinstance(run, LazyRun) and judgments.ontology is None:
         scan = run.scan_for(judgments, precision)
@@ -291,7 +193,8 @@ def _aligned_pieces(
             tie_size=np.ones_like(rank),
             retrieved=np.array(covered.retrieved, np.int64),
             tied_at=dict.fromkeys(cutoffs, 0),
-            lists=Lists(),
+            rises=np.zeros(len(covered.retrieved), np.bool_),
+            falls=np.zeros(len(covered.retrieved), np.bool_),
         )
 
     gained = hits_of(covered.gained)

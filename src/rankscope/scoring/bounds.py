@@ -21,7 +21,6 @@ from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
@@ -29,10 +28,10 @@ from rankscope.scoring.plans import meant
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
-    from rankscope.scoring.align import Hits
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
+    from rankscope.scoring.scans import Hits
 
 __all__ = ["Bounds", "bounds"]
 
@@ -114,7 +113,6 @@ def bounds_of(
             "bounds are of judged documents, and the golden set holds spans or texts; evaluate, "
             "compare and gate take these"
         )
-    refuse_mixed(judgments)
     _, given = as_one_run(run, judgments, scoring)
     profile = scoring.profile
     world_of = cache(lambda rules: World(judgments, given, rules))
@@ -185,6 +183,12 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     )
 
 
+def counting(judged: JudgedRun, rules: Profile) -> BoolArray:
+    """Return by query whether it counts by some rules."""
+    counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
+    return counts & (judged.graded(1.0) > 0) if rules.no_relevant == "out" else counts
+
+
 class World:
     """A run aligned under some rules, and what it would be with other orders or judgments."""
 
@@ -200,12 +204,8 @@ class World:
         self.filled = cache(partial(fill_holes, self.judged))
         self._hits = aligned.hits
         self._ordered = cache(self._in_orders)
-        self.keep = np.ones(len(self.judged), np.bool_)
+        self.keep = counting(self.judged, rules)
         """By query: whether it counts."""
-        if rules.queries == "both":
-            self.keep &= self.judged.in_run
-        if rules.no_relevant == "out":
-            self.keep &= self.judged.graded(1.0) > 0
 
     def averaged(
         self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None

@@ -14,18 +14,19 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.errors import InputError, shown
+from rankscope.scoring.scans import Hits
 from rankscope.tables.ids import id_text
 from rankscope.tables.native import address_of, library, library_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import FloatArray
     from rankscope.runs.order import Precision, Ties
     from rankscope.scoring.judgments import Judgments
 
@@ -143,23 +144,6 @@ _FLOATS = (1.5, -2.25e300, 5e-324, 123456.789)  # which show whether it has
 _TIES = {"trec": 0, "id-asc": 1, "given": 2}
 
 
-class Found(NamedTuple):
-    """The judged documents of a run, by query and rank, and how the scores of its queries go."""
-
-    hits: Any
-    """By hit: its query (a place in `queries`), pair, rank, and how many are above and tied."""
-    queries: IntArray
-    """The numbers of the judged queries that the run answers."""
-    sizes: IntArray
-    """By such query: how many documents it has."""
-    rises: BoolArray
-    """By such query: whether a score is higher than the one before."""
-    falls: BoolArray
-    """By such query: whether a score is lower than the one before."""
-    tied_at: dict[int, int]
-    """By cutoff: how many queries have a tie across it."""
-
-
 class _Python(ctypes.Structure):
     """What the library calls, and the types it takes; the fields are those of its source."""
 
@@ -211,7 +195,7 @@ def found_in_dicts(
     ties: Ties,
     precision: Precision,
     cutoffs: tuple[int, ...],
-) -> Found | None:
+) -> Hits | None:
     """Find the judged documents of a run and their ranks; None if a table must be made of it."""
     walker = None if library() is None else _walker()
     if walker is None:
@@ -228,7 +212,7 @@ def found_in_dicts(
     starts, ends = judgments.offsets[queries], judgments.offsets[queries + 1]
     hits = np.empty(int((ends - starts).sum()), _HIT)
     wanted, tied_at = np.array(cutoffs, np.int64), np.zeros(len(cutoffs), np.int64)
-    flags = np.empty(len(queries), np.uint8)
+    flags_of_answers = np.empty(len(queries), np.uint8)
     count = walk(
         calls,
         answers,
@@ -239,12 +223,27 @@ def found_in_dicts(
         _TIES[ties],
         address_of(wanted),
         len(cutoffs),
-        *map(address_of, (tied_at, flags)),
+        *map(address_of, (tied_at, flags_of_answers)),
         ctypes.c_int32(),  # whether all queries have the same documents
         address_of(hits),
     )
     if count < 0:
         return None
-    at_cutoffs = dict(zip(cutoffs, tied_at.tolist(), strict=True))
-    rises, falls = (flags & _RISES) != 0, (flags & _FALLS) != 0
-    return Found(hits[:count], queries, sizes, rises, falls, at_cutoffs)
+    hits = hits[:count]
+    pair = hits["pair"].copy()
+    retrieved = np.zeros(len(judgments.query_ids), np.int64)
+    retrieved[queries] = sizes
+    flags = np.zeros(len(retrieved), np.uint8)
+    flags[queries] = flags_of_answers
+    return Hits(
+        query=queries[hits["query"]],
+        pair=pair,
+        rank=hits["rank"].copy(),
+        grade=judgments.grade[pair],
+        tie_first=hits["above"] + 1,
+        tie_size=hits["tied"].copy(),
+        retrieved=retrieved,
+        tied_at=dict(zip(cutoffs, tied_at.tolist(), strict=True)),
+        rises=(flags & _RISES) != 0,
+        falls=(flags & _FALLS) != 0,
+    )

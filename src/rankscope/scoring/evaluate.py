@@ -1,48 +1,40 @@
 """Evaluate: from judgments, runs and measures to scores with their accounting.
 
 Arguments → `Scoring` → judgments → runs → align → measures → `Scores`. Whatever a call does not
-ask for (languages, an ontology, an executor) is neither loaded nor passed through.
+use (an ontology, spans, an executor) is neither loaded nor passed through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from importlib import import_module
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.errors import InputError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import (
-    as_judgments,
-    as_runs,
-    corpus_ids,
-    read_inputs,
-    reading_of,
-    without_identical,
-)
+from rankscope.scoring.inputs import read_inputs, reading_of, without_identical
 from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
 from rankscope.scoring.plans import plan_of
 from rankscope.scoring.rules import PROFILES
 from rankscope.scoring.scores import RunScores, Scored, Scores
 from rankscope.scoring.soundness import (
     KnownCorpus,
+    Remark,
+    Scene,
     check_levels,
     refuse_repeat,
-    refuse_swapped,
     refuse_swapped_numbers,
     remarks,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from rankscope.measures.judged import JudgedRun
     from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.plans import Asked, Plan, Wanted
+    from rankscope.scoring.plans import Group, Measures, Plan
     from rankscope.scoring.rules import Profile
 
 __all__ = ["evaluate"]
@@ -51,7 +43,7 @@ __all__ = ["evaluate"]
 def evaluate(
     gold: Any,
     run: Any = None,
-    measures: Asked = DEFAULT_MEASURES,
+    measures: Measures = DEFAULT_MEASURES,
     **options: Unpack[ScoringOptions],
 ) -> Scores:
     """Score one run or several.
@@ -70,8 +62,7 @@ def evaluate(
       there are to be found.
     - Questions that are marked as having no answer are left out of all means, and counted;
       ``no_answer`` names more of them (``"empty"``: all without judgments). Cases in several
-      languages are never averaged unasked: each run has a row for each language, unless
-      ``language`` names one, or ``languages="together"`` asks for all.
+      languages are never averaged unasked: ``language`` names one, or ``"all"``.
     - Where documents are terms of an ``ontology`` (a file, or what `read_ontology` returns),
       measures of nearness count too (``MaxOntSim@5``, ``nDCG(sim=hybrid)@10``), and are reported
       together with those that count exact matches: see docs/how-to/evaluate-ontology-terms.md.
@@ -94,121 +85,63 @@ def evaluate(
     return score(gold, run, measures, scoring).scores
 
 
-def score(gold: Any, runs: Any, measures: Asked, scoring: Scoring, *, apart: bool = True) -> Scored:
-    """Score runs as a call of `evaluate` asks; also return what was scored.
-
-    Cases in several languages have rows of their own, or are refused if not ``apart``.
-    """
+def score(gold: Any, runs: Any, measures: Measures, scoring: Scoring) -> Scored:
+    """Score runs as a call of `evaluate` asks; also return what was scored."""
     plan = _plan(measures, scoring)
-    judgments, named, single = inputs_of(gold, runs, scoring, plan)
-    judge = Judge(plan, scoring, _known_corpus(judgments, scoring))
-    is_apart = False
-    if judgments.languages and not judgments.may_mix_languages:
-        from rankscope.scoring.by_language import (  # noqa: PLC0415
-            by_language,
-            refuse_mixed,
-            rows_by_language,
-        )
-
-        if not apart:
-            refuse_mixed(judgments)
-        parts = by_language(judgments)
-        is_apart = len(parts) > 1
-        if not is_apart:
-            (judgments,) = parts.values()
-    rows = (
-        rows_by_language(judgments, parts, named, judge)
-        if is_apart
-        else [row for name, run in named.items() for row in judge.scored(judgments, run, name)]
-    )
+    judgments, named, single = read_inputs(gold, runs, scoring, list(plan.asked.values()))
+    corpus = None
+    if scoring.corpus is not None and judgments.gold is None:  # else it holds the texts of chunks
+        corpus = KnownCorpus.of(scoring, judgments)
+    rows = []
+    for name, run in named.items():
+        elsewhere = getattr(run, "scored", None)
+        rows.append(elsewhere or _scores(judgments, run, name, plan, corpus))
+    readings = [reading_of(run) for run in named.values()]
     scores = Scores(
-        rows,
-        plan.asked,
-        plan.main,
-        judgments=judgments,
-        single=single and not is_apart,
-        is_by_language=is_apart,
-        readings=[reading_of(run) for run in named.values()],
+        rows, plan.asked, plan.main, judgments=judgments, single=single, readings=readings
     )
     return Scored(scores, judgments, named)
 
 
-def _plan(measures: Asked, scoring: Scoring) -> Plan:
-    """Return what is asked for; the same question has the same plan."""
-    asked: tuple[Any, ...] = (measures,)
+def _plan(measures: Measures, scoring: Scoring) -> Plan:
+    """Return the plan of a call; the same question has the same plan."""
+    listed: tuple[Any, ...] = (measures,)
     if isinstance(measures, Iterable) and not isinstance(measures, str):
-        asked = tuple(measures)
+        listed = tuple(measures)
     is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
     rules = scoring.profile.name if is_known else scoring.profile
     of_terms = scoring.ontology is not None
     try:
-        return plan_of(asked, rules, scoring.changes, scoring.relevance_level, of_terms)
+        return plan_of(listed, rules, scoring.changes, scoring.relevance_level, of_terms)
     except TypeError:  # something that cannot be hashed
-        parse_measures(asked)  # says what is wrong
+        parse_measures(listed)  # says what is wrong
         raise
-
-
-def inputs_of(
-    gold: Any, runs: Any, scoring: Scoring, plan: Plan | None = None
-) -> tuple[Judgments, dict[str, Any], bool]:
-    """Take judgments and runs, by name; also tell whether there was a single one.
-
-    With a plan an executor scores the runs that it can.
-    """
-    try:
-        if scoring.executor is None or plan is None:
-            judgments, named, single = read_inputs(gold, runs, scoring)
-        else:
-            scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
-            wanted = tuple(plan.asked.values())
-            judgments = as_judgments(gold, scoring)
-            spread = scale.spread(runs, scale.Question(judgments, wanted, scoring))
-            named, single = as_runs(spread, judgments, scoring)
-    except RankscopeError as error:
-        refuse_swapped(gold, runs, error)
-        raise
-    if not judgments.query_ids:
-        what = "every question has no answer" if judgments.no_answer else "the qrels are empty"
-        raise InputError(f"{what}; give judgments to score against")
-    return judgments, named, single
-
-
-def _known_corpus(judgments: Judgments, scoring: Scoring) -> KnownCorpus | None:
-    """Return what is known of the documents there are; those of spans are not to be found."""
-    if judgments.gold is not None or scoring.corpus is None:
-        return None
-    if isinstance(scoring.corpus, KnownCorpus):
-        return scoring.corpus
-    return KnownCorpus.read(corpus_ids(scoring), judgments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judge:
-    """Scores runs by the same measures; some tools have rules by measure."""
+class _Part:
+    """A run as one set of rules sees it, with the measures that go by these rules."""
 
-    plan: Plan
-    scoring: Scoring
-    corpus: KnownCorpus | None
+    group: Group
+    aligned: Aligned
+    judged: JudgedRun
+    """The queries that count."""
+    by_gain: JudgedRun
+    """The same for measures that sum up gains, where gold can be covered in part."""
+    without_relevant: int
 
-    def scored(self, judgments: Judgments, run: Any, name: str) -> Sequence[RunScores]:
-        """Return the scores of a run; those of one that was scored elsewhere as they are."""
-        elsewhere: Sequence[RunScores] | None = getattr(run, "scored", None)
-        if elsewhere is not None:
-            return [row for row in elsewhere if row.name == name]
-        refuse_repeat(judgments, self.plan.everything.measures)
-        refuse_swapped_numbers(judgments, run)
-        unheard = check_levels(judgments, self.plan.everything)
-        parts = [
-            self._scored(judgments, run, name, rules, wanted)
-            for rules, wanted in self.plan.by_rules
-        ]
-        whole = parts[0] if len(parts) == 1 else self._joined(parts, judgments.query_ids)
-        return [replace(whole, remarks=(*whole.remarks, *unheard)) if unheard else whole]
-
-    def _scored(
-        self, judgments: Judgments, run: Any, name: str, rules: Profile, wanted: Wanted
-    ) -> RunScores:
-        """Return the scores by one set of rules."""
+    @classmethod
+    def of(
+        cls,
+        judgments: Judgments,
+        run: Any,
+        rules: Profile,
+        group: Group,
+        *,
+        name: str,
+        corpus: KnownCorpus | None,
+    ) -> _Part:
+        """Align a run."""
         if not rules.identical_ids and judgments.gold is None:
             run = without_identical(run)
         aligned = align(
@@ -217,75 +150,78 @@ class Judge:
             ties=rules.ties,
             precision=rules.precision,
             queries=rules.queries,
-            cutoffs=wanted.cutoffs,
+            cutoffs=group.ranks,
             name=name,
-            corpus=self.corpus,
+            corpus=corpus,
         )
-        judged, by_gain = aligned.judged, aligned.by_gain
-        without = max(judged.without(level) for level in wanted.levels)
+        judged, by_gain = aligned.judged, aligned.by_gain or aligned.judged
+        without = max(judged.without(level) for level in group.levels)
         if without and rules.no_relevant == "out":
-            by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
-            judged = judged.only(judged.graded(1.0) > 0)
+            counts = judged.graded(1.0) > 0
+            judged, by_gain = judged.only(counts), by_gain.only(counts)
         if not len(judged):
             raise InputError(
                 f"run {shown(name)} leaves no query to average over; check that it uses the query "
                 "ids of the qrels, and that these hold relevant documents"
             )
-        values = np.empty((len(wanted.measures), len(judged)))
-        means = {}
-        for row, computation in enumerate(wanted.computations):
-            measured = by_gain if wanted.by_gain[row] and by_gain is not None else judged
-            values[row] = computation.values(measured)
-            means[wanted.names[row]] = computation.mean(values[row], measured)
-        counts = _counts(judgments, run, aligned, rules)
-        counts |= {"queries": len(judged), "without_relevant": without}
-        about = list(remarks(judgments, run, aligned, wanted, rules, corpus=self.corpus))
-        if judged.terms is not None:
-            from rankscope.scoring.judged_terms import (  # noqa: PLC0415
-                about_terms,
-                counts_of,
-                refuse_unrelated,
-            )
+        return cls(group, aligned, judged, by_gain, without)
 
-            refuse_unrelated(judgments, judged.terms, name)
-            counts["ontology"] = counts_of(judgments, judged.terms)
-            about += about_terms(judgments, counts["ontology"])
-        return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
 
-    def _joined(self, parts: list[RunScores], query_ids: tuple[str, ...]) -> RunScores:
-        """Put measures together that were computed under different rules, each over its queries.
+def _scores(
+    judgments: Judgments, run: Any, name: str, plan: Plan, corpus: KnownCorpus | None
+) -> RunScores:
+    """Return the scores of a run.
 
-        A measure has a column for every query that any measure counts, and NaN in those it leaves
-        out. The accounting is that of the main rules.
-        """
-        union = {query_id for part in parts for query_id in part.query_ids}
-        columns = {
-            query_id: at for at, query_id in enumerate(filter(union.__contains__, query_ids))
-        }
-        rows = {name: row for row, name in enumerate(self.plan.everything.names)}
-        values = np.full((len(rows), len(columns)), np.nan)
-        for part in parts:
-            at = [columns[query_id] for query_id in part.query_ids]
-            values[np.ix_([rows[measure] for measure in part.means], at)] = part.values
-        means = {measure: mean for part in parts for measure, mean in part.means.items()}
-        tied = {
-            cutoff: count
-            for part in parts
-            for cutoff, count in part.counts["tied_across_cutoff"].items()
-        }
-        counts = {
-            **parts[0].counts,
-            "tied_hits": max(part.counts["tied_hits"] for part in parts),
-            "tied_across_cutoff": dict(sorted(tied.items())),
-        }
-        return replace(
-            parts[0],
-            query_ids=tuple(columns),
-            values=values,
-            means={measure: means[measure] for measure in rows},
-            counts=counts,
-            remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
-        )
+    Some tools have other rules for some measures. Then a measure has a column for every query that
+    any measure counts, and NaN in those it leaves out; the accounting is that of the main rules.
+    """
+    refuse_repeat(judgments, plan.everything.measures)
+    refuse_swapped_numbers(judgments, run)
+    low_grades = check_levels(judgments, plan.everything)
+    parts = [
+        _Part.of(judgments, run, rules, group, name=name, corpus=corpus)
+        for rules, group in plan.groups
+    ]
+    query_ids = parts[0].judged.query_ids
+    columns: dict[str, int] = {}
+    if len(parts) > 1:
+        counted = {query_id for part in parts for query_id in part.judged.query_ids}
+        query_ids = tuple(filter(counted.__contains__, judgments.query_ids))
+        columns = {query_id: column for column, query_id in enumerate(query_ids)}
+    names = plan.everything.names
+    values = np.full((len(names), len(query_ids)), np.nan)
+    means = dict.fromkeys(names, 0.0)
+    rows = {measure: row for row, measure in enumerate(names)}
+    tied: dict[int, int] = {}
+    about: dict[Remark, None] = {}
+    for part, (rules, group) in zip(parts, plan.groups, strict=True):
+        at: Any = slice(None)
+        if columns:
+            at = [columns[query_id] for query_id in part.judged.query_ids]
+        for measure, computation, sums_gains in zip(
+            group.names, group.computations, group.sums_gains, strict=True
+        ):
+            measured = part.by_gain if sums_gains else part.judged
+            of_measure = computation.values(measured)
+            values[rows[measure], at] = of_measure
+            means[measure] = computation.mean(of_measure, measured)
+        tied |= part.aligned.hits.tied_at
+        scene = Scene(judgments, run, part.aligned, group, rules, corpus)
+        about |= dict.fromkeys(remarks(scene))
+    main = parts[0]
+    counts = _counts(judgments, run, main.aligned, plan.groups[0][0]) | {
+        "queries": len(main.judged),
+        "without_relevant": main.without_relevant,
+        "tied_hits": max(int((part.aligned.hits.tie_size > 1).sum()) for part in parts),
+        "tied_across_cutoff": dict(sorted(tied.items())),
+    }
+    if main.judged.terms is not None:
+        from rankscope.scoring.judged_terms import about_terms, counts_of  # noqa: PLC0415
+
+        counts["ontology"] = counts_of(judgments, main.judged.terms, name)
+        about |= dict.fromkeys(about_terms(judgments, counts["ontology"]))
+    about |= dict.fromkeys(low_grades)
+    return RunScores(name, query_ids, values, means, counts, tuple(about))
 
 
 def _counts(judgments: Judgments, run: Any, aligned: Aligned, rules: Profile) -> dict[str, Any]:
@@ -297,8 +233,6 @@ def _counts(judgments: Judgments, run: Any, aligned: Aligned, rules: Profile) ->
         "missing_policy": rules.queries,
         "unjudged": aligned.unjudged,
         "without_relevant_policy": rules.no_relevant,
-        "tied_hits": int((aligned.hits.tie_size > 1).sum()),
-        "tied_across_cutoff": aligned.hits.tied_at,
     }
     if judgments.gold is not None:
         counts["spans"] = {

@@ -20,7 +20,7 @@ from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.plans import Wanted, relevance_level_of
+from rankscope.scoring.plans import Group, relevance_level_of
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def explain(
     meant = scoring.profile.meaning(parsed.measure)
     rules = replace(scoring.profile.rules_for(meant), **dict(scoring.changes))
     query_id = str(query_id)
+    if scoring.language is None:  # of one query nothing is averaged
+        scoring = replace(scoring, language="all")
     judgments = as_judgments(qrels, scoring)
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
@@ -136,7 +138,7 @@ def explain(
     )
     refuse_broken(judgments, given, alone.hits, name=name)
     refuse_repeat(judgments, [meant])
-    check_levels(judgments, Wanted.of([meant]))
+    check_levels(judgments, Group([meant]))
     judged = alone.judged.only(np.array([each == query_id for each in alone.judged.query_ids]))
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     described = meant.definition.factors

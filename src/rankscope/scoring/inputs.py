@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from glob import has_magic
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path
 from rankscope.runs.run_files import LazyRun, spooled
 from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
-from rankscope.scoring.judgments import FilePairs, Judgments
+from rankscope.scoring.judged_pairs import FilePairs
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import NO_COLUMNS, RUN, Reading, folded, role_of
 
 if TYPE_CHECKING:
@@ -35,10 +37,25 @@ LARGE = 3 << 27
 """A file of so many bytes is read in parts: whole, it would take about a gigabyte of memory."""
 
 
-def read_inputs(gold: Any, runs: Any, scoring: Scoring) -> tuple[Judgments, dict[str, Any], bool]:
-    """Take judgments and runs as a call was given them; see `as_judgments` and `as_runs`."""
-    judgments = as_judgments(gold, scoring)
-    named, single = as_runs(runs, judgments, scoring)
+def read_inputs(
+    gold: Any, runs: Any, scoring: Scoring, measures: Sequence[str] = ()
+) -> tuple[Judgments, dict[str, Any], bool]:
+    """Take judgments and runs, by name; also tell whether there was a single one.
+
+    With ``measures`` an executor scores the runs that it can.
+    """
+    try:
+        judgments = as_judgments(gold, scoring)
+        if scoring.executor is not None and measures:
+            scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
+            runs = scale.spread(runs, scale.Question(judgments, tuple(measures), scoring))
+        named, single = as_runs(runs, judgments, scoring)
+    except RankscopeError as error:
+        refuse_swapped(gold, runs, error)
+        raise
+    if not judgments.query_ids:
+        what = "every question has no answer" if judgments.no_answer else "the qrels are empty"
+        raise InputError(f"{what}; give judgments to score against")
     return judgments, named, single
 
 
@@ -54,13 +71,9 @@ def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
     """Take judgments in any form."""
     judgments = gold if isinstance(gold, Judgments) else _judgments(gold, scoring)
     if scoring.ontology is not None and judgments.gold is None:
-        from rankscope.scoring.judged_terms import with_ontology  # noqa: PLC0415
-
-        judgments = with_ontology(judgments, scoring.ontology)
-    if scoring.language is not None or scoring.languages is not None:
-        from rankscope.scoring.by_language import in_language  # noqa: PLC0415
-
-        judgments = in_language(judgments, scoring.language, scoring.languages)
+        judgments = judgments.with_ontology(scoring.ontology)
+    if judgments.languages or scoring.language is not None:
+        judgments = judgments.in_language(scoring.language)
     return judgments
 
 
@@ -217,13 +230,6 @@ def _in_parts(path: PathLike, executor: Executor | None) -> Any:
     if is_several(path):
         return scale.RunParts(path, executor=executor)
     return scale.divided(path, executor) or path
-
-
-def corpus_ids(scoring: Scoring) -> Callable[[], Iterable[str]]:
-    """Take the corpus in any form; return a function that passes over its ids."""
-    from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
-
-    return passes_over_ids(scoring.corpus, scoring.chunking)
 
 
 def _holds_runs(runs: Mapping[Any, Any]) -> bool:

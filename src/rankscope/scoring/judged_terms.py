@@ -6,7 +6,6 @@ by their numbers in the ontology. Ids that it lacks are counted and said, never 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +21,6 @@ if TYPE_CHECKING:
     from rankscope.ontology.terms import Ontology
     from rankscope.runs.order import Precision, Ties
     from rankscope.scoring.judgments import Judgments
-
-
-def with_ontology(judgments: Judgments, ontology: Ontology) -> Judgments:
-    """Return judgments whose documents are terms of an ontology."""
-    if judgments.ontology is not None:
-        return judgments
-    of_terms = copy.copy(judgments)
-    of_terms.ontology = ontology
-    for remembered in ("expected_terms", "fingerprint"):  # of judgments without an ontology
-        of_terms.__dict__.pop(remembered, None)
-    if judgments.alignments is not None:
-        of_terms.alignments = {}
-    return of_terms
 
 
 class Numbers(dict[str, int]):
@@ -123,8 +109,9 @@ def _retrieved(
 # --- what is said --------------------------------------------------------------------------------
 
 
-def counts_of(judgments: Judgments, terms: Terms) -> dict[str, Any]:
-    """Return how many terms the ontology knows, for the accounting."""
+def counts_of(judgments: Judgments, terms: Terms, name: str) -> dict[str, Any]:
+    """Return how many terms the ontology knows, for the accounting; refuse one that knows none."""
+    refuse_unrelated(judgments, terms, name)
     ontology, expected = terms.ontology, judgments.expected_terms
     assert expected is not None
     outside = terms.retrieved[terms.retrieved >= len(ontology)]

@@ -2,82 +2,38 @@
 
 from __future__ import annotations
 
-import os
+import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
-from rankscope.files import read_bytes
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.dicts import is_plain, numbers_of
-from rankscope.scoring.scans import PackedPairs
-from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, QRELS, Reading, are_whole
+from rankscope.scoring.judged_pairs import FilePairs, PackedPairs, fingerprint
+from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading, are_whole
 from rankscope.tables.ids import id_text
-from rankscope.tables.native import address_of, library, taken
-from rankscope.tables.trec_file import TrecFile
 from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankscope.collection.qrels import Qrels
-    from rankscope.files import PathLike
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.ontology.terms import Ontology
-    from rankscope.scoring.align import Aligned, Hits
+    from rankscope.scoring.align import Aligned
     from rankscope.scoring.coverage import Gold
     from rankscope.scoring.judged_terms import ExpectedTerms
+    from rankscope.scoring.scans import Hits
 
 __all__ = ["Judgments"]
 
 NoAnswer = Literal["empty"] | Iterable[str]
 """Which queries are meant to have no answer, beside those that are marked: all without documents,
 or these."""
-
-
-class FilePairs(NamedTuple):
-    """What a plain TREC file holds, read by the native scan, without Polars."""
-
-    pairs: PackedPairs
-    grades: FloatArray
-
-    @classmethod
-    def read(cls, path: PathLike) -> FilePairs | None:
-        """Read a file; None if it is not plainly right, and then the reader of tables is asked."""
-        file = TrecFile.recognised(path, QRELS)
-        if file is None:
-            return None
-        try:
-            return cls._of(read_bytes(path)[file.skipped :])
-        except RankscopeError:
-            return None
-
-    @classmethod
-    def _of(cls, data: Any) -> FilePairs | None:
-        """Make them of lines, those of each query together."""
-        seed = int.from_bytes(os.urandom(8), "little")
-        for result in taken(library().rs_pairs(address_of(data), len(data), seed)):
-            if not result.rows or not result.alike:
-                return None  # nothing is there, or there are subtopics
-            sizes = result.array("sizes", np.int64, result.stretches)
-            pairs = PackedPairs(
-                result.bytes_at("query_text", result.query_size),
-                result.array("query_ends", np.int64, result.stretches + 1),
-                np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-                result.bytes_at("doc_text", result.doc_size),
-                result.array("doc_ends", np.int64, result.rows + 1),
-            )
-            grades = result.array("numbers", np.float64, result.rows)
-            if np.abs(grades).max() > LARGEST_GRADE:
-                return None
-            if are_whole(grades):
-                grades = grades + 0.0  # as integers are: -0 is 0
-            return cls(pairs, grades) if len(set(pairs.query_ids())) == len(sizes) else None
-        return None
 
 
 class Judgments:
@@ -99,6 +55,8 @@ class Judgments:
     """What is to be found, where that is spans or texts and not documents."""
     ontology: Ontology | None = None
     """What the documents are terms of, if they are."""
+    languages: Mapping[str, str] = {}
+    """The languages of the queries, as codes such as ``de``, where the qrels know them."""
     may_mix_languages = False
     """Whether somebody asked for means over cases in several languages."""
     questions = NO_QUESTIONS
@@ -150,6 +108,7 @@ class Judgments:
             qrels = Qrels(qrels)
         if qrels.is_listed:
             self.listed = tuple(qrels.query_ids)
+        self.languages = qrels.languages
         self.no_answer = _set_aside(qrels, no_answer)
         self.table = qrels.without(frozenset(self.no_answer)) if self.no_answer else qrels
         self.questions = self.table.questions
@@ -161,11 +120,62 @@ class Judgments:
             lengths = np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
         return lengths, self.pairs["grade"].to_numpy().astype(np.float64)
 
-    @cached_property
-    def languages(self) -> Mapping[str, str]:
-        """The languages of the queries, as codes such as ``de``, where the qrels know them."""
-        known = self.table.languages if "table" in self.__dict__ else {}
-        return {query_id: known[query_id] for query_id in self.query_ids if query_id in known}
+    # --- parts
+
+    def with_ontology(self, ontology: Ontology) -> Judgments:
+        """Return the same judgments, whose documents are terms of an ontology."""
+        if self.ontology is not None:
+            return self
+        of_terms = copy.copy(self)
+        of_terms.ontology = ontology
+        for remembered in ("expected_terms", "fingerprint"):  # of judgments without an ontology
+            of_terms.__dict__.pop(remembered, None)
+        if self.alignments is not None:
+            of_terms.alignments = {}
+        return of_terms
+
+    def in_language(self, language: str | None) -> Judgments:
+        """Return the judgments of one language, or of ``all``; nobody mixes languages unasked.
+
+        A mean over languages says nothing about any of them: how many cases each has decides it,
+        and not how good a system is.
+        """
+        known = dict.fromkeys(self.languages.get(query_id, "(none)") for query_id in self.query_ids)
+        is_mixed = len(known) > 1 and not self.may_mix_languages
+        if language in (None, "all"):
+            if not is_mixed:
+                return self
+            if language is None:
+                raise InputError(
+                    f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
+                    f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
+                    "language='all'"
+                )
+            mixed = copy.copy(self)
+            mixed.may_mix_languages = True
+            return mixed
+        from rankscope.tables.language_codes import language_code  # noqa: PLC0415
+
+        code = language_code(str(language))
+        if not self.languages:
+            raise InputError(
+                f"language {shown(language)}: the questions have no language; cases have one by "
+                "the field language, or by a folder such as german/"
+            )
+        if code not in known:
+            raise UnknownNameError("language", str(language), known)
+        if not is_mixed:
+            return self
+        others = [each for each in self.query_ids if self.languages.get(each) != code]
+        part = Judgments(
+            self.table.without(others),
+            remember=self.alignments is not None,
+            no_answer=[each for each in self.no_answer if self.languages.get(each) == code],
+        )
+        part.ontology, part.given, part.reading = self.ontology, self.given, self.reading
+        return part
+
+    # --- forms
 
     @cached_property
     def table(self) -> Qrels:
@@ -174,17 +184,7 @@ class Judgments:
 
         if self._file is None:
             return Qrels(self.by_query)
-        documents = self._file.pairs.doc_ids()
-        return Qrels.from_columns(self.query_ids, self.offsets, documents, self.grade)
-
-    @cached_property
-    def expected_terms(self) -> ExpectedTerms | None:
-        """The relevant documents as terms of the ontology; None if there is none."""
-        if self.ontology is None or self.gold is not None:
-            return None
-        from rankscope.scoring.judged_terms import ExpectedTerms  # noqa: PLC0415
-
-        return ExpectedTerms(self, self.ontology)
+        return Qrels.from_columns(self.query_ids, self.offsets, self._doc_ids(), self.grade)
 
     @cached_property
     def by_query(self) -> Mapping[str, Mapping[str, float]]:
@@ -201,6 +201,24 @@ class Judgments:
         """By query: its judged documents."""
         return [self.by_query[query_id] for query_id in self.query_ids]
 
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row for each query and document, in the order of `query`."""
+        import polars as pl  # noqa: PLC0415
+
+        frame = self.table.to_polars()
+        if not self.has_subtopics:
+            return frame
+        keys = ("query_id", "doc_id")
+        return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
+
+    @cached_property
+    def packed(self) -> PackedPairs:
+        """The judged pairs as bytes, for a scan to look for; in the order of `query`."""
+        if self._file is not None:
+            return self._file.pairs
+        return PackedPairs.of(self.query_ids, self.offsets, self._doc_ids())
+
     def _doc_ids(self) -> list[str]:
         """Return the document of each pair, in the order of `query`."""
         if self._file is not None:
@@ -214,40 +232,26 @@ class Judgments:
         doc_ids = self._doc_ids()
         return [doc_ids[pair] for pair in pairs.tolist()]
 
-    @cached_property
-    def packed(self) -> PackedPairs:
-        """The judged pairs as bytes, for a scan to look for; in the order of `query`."""
-        if self._file is not None:
-            return self._file.pairs
-        return PackedPairs.of(self.query_ids, self.offsets, self._doc_ids())
+    # --- what is known of them, whatever the run
 
     @cached_property
     def remembered(self) -> OfJudgments:
-        """What measures found out about the judgments, whatever the run."""
+        """What measures found out about them."""
         return OfJudgments(len(self.query_ids), self.judged_query, self.judged_grade)
 
     @cached_property
-    def relevant_ids(self) -> dict[str, None]:
-        """The documents that are relevant to some query, in their order."""
-        return dict.fromkeys(self.doc_ids_of(np.flatnonzero(self.grade > 0)))
+    def expected_terms(self) -> ExpectedTerms | None:
+        """The relevant documents as terms of the ontology; None if there is none."""
+        if self.ontology is None or self.gold is not None:
+            return None
+        from rankscope.scoring.judged_terms import ExpectedTerms  # noqa: PLC0415
 
-    @cached_property
-    def pairs(self) -> pl.DataFrame:
-        """One row for each query and document, in the order of `query`."""
-        import polars as pl  # noqa: PLC0415
-
-        frame = self.table.to_polars()
-        if not self.has_subtopics:
-            return frame
-        keys = ("query_id", "doc_id")
-        return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
+        return ExpectedTerms(self, self.ontology)
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the content: equal for equal judgments, whatever their order and format."""
         import json  # noqa: PLC0415
-
-        from rankscope.scoring.fingerprint import fingerprint  # noqa: PLC0415
 
         pairs, grades = self.packed, self.grade
         more = sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)

@@ -1,4 +1,4 @@
-"""Scoring: what was asked of a call of `rankscope.evaluate` and its like, as one frozen object.
+"""Scoring: the options of `rankscope.evaluate` and its like, as one frozen object.
 
 It is made once, of keyword arguments, and passed on: to what takes judgments, to what takes runs,
 and to what scores. Whatever a call does not use is not loaded for it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.runs.order import Order, Precision, Ties
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunking, Collapse
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.tables.columns import Duplicates
-
-Languages = Literal["apart", "together"]
-"""What becomes of cases in several languages."""
 
 
 class ScoringOptions(TypedDict, total=False):
@@ -55,9 +52,7 @@ class ScoringOptions(TypedDict, total=False):
     ontology: Any
     """What the documents are terms of."""
     language: str | None
-    """Of cases in several languages, those of one."""
-    languages: Languages | None
-    """Whether cases in several languages are averaged together."""
+    """Of cases in several languages, those of one; ``all`` averages them together."""
     executor: Executor | None
     """Who does the work, where this process is not to do it alone."""
     duplicates: Duplicates | None
@@ -94,7 +89,6 @@ class Scoring:
     overlap: float | None = None
     ontology: Ontology | None = None
     language: str | None = None
-    languages: Languages | None = None
     executor: Executor | None = None
     duplicates: Duplicates | None = None
     labels: Mapping[str, float] | None = None
@@ -123,13 +117,6 @@ class Scoring:
         overlap = given.get("overlap", 1)
         if not isinstance(overlap, int | float) or not 0 < overlap <= 1:
             raise InputError(f"overlap must be above 0 and at most 1, not {overlap}")
-        languages = given.get("languages", "apart")
-        if languages not in get_args(Languages):
-            raise UnknownNameError("way to take languages", str(languages), get_args(Languages))
-        if "language" in given and languages == "together":
-            raise InputError(
-                "one language cannot be taken together with others; leave one of them out"
-            )
         if doc_id_from is not None:
             from rankscope.runs.collapsing import Chunking  # noqa: PLC0415
 
@@ -155,7 +142,7 @@ class Scoring:
 
 
 DEFAULT = Scoring()
-"""What counts where nothing was asked for."""
+"""What counts where no option is given."""
 
 _COLUMNS = tuple(field.name for field in fields(Columns))
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
+    from rankscope.scoring.judged_pairs import PackedPairs
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scans import PackedPairs
     from rankscope.tables.native import Result
 
 RISES, FALLS, RANKS_GO_BY_SCORE = 1, 2, 4

@@ -1,4 +1,4 @@
-"""Scans: what one pass over part of a run tells, and how parts add up.
+"""Scans: what one pass over part of a run tells, how parts add up, and the hits of the whole.
 
 A *part* is any stretch of a run's rows: a block of a file, a range of its bytes, row groups of a
 Parquet file. A scan of it is small: by query the number of rows and how scores go, and for each
@@ -10,61 +10,16 @@ parts are brought together first, and scanned after (`rankscope.scale.spool`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from rankscope.tables.native import texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedPairs:
-    """Judged pairs as bytes: what a scan looks for. Pairs are in the order of the judgments.
-
-    Query i is ``query_text[query_ends[i]:query_ends[i + 1]]`` in UTF-8, its pairs are
-    ``pair_offsets[i]:pair_offsets[i + 1]``, and the document of pair j is
-    ``doc_text[doc_ends[j]:doc_ends[j + 1]]``.
-    """
-
-    query_text: bytes
-    query_ends: IntArray
-    pair_offsets: IntArray
-    doc_text: bytes
-    doc_ends: IntArray
-
-    @classmethod
-    def of(
-        cls, query_ids: Sequence[str], pair_offsets: IntArray, doc_ids: Sequence[str]
-    ) -> PackedPairs:
-        """Pack ids, which come by query."""
-        query_text, query_ends = _packed(query_ids)
-        doc_text, doc_ends = _packed(doc_ids)
-        return cls(query_text, query_ends, pair_offsets, doc_text, doc_ends)
-
-    def query_ids(self) -> tuple[str, ...]:
-        """Return the queries."""
-        return tuple(texts_in(self.query_text, self.query_ends))
-
-    def doc_ids(self, pairs: Iterable[int] | None = None) -> list[str]:
-        """Return the documents of some pairs, or of all."""
-        listed = texts_in(self.doc_text, self.doc_ends)
-        return listed if pairs is None else [listed[pair] for pair in pairs]
-
-
-def _packed(ids: Sequence[str]) -> tuple[bytes, IntArray]:
-    """Return ids one after the other, and where each begins."""
-    text = "".join(ids)
-    lengths: Iterable[int] = map(len, ids)
-    if not text.isascii():
-        lengths = (len(name.encode("utf-8", "surrogatepass")) for name in ids)
-    ends = np.zeros(len(ids) + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, len(ids)), out=ends[1:])
-    return text.encode("utf-8", "surrogatepass"), ends
+    from rankscope.runs.order import Ties
+    from rankscope.scoring.judgments import Judgments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +42,7 @@ class Scan:
     falls: BoolArray
     """By stretch: whether a score is lower than the one before."""
     pair: IntArray
-    """By hit: the number of its pair in `PackedPairs`."""
+    """By hit: the number of its pair in the judgments."""
     above: IntArray
     """By hit: how many rows of the stretch have a higher score."""
     tied: IntArray
@@ -129,3 +84,61 @@ def summed(counts: Iterable[IntArray]) -> IntArray:
     for part in listed:
         total[: len(part)] += part
     return total
+
+
+class Hits(NamedTuple):
+    """Judged retrieved documents by query and rank, and how many documents each query has.
+
+    Queries are numbered as in the judgments, those a run lacks included.
+    """
+
+    query: IntArray
+    pair: IntArray
+    """By hit: the number of its pair in the judgments, which know its document."""
+    rank: IntArray
+    grade: FloatArray
+    tie_first: IntArray
+    """By hit: the rank of the first document that has its score."""
+    tie_size: IntArray
+    """By hit: how many documents of its query have its score, itself included."""
+    retrieved: IntArray
+    """By query: how many documents it has."""
+    tied_at: dict[int, int]
+    """By cutoff: how many queries have a tie across it."""
+    rises: BoolArray
+    """By query: whether a score is higher than the one before it, as given."""
+    falls: BoolArray
+    """By query: whether a score is lower than the one before it."""
+
+    @classmethod
+    def in_scan(
+        cls, judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[int, ...]
+    ) -> Hits:
+        """Take what a scan found; each query has one stretch."""
+        position = {query_id: place for place, query_id in enumerate(scan.query_ids)}
+        ids = judgments.query_ids
+        stretch = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
+        pair, above, tied = scan.pair, scan.above.astype(np.int64), scan.tied.astype(np.int64)
+        ahead = scan.ahead_as_given if ties == "given" else scan.ahead_by_id
+        if ties == "id-asc":
+            ahead = tied - 1 - ahead
+        query, rank = judgments.query[pair], above + ahead + 1
+        place = (query << 32) + rank  # no two are equal
+        if (place[1:] < place[:-1]).any():  # a scan has its hits by rank, in the order of the file
+            best = np.argsort(place, kind="stable")
+            pair, above, tied, query, rank = (
+                column[best] for column in (pair, above, tied, query, rank)
+            )
+        across = scan.tied_across
+        return cls(
+            query=query,
+            pair=pair,
+            rank=rank,
+            grade=judgments.grade[pair],
+            tie_first=above + 1,
+            tie_size=tied,
+            retrieved=np.append(scan.sizes, 0)[stretch],
+            tied_at={k: int(across[k]) if k < len(across) else 0 for k in cutoffs},
+            rises=np.append(scan.rises, False)[stretch],
+            falls=np.append(scan.falls, False)[stretch],
+        )

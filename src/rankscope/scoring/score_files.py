@@ -1,9 +1,7 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` writes, and reading it back.
 
-Between `evaluate`, whose scores `score_record` puts into a record, and
-`rankscope.statistics.sides`, which sets two sides side by side. A file comes from another
-machine and another day: what does not fit the fields of `ScoreRecord` becomes a `FormatError` that
-says where it is.
+A file comes from another machine and another day: what does not fit the fields of `ScoreRecord`
+becomes a `FormatError` that says where it is.
 """
 
 from __future__ import annotations
@@ -11,29 +9,29 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, Strict
 
 from rankscope.errors import FormatError, UnknownNameError, shown
-from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
+from rankscope.files import can_be_read_again, decoded, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
-from rankscope.part import FileRef, Part, Record, left_out, left_out_if_empty
+from rankscope.part import FileRef, Part, Record, checked, left_out, left_out_if_empty
+from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
-from rankscope.scoring.rules import PROFILES
+from rankscope.scoring.rules import NoRelevant, QueryPolicy, profile_named
+from rankscope.scoring.scores import RunScores, Scores
+from rankscope.tables.jsontext import parse_json
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
-    from rankscope.measures.judged import FloatArray
-    from rankscope.measures.language import Parsed
     from rankscope.scoring.bounds import BoundsTable
-    from rankscope.scoring.scores import Scores
 
 HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 """The command that writes a score file; messages name it."""
@@ -58,6 +56,19 @@ Value = Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=
 """A measure's value; neither text nor true is taken for a number."""
 
 
+class Rules(Part):
+    """The rules that counted, which may have been changed from the profile's."""
+
+    ties: Ties
+    """Who goes first among equal scores."""
+    precision: Precision
+    """In which precision scores are compared."""
+    queries: QueryPolicy
+    """Which queries count."""
+    no_relevant: NoRelevant
+    """What happens to queries without a relevant document."""
+
+
 class QrelsRef(Part):
     """The judgments that counted, by content."""
 
@@ -72,7 +83,7 @@ class RunRecord(Part):
 
     means: dict[str, float]
     """The means by measure."""
-    accounting: Accounting | None = None
+    accounting: Accounting
     """What the means are made of."""
     per_query: dict[str, dict[str, Value | None]] | None = left_out()
     """By query and measure, every value; only if values by query were asked for."""
@@ -90,7 +101,7 @@ class ScoreRecord(Record):
 
     profile: Text
     """Whose rules counted."""
-    rules: dict[str, Text] = Field(default_factory=dict)
+    rules: Rules
     """The single rules, which may have been changed from the profile's."""
     qrels: QrelsRef
     """The judgments that counted."""
@@ -103,123 +114,44 @@ class ScoreRecord(Record):
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
 
-
-def score_record(
-    scores: Scores, *, per_query: bool, bounds: Mapping[str, BoundsTable]
-) -> ScoreRecord:
-    """Put scores into a record; ``bounds`` are those of some runs, by name."""
-    runs = {}
-    for name in scores.runs:
-        run = scores.run(name)
-        columns = zip(run.query_ids, run.values.T.tolist(), strict=True)
-        # not validated: these are our own numbers, and there may be millions
-        runs[name] = RunRecord.model_construct(
-            means=dict(run.means),
-            accounting=run.accounting,
-            per_query={
-                query_id: {
+    @classmethod
+    def of(
+        cls, scores: Scores, *, per_query: bool, bounds: Mapping[str, BoundsTable]
+    ) -> ScoreRecord:
+        """Put scores into a record; ``bounds`` are those of some runs, by name."""
+        runs = {}
+        for name in scores.runs:
+            run = scores.run(name)
+            by_query = (
+                {
                     measure: value
                     for measure, value in zip(scores.measures, column, strict=True)
                     if not math.isnan(value)
                 }
-                for query_id, column in columns
-            }
-            if per_query
-            else None,
-            findings=run.findings,
-            bounds=tuple(bounds[name]) if name in bounds else None,
-        )
-    return ScoreRecord.model_construct(
-        profile=scores.profile.name,
-        rules=scores.rules,
-        qrels=QrelsRef(
-            sha256=scores.judgments.fingerprint, queries=len(scores.judgments.query_ids)
-        ),
-        measures=scores.asked,
-        not_promised=scores.not_promised or None,
-        reading=scores.reading or None,
-        runs=runs,
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedRun:
-    """One run's values: ``values[m, n]``, NaN where there is none."""
-
-    query_ids: tuple[str, ...]
-    values: FloatArray
-    accounting: Accounting | None = None
-    """What the means are made of; None if the record does not say."""
-    findings: tuple[Finding, ...] = ()
-    """What makes its values mean less than they seem."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedScores:
-    """Scores by query with what is needed to know whether others can be compared with them."""
-
-    source: str
-    """How messages call it: the file as the user named it."""
-    profile: str
-    """Whose rules it was scored by."""
-    rules: dict[str, str]
-    """The single rules, which may have been changed from the profile's; empty if not recorded."""
-    qrels: str
-    """The SHA-256 of the judgments' content."""
-    measures: dict[str, str]
-    """The measures by their canonical names, with what they were asked for as."""
-    runs: dict[str, RecordedRun]
-
-    def name_of(self, run: str | None = None) -> str:
-        """Return the name of a run; it may be left out where there is only one."""
-        if run is not None and run not in self.runs:
-            raise UnknownNameError(f"run in {self.source}", run, self.runs)
-        if run is None and len(self.runs) > 1:
-            names = ", ".join(shown(name, 40) for name in list(self.runs)[:5])
-            raise FormatError(
-                f"contains {len(self.runs)} runs ({names}); name the one to compare "
-                "with --baseline-run or --candidate-run",
-                source=self.source,
+                for column in run.values.T.tolist()
             )
-        return next(iter(self.runs)) if run is None else run
-
-    def find(self, asked: Parsed) -> str | None:
-        """Return the name a measure has here, which depends on the rules; None if it is not here.
-
-        >>> from rankscope.measures.language import parse_measures
-        >>> scores = RecordedScores("a.json", "ranx", {}, "0" * 64, {"AP@5": "map@5"}, {})
-        >>> scores.find(parse_measures("map_cut_5")[0])
-        'AP@5'
-        """
-        rules = PROFILES.get(self.profile)
-        meant = str(asked.measure if rules is None else rules.meaning(asked.measure))
-        if meant in self.measures:
-            return meant
-        return next((name for name, text in self.measures.items() if text == asked.asked), None)
-
-    @classmethod
-    def of(cls, scores: Scores, *, source: str) -> RecordedScores:
-        """Take scores that were just computed."""
-        by_name = {name: scores.run(name) for name in scores.runs}
-        runs = {
-            name: RecordedRun(run.query_ids, run.values, run.accounting, run.findings)
-            for name, run in by_name.items()
-        }
-        return cls(
-            source=source,
+            # not validated: these are our own numbers, and there may be millions
+            runs[name] = RunRecord.model_construct(
+                means=dict(run.means),
+                accounting=run.accounting,
+                per_query=dict(zip(run.query_ids, by_query, strict=True)) if per_query else None,
+                findings=run.findings,
+                bounds=tuple(bounds[name]) if name in bounds else None,
+            )
+        return cls.model_construct(
             profile=scores.profile.name,
-            rules=scores.rules,
-            qrels=scores.judgments.fingerprint,
+            rules=Rules(**scores.rules),
+            qrels=QrelsRef(sha256=scores.fingerprint, queries=len(scores.judgments.query_ids)),
             measures=scores.asked,
+            not_promised=scores.not_promised or None,
+            reading=scores.reading or None,
             runs=runs,
         )
 
-    @classmethod
-    def from_data(cls, data: object, *, source: str) -> RecordedScores:
-        """Check what a file holds, or what `Scores.to_dict` with ``per_query=True`` returned."""
-        record = ScoreRecord.from_data(data, source=source)
-        runs = {}
-        for name, run in record.runs.items():
+    def scores(self, *, source: str) -> Scores:
+        """Return the values by query as `Scores`; ``source`` is what messages call them."""
+        runs = []
+        for name, run in self.runs.items():
             if not run.per_query:
                 raise FormatError(
                     f"run {shown(name, 40)} has no values by query, which a comparison needs; "
@@ -228,18 +160,45 @@ class RecordedScores:
                 )
             rows = [
                 [values.get(measure) for values in run.per_query.values()]
-                for measure in record.measures
+                for measure in self.measures
             ]
-            values = np.array(rows, np.float64)
-            runs[name] = RecordedRun(tuple(run.per_query), values, run.accounting, run.findings)
-        return cls(
+            means = {measure: run.means.get(measure, math.nan) for measure in self.measures}
+            runs.append(
+                RunScores(
+                    name,
+                    tuple(run.per_query),
+                    np.array(rows, np.float64),
+                    means,
+                    run.accounting.model_dump(),
+                    run.findings,
+                )
+            )
+        return recorded_scores(
+            runs,
+            self.measures,
+            self.profile,
+            self.rules.model_dump(),
+            fingerprint=self.qrels.sha256,
             source=source,
-            profile=record.profile,
-            rules=record.rules,
-            qrels=record.qrels.sha256,
-            measures=record.measures,
-            runs=runs,
         )
+
+
+def recorded_scores(
+    runs: list[RunScores],
+    measures: Mapping[str, str],
+    profile: str,
+    rules: Mapping[str, Any],
+    *,
+    fingerprint: str,
+    source: str,
+) -> Scores:
+    """Make scores of what a file holds: the profile's name, and the rules that counted."""
+    try:
+        known = profile_named(profile)
+    except UnknownNameError as error:
+        raise FormatError(str(error), source=source) from None
+    by_rules = replace(known, **checked(Rules, dict(rules), source=source).model_dump())
+    return Scores(runs, measures, by_rules, fingerprint=fingerprint, source=source)
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -251,11 +210,8 @@ def is_score_file(path: PathLike) -> bool:
     return head.startswith(b"{") and _OURS.search(head) is not None
 
 
-def read_scores(path: PathLike) -> RecordedScores:
+def read_scores(path: PathLike) -> Scores:
     """Read a file written by ``evaluate --per-query --format json``."""
-    from rankscope.files import decoded  # noqa: PLC0415
-    from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
-
     source = source_name(path)
     content = read_bytes(path).removeprefix(_BOM)
     if not content.lstrip().startswith(b"{"):
@@ -265,17 +221,18 @@ def read_scores(path: PathLike) -> RecordedScores:
             source=source,
         )
     data = parse_json(decoded(content, source=source), source=source)
-    return RecordedScores.from_data(data, source=source)
+    return ScoreRecord.from_data(data, source=source).scores(source=source)
 
 
 def read_values(
     path: Path,
     recorded: FileRef,
+    name: str,
     means: Mapping[str, float],
-    accounting: Accounting | None,
+    accounting: Accounting,
     *,
     source: str,
-) -> RecordedRun:
+) -> RunScores:
     """Read values by query from an experiment's Parquet file: query_id, measure, value.
 
     The file must be the one ``recorded``, byte for byte, and its values must give ``means``, which
@@ -297,12 +254,12 @@ def read_values(
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None
-    for (name, mean), row in zip(means.items(), rows, strict=True):
-        counted = aggregate(Measure.parse(name), row[~np.isnan(row)])
+    for (measure, mean), row in zip(means.items(), rows, strict=True):
+        counted = aggregate(Measure.parse(measure), row[~np.isnan(row)])
         if not math.isclose(mean, counted, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
             raise FormatError(
-                f"{shown(path.name)}: the recorded mean of {name} is {mean:.6g}, but its values by "
-                f"query give {counted:.6g}: the file was changed; run the benchmark again",
+                f"{shown(path.name)}: the recorded mean of {measure} is {mean:.6g}, but its values "
+                f"by query give {counted:.6g}: the file was changed; run the benchmark again",
                 source=source,
             )
-    return RecordedRun(query_ids, np.array(rows), accounting)
+    return RunScores(name, query_ids, np.array(rows), dict(means), accounting.model_dump())

@@ -1,4 +1,4 @@
-"""Scores: the result of `rankscope.evaluate`."""
+"""Scores: the result of `rankscope.evaluate`, and of reading a score file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rankscope.document.views import Shown, document_of
-from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted
-from rankscope.measures.language import Measure
+from rankscope.errors import (
+    FormatError,
+    InputError,
+    RankscopeError,
+    UnknownNameError,
+    counted,
+    shown,
+)
+from rankscope.measures.language import Measure, parse_measures
+from rankscope.scoring.soundness import Remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,12 +31,12 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
+    from rankscope.measures.language import Parsed
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
     from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.scoring.soundness import Remark
     from rankscope.statistics.intervals import Interval
     from rankscope.tables.columns import Reading
 
@@ -50,8 +58,8 @@ class RunScores:
     means: dict[str, float]
     counts: dict[str, Any]
     """The fields of `accounting`, as plain data."""
-    remarks: tuple[Remark, ...] = ()
-    """What should be known beside the means: `findings` before they are made."""
+    remarks: tuple[Remark | Finding, ...] = ()
+    """What should be known beside the means; of a file as the findings they became."""
     again: tuple[FloatArray, ...] = ()
     """The values of other runs of the same system, where it was asked more than once."""
 
@@ -68,7 +76,10 @@ class RunScores:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What makes the means mean less than they seem."""
-        return tuple(remark.finding(self.name) for remark in self.remarks)
+        return tuple(
+            remark.finding(self.name) if isinstance(remark, Remark) else remark
+            for remark in self.remarks
+        )
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
@@ -82,6 +93,16 @@ class RunScores:
             again=tuple(values[:, places] for values in self.again),
         )
 
+    def only(self, rows: Sequence[int]) -> RunScores:
+        """Return the values of some measures, by their places."""
+        names = list(self.means)
+        return replace(
+            self,
+            values=self.values[rows],
+            means={names[row]: self.means[names[row]] for row in rows},
+            again=tuple(values[rows] for values in self.again),
+        )
+
     def with_again(self, others: Sequence[RunScores]) -> RunScores:
         """Return these with the values of other runs of the same system, query by query."""
         columns = [
@@ -92,6 +113,20 @@ class RunScores:
             for run, column in zip(others, columns, strict=True)
         )
         return replace(self, again=again)
+
+    def rows(self) -> pl.DataFrame:
+        """Return the values as a long frame: run, query_id, measure, value."""
+        import polars as pl  # noqa: PLC0415
+
+        row, column = np.divmod(np.arange(self.values.size), max(len(self.query_ids), 1))
+        return pl.DataFrame(
+            {
+                "run": pl.repeat(self.name, self.values.size, dtype=pl.String, eager=True),
+                "query_id": pl.Series(self.query_ids, dtype=pl.String).gather(column),
+                "measure": pl.Series(list(self.means), dtype=pl.String).gather(row),
+                "value": self.values.ravel().astype(np.float64),
+            }
+        ).filter(pl.col("value").is_not_nan())
 
 
 class ByMeasure(dict[str, _V]):
@@ -121,11 +156,6 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
-def _deviation(values: FloatArray) -> float:
-    counted = values[~np.isnan(values)].tolist()
-    return stdev(counted) if len(counted) > 1 else math.nan
-
-
 class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
@@ -135,32 +165,65 @@ class Scores(Shown):
 
     view_in = "rankscope.reports.scores"
 
+    judgments: Judgments
+    """What the runs were scored against; scores that were read from a file have none."""
+
     def __init__(
         self,
         runs: Iterable[RunScores],
         asked: Mapping[str, str],
         profile: Profile,
         *,
-        judgments: Judgments,
-        single: bool,
-        is_by_language: bool = False,
+        judgments: Judgments | None = None,
+        single: bool = False,
         readings: Sequence[Reading] = (),
+        fingerprint: str = "",
+        source: str = "",
     ) -> None:
         self._runs = {run.name: run for run in runs}
-        self._asked = asked
+        self._asked = dict(asked)
         self.profile = profile
-        self.judgments = judgments
+        if judgments is not None:
+            self.judgments = judgments
+        self.source = source
+        """How messages call them: the file as the user named it; '' where they were just made."""
         self._single = single
-        self.is_by_language = is_by_language
-        """Whether each run has a row for each language; rows are then of different queries."""
         self._readings = readings
+        self._fingerprint = fingerprint
         self._intervals: dict[str, dict[str, Interval]] = {}
+
+    def _with(self, runs: Iterable[RunScores], asked: Mapping[str, str]) -> Scores:
+        return Scores(
+            runs,
+            asked,
+            self.profile,
+            judgments=vars(self).get("judgments"),
+            single=self._single,
+            readings=self._readings,
+            fingerprint=self._fingerprint,
+            source=self.source,
+        )
+
+    def named(self, source: str) -> Scores:
+        """Return the same scores under what messages are to call them."""
+        changed = self._with(self._runs.values(), self._asked)
+        changed.source = source
+        return changed
+
+    def renamed(self, name: str) -> Scores:
+        """Return the scores of the only run under another name."""
+        return self._with([replace(self.run(), name=name)], self._asked)
 
     def with_again(self, name: str, others: Sequence[RunScores]) -> Scores:
         """Return these scores with those of other runs of the system that a run is of."""
-        changed = self.only(self.measures)
-        changed._runs = {**self._runs, name: self._runs[name].with_again(others)}
-        return changed
+        runs = {**self._runs, name: self._runs[name].with_again(others)}
+        return self._with(runs.values(), self._asked)
+
+    def only(self, measures: Iterable[str]) -> Scores:
+        """Return the same scores with some of the measures, by their canonical names."""
+        asked = {measure: self._asked[measure] for measure in measures}
+        rows = [self.measures.index(measure) for measure in asked]
+        return self._with([run.only(rows) for run in self._runs.values()], asked)
 
     @cached_property
     def reading(self) -> str:
@@ -173,6 +236,11 @@ class Scores(Shown):
         ways = dict.fromkeys(reading.sentence("retrieved") for reading in self._readings)
         runs = ", ".join(filter(None, ways))
         return f"{words}; run: {runs}" if runs else words
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the judgments' content: the same for the same judgments."""
+        return self._fingerprint or self.judgments.fingerprint
 
     @property
     def runs(self) -> list[str]:
@@ -190,14 +258,10 @@ class Scores(Shown):
         return dict(self._asked)
 
     @property
-    def rules(self) -> dict[str, str]:
+    def rules(self) -> dict[str, Any]:
         """The rules that counted: the profile's, or what replaced them."""
-        return {
-            "ties": self.profile.ties,
-            "precision": self.profile.precision,
-            "queries": self.profile.queries,
-            "no_relevant": self.profile.no_relevant,
-        }
+        names = ("ties", "precision", "queries", "no_relevant")
+        return {name: getattr(self.profile, name) for name in names}
 
     @property
     def not_promised(self) -> dict[str, str]:
@@ -209,46 +273,42 @@ class Scores(Shown):
         """Return one run's scores; the name may be left out where there is only one."""
         if name is None and len(self._runs) == 1:
             return next(iter(self._runs.values()))
+        where = self.source or "these scores"
+        if name is None:
+            names = ", ".join(shown(name, 40) for name in self.runs[:5])
+            options = " with --baseline-run or --candidate-run" if self.source else ""
+            raise FormatError(
+                f"contains {len(self._runs)} runs ({names}); name one{options}", source=where
+            )
         if name not in self._runs:
-            raise UnknownNameError("run", str(name), self._runs)
+            raise UnknownNameError(f"run in {where}", str(name), self._runs)
         return self._runs[name]
 
-    def only(self, measures: Iterable[str]) -> Scores:
-        """Return the same scores with some of the measures, by their canonical names."""
-        wanted = list(measures)
-        rows = [self.measures.index(measure) for measure in wanted]
-        part = Scores(
-            [],
-            {measure: self._asked[measure] for measure in wanted},
-            self.profile,
-            judgments=self.judgments,
-            single=self._single,
-            is_by_language=self.is_by_language,
-            readings=self._readings,
-        )
-        part._runs = {
-            name: replace(
-                run,
-                values=run.values[rows],
-                means={measure: run.means[measure] for measure in wanted},
-                again=tuple(values[rows] for values in run.again),
-            )
-            for name, run in self._runs.items()
-        }
-        return part
-
     def name_of(self, measure: str | Measure) -> str:
-        """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
+        """Find a measure by its canonical name, as it was asked for, or as the profile reads it.
+
+        >>> from rankscope import evaluate
+        >>> evaluate({"q": {"d": 1}}, {"q": ["d"]}, ["map@5"]).name_of("map_cut_5")
+        'AP@5'
+        """
         text = str(measure)
         if text in self._asked:
             return text
-        if text in self._asked.values():
-            return next(name for name, asked in self._asked.items() if asked == text)
-        parsed = Measure.parse(measure)
-        for name in (str(parsed), str(self.profile.meaning(parsed))):
-            if name in self._asked:
+        for name, asked in self._asked.items():
+            if asked == text:
                 return name
-        raise UnknownNameError("measure in these scores", text, self._asked)
+        [parsed] = parse_measures([measure])
+        known = self.find(parsed)
+        if known is None:
+            raise UnknownNameError("measure in these scores", text, self._asked)
+        return known
+
+    def find(self, parsed: Parsed) -> str | None:
+        """Return the name that a measure has here by these rules; None if it is not here."""
+        for measure in (self.profile.meaning(parsed.measure), parsed.measure):
+            if str(measure) in self._asked:
+                return str(measure)
+        return next((name for name, asked in self._asked.items() if asked == parsed.asked), None)
 
     def _each(self, of: Callable[[RunScores], Any]) -> Any:
         """Return something of every run, by run; with a single one, that of it alone."""
@@ -271,9 +331,9 @@ class Scores(Shown):
         """The standard deviation over queries (n - 1), as `means` has these; NaN of one query."""
 
         def deviations(run: RunScores) -> ByMeasure[float]:
-            return ByMeasure(
-                dict(zip(self.measures, map(_deviation, run.values), strict=True)), self.name_of
-            )
+            known = (values[~np.isnan(values)].tolist() for values in run.values)
+            by_row = [stdev(values) if len(values) > 1 else math.nan for values in known]
+            return ByMeasure(dict(zip(self.measures, by_row, strict=True)), self.name_of)
 
         by_measure: dict[str, Any] = self._each(deviations)
         return by_measure
@@ -357,23 +417,9 @@ class Scores(Shown):
         """All values as a long Polars frame: run, query_id, measure, value."""
         import polars as pl  # noqa: PLC0415
 
-        names = pl.Series(self.measures, dtype=pl.String)
-        texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)
-        parts = [pl.DataFrame(schema={**texts, "value": pl.Float64})]
-        for name, run in self._runs.items():
-            queries = pl.Series(run.query_ids, dtype=pl.String)
-            row, column = np.divmod(np.arange(run.values.size), max(len(queries), 1))
-            parts.append(
-                pl.DataFrame(
-                    {
-                        "run": pl.repeat(name, run.values.size, dtype=pl.String, eager=True),
-                        "query_id": queries.gather(column),
-                        "measure": names.gather(row),
-                        "value": run.values.ravel(),
-                    }
-                )
-            )
-        return pl.concat(parts).filter(pl.col("value").is_not_nan())
+        schema = dict.fromkeys(("run", "query_id", "measure"), pl.String)
+        empty = pl.DataFrame(schema={**schema, "value": pl.Float64})
+        return pl.concat([empty, *(run.rows() for run in self._runs.values())])
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame: a row for each query, a column for each measure.
@@ -404,9 +450,9 @@ class Scores(Shown):
 
         ``bounds`` are those of some runs, by name.
         """
-        from rankscope.scoring.score_files import score_record  # noqa: PLC0415
+        from rankscope.scoring.score_files import ScoreRecord  # noqa: PLC0415
 
-        return score_record(self, per_query=per_query, bounds=bounds or {})
+        return ScoreRecord.of(self, per_query=per_query, bounds=bounds or {})
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return plain data, ready for JSON; by query it is a record to compare with later."""

@@ -1,9 +1,9 @@
 """Is the question sound, and what should be known beside its answer?
 
 What can only score 0 is refused, by whatever scores a run (evaluate, compare, gate, power, explain,
-bounds, benchmarks). Where a mean means less than it seems, `evaluate` collects remarks, and its
-scores carry them into every record and report. Nothing passes over a run again that alignment has
-not passed over, unless it found nothing.
+bounds, benchmarks). Where a mean means less than it seems, `remarks` says so, and scores carry it
+into every record and report. Nothing passes over a run again that alignment has not passed over,
+unless it found nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from rankscope.errors import InputError, InvalidDataError, Place, RankscopeError, counted, shown
+from rankscope.files import is_path
 from rankscope.runs.mismatch import (
     empty_message,
     gold_outside_message,
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding, Severity
     from rankscope.measures.language import Measure
-    from rankscope.runs.collapsing import Chunks
-    from rankscope.scoring.align import Aligned, Hits, Lists
+    from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.plans import Wanted
+    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.plans import Group
     from rankscope.scoring.rules import Profile
+    from rankscope.scoring.scans import Hits
 
 MANY = 10
 """From so many queries on, a run that shares no document with the judgments is refused; a few
@@ -98,8 +100,13 @@ class KnownCorpus:
     """Tells whether one of some documents is in the corpus."""
 
     @classmethod
-    def read(cls, ids: Callable[[], Iterable[str]], judgments: Judgments) -> KnownCorpus:
-        """Pass over the ids of a corpus, once."""
+    def of(cls, scoring: Scoring, judgments: Judgments) -> KnownCorpus:
+        """Pass over the ids of a corpus in any form, once."""
+        if isinstance(scoring.corpus, cls):
+            return scoring.corpus
+        from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
+
+        ids = passes_over_ids(scoring.corpus, scoring.chunking)
         gold = [
             (query_id, doc_id)
             for query_id, documents in judgments.by_query.items()
@@ -121,12 +128,22 @@ class KnownCorpus:
         )
 
 
-def queries_in(run: Any) -> Any:
+def few(names: Iterable[str]) -> str:
+    """List the first names."""
+    listed = list(islice(names, NAMED + 1))
+    return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
+
+
+def _look(names: list[str]) -> str:
+    return f"{few(names)} {'looks' if len(names) == 1 else 'look'}"
+
+
+def _queries_in(run: Any) -> Any:
     """Return the queries of a run, as a set in their order."""
     return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
 
 
-def documents_in(run: Any) -> Iterator[str]:
+def _documents_in(run: Any) -> Iterator[str]:
     """Yield the documents of a run, some of them more than once."""
     if isinstance(run, Mapping):
         return (str(doc_id) for query_id in run for doc_id in run[query_id])
@@ -134,12 +151,6 @@ def documents_in(run: Any) -> Iterator[str]:
         documents: Iterator[str] = run.documents()
         return documents
     return iter(run.doc_ids)
-
-
-def few(names: Iterable[str]) -> str:
-    """List the first names."""
-    listed = list(islice(names, NAMED + 1))
-    return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -159,18 +170,13 @@ def refuse_broken(
         _refuse_other_questions(judgments, run, name)
     if len(hits.query):
         return
-    query_ids = queries_in(run)
+    query_ids = _queries_in(run)
     if not (any(map(run.get, run)) if isinstance(run, Mapping) else len(run)):
         _refuse("RS101", empty_message(len(query_ids)), name)
     if query_ids.isdisjoint(judgments.query_ids):
-        message = nothing_in_common(
-            "query",
-            query_ids,
-            judgments.query_ids,
-            documents_in(run),
-            _judged_documents(judgments),
-        )
-        _refuse("RS171", message, name)
+        judged = _judged_documents(judgments)
+        ids = query_ids, judgments.query_ids, _documents_in(run), judged
+        _refuse("RS171", nothing_in_common("query", *ids), name)
     if sum(query_id in query_ids for query_id in judgments.query_ids) >= MANY:
         message = _no_document_in_common(judgments, run, corpus)
         if message:
@@ -196,17 +202,17 @@ def _no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus |
     whose documents are in the same corpus, or ontology, as judged ones.
     """
     judged = _judged_documents(judgments)
-    if any(doc_id in judged for doc_id in documents_in(run)):
+    if any(doc_id in judged for doc_id in _documents_in(run)):
         return ""
-    if judgments.gold is not None and not (judgments.gold.are_spans and any(documents_in(run))):
+    if judgments.gold is not None and not (judgments.gold.are_spans and any(_documents_in(run))):
         return ""  # texts without documents: nothing tells a poor run from a broken one
-    if corpus is not None and corpus.holds_judged and corpus.holds_any(documents_in(run)):
+    if corpus is not None and corpus.holds_judged and corpus.holds_any(_documents_in(run)):
         return ""
     ontology = judgments.ontology
-    if ontology is not None and any(doc_id in ontology for doc_id in documents_in(run)):
+    if ontology is not None and any(doc_id in ontology for doc_id in _documents_in(run)):
         return ""  # what was retrieved can be near to what is expected
     return nothing_in_common(
-        "document", documents_in(run), judged, queries_in(run), judgments.query_ids
+        "document", _documents_in(run), judged, _queries_in(run), judgments.query_ids
     )
 
 
@@ -230,23 +236,21 @@ def _refuse_other_questions(judgments: Judgments, run: Any, name: str) -> None:
         and words(text) != words(judged.texts[query_id])
         and words(text) in ids
     ]
-    if len(wrong) < 2:
-        return
-    first = wrong[0]
-    _refuse(
-        "RS173",
-        f"{len(wrong):,} ids are those of other questions: query {shown(first)} asks "
-        f"{shown(asked[first], 60)} in the run and {shown(judged.texts[first], 60)} in the qrels, "
-        f"where the run's question is {shown(ids[words(asked[first])])}; "
-        f"query={judged.column!r} joins them by their words",
-        name,
-    )
+    if len(wrong) > 1:
+        first = wrong[0]
+        _refuse(
+            "RS173",
+            f"{len(wrong):,} ids are those of other questions: query {shown(first)} asks "
+            f"{shown(asked[first], 60)} in the run and {shown(judged.texts[first], 60)} in the "
+            f"qrels, where the run's question is {shown(ids[words(asked[first])])}; "
+            f"query={judged.column!r} joins them by their words",
+            name,
+        )
 
 
 def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
     """Say that judgments and run are swapped, where that is why they could not be read."""
     from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
-    from rankscope.files import is_path  # noqa: PLC0415
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
     [run] = runs if isinstance(runs, list | tuple) and len(runs) == 1 else [runs]
@@ -291,22 +295,22 @@ def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> Non
     raise InvalidDataError(finding.sentence, [finding])
 
 
-def check_levels(judgments: Judgments, wanted: Wanted) -> tuple[Remark, ...]:
+def check_levels(judgments: Judgments, group: Group) -> tuple[Remark, ...]:
     """Refuse measures to which nothing is relevant; remark on grades that none of them counts.
 
     Grades between 0 and 1 under a measure's own threshold of 1 are no error: they were given in
     another unit.
     """
     highest = judgments.max_grade
-    for name, level in wanted.thresholds.items():
+    for name, level in group.thresholds.items():
         if 0 < highest < level and level >= 1 and not (highest < 1 and level == 1):
             _refuse(
                 "RS214",
                 f"no document is relevant to {name}: it counts grades from {level:g} on, and the "
                 f"highest is {highest:g}",
             )
-    deaf = [name for name, level in wanted.thresholds.items() if level >= 1]
-    hears = wanted.has_gains or len(deaf) < len(wanted.thresholds)
+    deaf = [name for name, level in group.thresholds.items() if level >= 1]
+    hears = group.has_gains or len(deaf) < len(group.thresholds)
     if not deaf or (hears and highest >= 1):
         return ()
     low = int(np.count_nonzero((judgments.judged_grade > 0) & (judgments.judged_grade < 1)))
@@ -331,154 +335,172 @@ def check_levels(judgments: Judgments, wanted: Wanted) -> tuple[Remark, ...]:
 # --- what is remarked ----------------------------------------------------------------------------
 
 
-def remarks(
-    judgments: Judgments,
-    run: Any,
-    aligned: Aligned,
-    wanted: Wanted,
-    rules: Profile,
-    *,
-    corpus: KnownCorpus | None = None,
-) -> Iterator[Remark]:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What remarks are about: one run, aligned by one set of rules, and the measures for these."""
+
+    judgments: Judgments
+    run: Any
+    aligned: Aligned
+    group: Group
+    rules: Profile
+    corpus: KnownCorpus | None
+
+    @property
+    def hits(self) -> Hits:
+        """The judged documents of the run."""
+        return self.aligned.hits
+
+
+def remarks(scene: Scene) -> Iterator[Remark]:
     """Yield what should be known beside the numbers of one run."""
-    hits, missing = aligned.hits, aligned.missing
-    chunks: Chunks | None = getattr(run, "chunks", None)
+    chunks = getattr(scene.run, "chunks", None)
+    yield from _missing_queries(scene)
+    yield from _no_hit(scene)
+    if scene.judgments.gold is None:
+        yield from _order(scene)
+    if chunks is not None:
+        yield from _chunks(scene, chunks)
+    if chunks is None or chunks.chunks == chunks.documents:
+        yield from _depth(scene)
+    yield from _templates(scene)
+    yield from _gold_outside(scene)
+    if chunks is None:
+        yield from _nearly_found(scene)
+
+
+def _missing_queries(scene: Scene) -> Iterator[Remark]:
+    missing = scene.aligned.missing
     if missing:
-        fate = "they count as 0" if rules.queries == "all" else "they are left out of the means"
-        yield Remark(
-            "RS161",
-            f"{len(missing):,} of {len(judgments.query_ids):,} judged queries are missing from the "
-            f"run ({few(map(shown, missing))}); {fate}",
-            len(missing),
-            tuple(missing[:NAMED]),
+        all_count = scene.rules.queries == "all"
+        fate = "they count as 0" if all_count else "they are left out of the means"
+        message = (
+            f"{len(missing):,} of {len(scene.judgments.query_ids):,} judged queries are missing "
+            f"from the run ({few(map(shown, missing))}); {fate}"
         )
-    if not len(hits.query):
-        message = _no_document_in_common(judgments, run, corpus)
+        yield Remark("RS161", message, len(missing), tuple(missing[:NAMED]))
+
+
+def _no_hit(scene: Scene) -> Iterator[Remark]:
+    if not len(scene.hits.query):
+        message = _no_document_in_common(scene.judgments, scene.run, scene.corpus)
         message = message or "no retrieved document is judged for its query"
         yield Remark("RS172", message, severity="warning")
-    yield from _about_order(run, hits.lists, rules.ties)
-    if chunks is not None:
-        yield from _about_chunks(chunks, wanted, corpus)
-    if chunks is None or chunks.chunks == chunks.documents:
-        yield from _about_depth(hits, wanted, corpus)
-    if aligned.templated:
-        yield Remark(
-            "RS137",
-            f"{counted(aligned.templated, 'retrieved passage')} found three gold passages or more "
-            "at once, as passages of one template do",
-            aligned.templated,
-        )
-    if corpus is not None and corpus.outside:
-        outside = [doc_id for _, doc_id in corpus.outside]
-        yield Remark(
-            "RS166",
-            gold_outside_message(outside, corpus.gold),
-            len(set(outside)),
-            tuple(dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])),
-        )
-    if chunks is None and len(hits.query) and judgments.gold is None:
-        yield from _nearly_found(judgments, run, hits)
 
 
-def _about_order(run: Any, lists: Lists, ties: str) -> Iterator[Remark]:
-    def of_all(count: int) -> str:
-        return f"{count:,} of {counted(lists.several, 'query')}"
-
+def _order(scene: Scene) -> Iterator[Remark]:
+    """Scores that rise down the lists, that contradict the lists, or that are all the same."""
+    hits, run = scene.hits, scene.run
+    several = int(np.count_nonzero(hits.retrieved > 1))
+    rising = int(np.count_nonzero(hits.rises))
+    climbing = rising - int(np.count_nonzero(hits.rises & hits.falls))  # in which no score falls
     is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
-    rising = 2 * lists.rising > lists.several  # else nobody asks, and large runs need not tell
-    is_list = rising and not is_plain and getattr(run, "is_list", True)
-    if 2 * lists.climbing > lists.several and (is_list or is_plain):
-        message = f"scores rise down the list, as distances do, in {of_all(lists.climbing)}"
-        yield Remark("RS114", message, lists.climbing)
+    disagrees = 2 * rising > several  # else nobody asks, and large runs need not tell
+    is_list = disagrees and not is_plain and getattr(run, "is_list", True)
+
+    def of_all(count: int) -> str:
+        return f"{count:,} of {counted(several, 'query')}"
+
+    if 2 * climbing > several and (is_list or is_plain):
+        message = f"scores rise down the list, as distances do, in {of_all(climbing)}"
+        yield Remark("RS114", message, climbing)
     elif is_list:
         message = (
-            f"scores and the order of the lists disagree in {of_all(lists.rising)}, as after"
-            " a rerank that kept old scores; scores decide"
+            f"scores and the order of the lists disagree in {of_all(rising)}, as after a "
+            "rerank that kept old scores; scores decide"
         )
-        yield Remark("RS114", message, lists.rising)
-    if lists.several and lists.level == lists.several and ties != "given":
-        yield Remark(
-            "RS123",
-            f"all documents of a query have the same score ({counted(lists.several, 'query')}), so "
-            "their ids decide the order",
-            lists.several,
+        yield Remark("RS114", message, rising)
+    if several and not (hits.rises | hits.falls).any() and scene.rules.ties != "given":
+        message = (
+            f"all documents of a query have the same score ({counted(several, 'query')}), so "
+            "their ids decide the order"
         )
+        yield Remark("RS123", message, several)
 
 
-def _about_depth(hits: Hits, wanted: Wanted, corpus: KnownCorpus | None) -> Iterator[Remark]:
-    """Say which measures look deeper than the run, or at every document there is."""
+def _depth(scene: Scene) -> Iterator[Remark]:
+    """Measures that look deeper than the run, or at every document there is."""
+    hits, corpus, cutoffs = scene.hits, scene.corpus, scene.group.cutoffs
     deepest = int(hits.retrieved.max(initial=0))
     if corpus is not None:
         size = corpus.documents
-        trivial = [name for name, k in wanted.cut.items() if k >= size and name in wanted.finds_all]
+        trivial = [name for name in scene.group.finding_all if cutoffs.get(name, 0) >= size]
         if trivial:
-            verb = "looks" if len(trivial) == 1 else "look"
-            yield Remark(
-                "RS134",
-                f"{few(trivial)} {verb} at all of the {counted(size, 'document')} there are: "
-                "whatever returns them in any order has 1",
-                len(trivial),
+            message = (
+                f"{_look(trivial)} at all of the {counted(size, 'document')} there are: whatever "
+                "returns them in any order has 1"
             )
+            yield Remark("RS134", message, len(trivial))
         if deepest >= size:
             return
-    asked = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
-    deeper = [name for name, cutoff in wanted.cut.items() if cutoff > asked]
-    if not deeper:
-        return
+    depth = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
+    deeper = [name for name, cutoff in cutoffs.items() if cutoff > depth]
     answered = hits.retrieved[hits.retrieved > 0]
-    if np.count_nonzero(answered == deepest) >= CUT * len(answered):
-        verb = "looks" if len(deeper) == 1 else "look"
-        yield Remark(
-            "RS133",
-            f"{few(deeper)} {verb} deeper than the run, which ends at rank {deepest:,}",
-            len(deeper),
-        )
+    if deeper and np.count_nonzero(answered == deepest) >= CUT * len(answered):
+        message = f"{_look(deeper)} deeper than the run, which ends at rank {deepest:,}"
+        yield Remark("RS133", message, len(deeper))
 
 
-def _about_chunks(chunks: Chunks, wanted: Wanted, corpus: KnownCorpus | None) -> Iterator[Remark]:
-    """Say where a measure looks at more documents than the chunks of a query belong to."""
+def _chunks(scene: Scene, chunks: Any) -> Iterator[Remark]:
+    """Ids that no rule covers, and measures that look at more documents than chunks are of."""
     if chunks.is_doubtful:
         more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
-        names = f"{', '.join(map(shown, chunks.unmatched_ids))}{more}"
         fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
-        yield Remark(
-            "RS136",
-            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} ({names}), "
-            f"which {fate}",
-            chunks.unmatched,
+        message = (
+            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} "
+            f"({', '.join(map(shown, chunks.unmatched_ids))}{more}), which {fate}"
         )
+        yield Remark("RS136", message, chunks.unmatched)
     if chunks.chunks == chunks.documents:
         return
-    most = np.inf if corpus is None else corpus.documents
-    deeper = [name for name, cutoff in wanted.cut.items() if chunks.fewest < cutoff <= most]
+    most = np.inf if scene.corpus is None else scene.corpus.documents
+    cutoffs = scene.group.cutoffs.items()
+    deeper = [name for name, cutoff in cutoffs if chunks.fewest < cutoff <= most]
     if deeper:
-        verb = "looks" if len(deeper) == 1 else "look"
-        yield Remark(
-            "RS135",
-            f"{few(deeper)} {verb} at more documents than remain: the "
-            f"{counted(chunks.depth, 'chunk')} of a query are of as few as "
-            f"{counted(chunks.fewest, 'document')}",
-            len(deeper),
+        message = (
+            f"{_look(deeper)} at more documents than remain: the {counted(chunks.depth, 'chunk')} "
+            f"of a query are of as few as {counted(chunks.fewest, 'document')}"
         )
+        yield Remark("RS135", message, len(deeper))
 
 
-def _nearly_found(judgments: Judgments, run: Any, hits: Hits) -> Iterator[Remark]:
-    """Say which gold the run has under ids that are nearly the same, if that is much of it."""
-    pairs = int(np.count_nonzero(judgments.judged_grade > 0))
-    if 2 * int(np.count_nonzero(hits.grade > 0)) > pairs or len(judgments.judged_grade) > SMALL:
+def _templates(scene: Scene) -> Iterator[Remark]:
+    count = scene.aligned.templated
+    if count:
+        message = (
+            f"{counted(count, 'retrieved passage')} found three gold passages or more at once, as "
+            "passages of one template do"
+        )
+        yield Remark("RS137", message, count)
+
+
+def _gold_outside(scene: Scene) -> Iterator[Remark]:
+    corpus = scene.corpus
+    if corpus is not None and corpus.outside:
+        outside = [doc_id for _, doc_id in corpus.outside]
+        queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])
+        message = gold_outside_message(outside, corpus.gold)
+        yield Remark("RS166", message, len(set(outside)), tuple(queries))
+
+
+def _nearly_found(scene: Scene) -> Iterator[Remark]:
+    """Gold that the run has under ids that are nearly the same, if that is much of it."""
+    judgments, run, hits = scene.judgments, scene.run, scene.hits
+    if judgments.gold is not None or not len(hits.query) or len(judgments.grade) > SMALL:
+        return
+    if 2 * np.count_nonzero(hits.grade > 0) > np.count_nonzero(judgments.grade > 0):
         return  # most was found, or looking takes longer than scoring
     lines = sum(map(len, map(run.__getitem__, run))) if isinstance(run, Mapping) else len(run)
     if lines > SMALL:
         return
-    retrieved = dict.fromkeys(documents_in(run))
-    relevant = judgments.relevant_ids
+    retrieved = dict.fromkeys(_documents_in(run))
+    relevant = dict.fromkeys(judgments.doc_ids_of(np.flatnonzero(judgments.grade > 0)))
     if 2 * sum(doc_id in retrieved for doc_id in relevant) > len(relevant):
         return  # little would be amiss
     for reason, misses in near_misses(retrieved, relevant).items():
         if len(misses) >= max(2, NEARLY * len(relevant)):
-            yield Remark(
-                "RS167",
+            message = (
                 f"{len(misses):,} of {counted(len(relevant), 'relevant document')} are in the run "
-                f"under another id: {reason}",
-                len(misses),
+                f"under another id: {reason}"
             )
+            yield Remark("RS167", message, len(misses))

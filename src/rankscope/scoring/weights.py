@@ -22,7 +22,6 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.fusion.fuse import Fusion, fuse, named_runs
 from rankscope.runs.table import Run
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
 
 if TYPE_CHECKING:
@@ -127,7 +126,6 @@ def train_weights(
     ({'run1': 0.5, 'run2': 0.5}, 1.0)
     """
     judgments = as_judgments(qrels)
-    refuse_mixed(judgments)
     named = named_runs(runs)
     meant = Measure.parse(measure)
     steps = _check(len(named), len(judgments.query_ids), folds, step)

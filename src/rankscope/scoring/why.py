@@ -7,8 +7,7 @@ given number.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -25,20 +24,13 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import refuse_mixed
+from rankscope.scoring.bounds import counting
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import (
-    as_judgments,
-    as_one_run,
-    has_identical,
-    without_identical,
-)
+from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankscope.measures.judged import FloatArray, JudgedRun
 
 __all__ = ["Why", "why"]
@@ -54,6 +46,8 @@ MOST = 5
 
 COARSE = 0.005
 """A share is met to this at least: 0.5 is not all between 0.45 and 0.55."""
+
+_OURS = PROFILES["rankscope"]
 
 _RULES: dict[str, tuple[str, dict[Any, str]]] = {
     "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
@@ -82,8 +76,6 @@ class RuleEffect(Part):
 
     rule: str
     """The rule, in words."""
-    ours: str
-    """What it says here."""
     theirs: str
     """What it says there."""
     change: float
@@ -103,17 +95,19 @@ class Outcome(Part):
     """To ours; null likewise."""
     effects: tuple[RuleEffect, ...]
     """What each rule that differs is worth by itself."""
-    together: float
-    """What remains of the difference once single effects are added up."""
     stops: str = ""
     """Why the tool stops; '' if it does not."""
+
+    @property
+    def together(self) -> float:
+        """What remains of the difference once single effects are added up."""
+        explained = sum(effect.change for effect in self.effects)
+        return 0.0 if self.difference is None else self.difference - explained
 
 
 class Reproduction(Part):
     """A set of rules under which the run scores a given number."""
 
-    number: str
-    """The number, as it was given."""
     value: float
     """The value by these rules."""
     measure: str
@@ -149,128 +143,110 @@ def why(
     measure cannot be above 1, a number above 1 is taken for a percentage. ``options`` are those
     of `evaluate` that say how files are read.
     """
-    scoring = Scoring.of("why", options, without=_OF_NO_USE)
-    bench = _Bench(qrels, run, scoring)
-    asked = Measure.parse(measure)
-    findings = evaluate(bench.judgments, {bench.name: bench.run}, asked).findings
+    bench = _Bench(qrels, run, Scoring.of("why", options, without=_OF_NO_USE))
+    ours = Measure.parse(measure)
+    findings = evaluate(bench.judgments, {bench.name: bench.run}, ours).findings
     return Why(
-        outcomes=tuple(_outcome(bench, asked, profile_named(name)) for name in profiles),
-        reproduced={number: _reproduced(bench, asked, number) for number in map(str, numbers)},
+        outcomes=tuple(bench.outcome(ours, profile_named(name)) for name in profiles),
+        reproduced={number: bench.reproduced(ours, number) for number in map(str, numbers)},
         findings=findings,
     )
 
 
-_OURS = PROFILES["rankscope"]
 _Compute = Callable[[Measure, "JudgedRun"], "FloatArray"]
 
 
 class _Bench:
-    """One run and its judgments, aligned under any rules; alignments are kept."""
+    """One run and its judgments, scored under any rules."""
 
     def __init__(self, qrels: Any, run: Any, scoring: Scoring) -> None:
         self.judgments = as_judgments(qrels, scoring)
-        refuse_mixed(self.judgments)
         self.name, self.run = as_one_run(run, self.judgments, scoring)
         self._judged = cache(self._aligned)
-        plain = self._judged("trec", "double", identical_ids=True)
-        self.missing = int(np.count_nonzero(~plain.in_run))
-        matters = {
-            "queries": self.missing > 0,
-            "identical_ids": has_identical(self.run),
-            "no_relevant": bool((plain.graded(1.0) == 0).any()),
-        }
-        self.choices = [
-            list(words)[: None if matters.get(field, True) else 1]
-            for field, (_, words) in _RULES.items()
-        ]
-        """The choices of each rule; ours alone where no other could matter."""
 
-    def _aligned(self, ties: Any, precision: Any, *, identical_ids: bool) -> JudgedRun:
+    def _aligned(self, ties: Any, precision: Any, identical_ids: bool) -> JudgedRun:
         run = self.run if identical_ids else without_identical(self.run)
         return align(self.judgments, run, ties=ties, precision=precision, name=self.name).judged
 
     def value(self, rules: Profile, measure: Measure, how: _Compute = compute) -> float:
         """Return the mean under some rules."""
-        judged = self._judged(rules.ties, rules.precision, identical_ids=rules.identical_ids)
-        counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
-        if rules.no_relevant == "out":
-            counts = counts & (judged.graded(1.0) > 0)
-        return aggregate(measure, how(measure, judged)[counts])
+        judged = self._judged(rules.ties, rules.precision, rules.identical_ids)
+        return aggregate(measure, how(measure, judged)[counting(judged, rules)])
 
-
-def _outcome(bench: _Bench, asked: Measure, profile: Profile) -> Outcome:
-    meant = profile.meaning(asked)
-    rules = profile.rules_for(meant)
-    stops = ""
-    if rules.queries == "strict":
-        rules = replace(rules, queries="all")
-        if bench.missing:
-            queries = "query is" if bench.missing == 1 else "queries are"
-            stops = f"{bench.missing:,} judged {queries} missing from the run, and it stops"
-    base = bench.value(_OURS, asked)
-    effects = []
-    for field, (title, words) in _RULES.items():
-        mine, other = getattr(_OURS, field), getattr(rules, field)
-        if mine != other:
-            change = bench.value(replace(_OURS, **{field: other}), asked) - base
-            effects.append(
-                RuleEffect(rule=title, ours=words[mine], theirs=words[other], change=change)
-            )
-    if meant != asked:
-        title = "definition"
-        if meant.name == asked.name:
-            before = {**asked.options, "cutoff": asked.cutoff}
-            after = {**meant.options, "cutoff": meant.cutoff}
-            changed = [name for name in before if before[name] != after[name]]
-            title = ", ".join(_PARAMETERS.get(name, name) for name in changed)
-        change = bench.value(_OURS, meant) - base
-        effects.append(RuleEffect(rule=title, ours=str(asked), theirs=str(meant), change=change))
-    value = None if stops else bench.value(rules, meant)
-    difference = None if value is None else value - base
-    explained = sum(effect.change for effect in effects)
-    return Outcome(
-        profile=profile.name,
-        measure=str(meant),
-        value=value,
-        difference=difference,
-        effects=tuple(effects),
-        together=0.0 if difference is None else difference - explained,
-        stops=stops,
-    )
-
-
-# --- the rules behind a number -------------------------------------------------------------------
-
-
-def _reproduced(bench: _Bench, asked: Measure, number: str) -> tuple[Reproduction, ...]:
-    """Find the rules under which a run scores a number, those nearest to ours first."""
-    target, tolerance = _read_number(number, asked.definition.range[1])
-    close = []
-    for choices in product(*bench.choices):
-        profile = replace(_OURS, **dict(zip(_RULES, choices, strict=True)))
-        changes = [
-            f"{title}: {words[choice]}"
-            for choice, (title, words) in zip(choices, _RULES.values(), strict=True)
-            if choice != next(iter(words))
+    def outcome(self, ours: Measure, profile: Profile) -> Outcome:
+        """Return a profile's value, and what each rule that differs is worth."""
+        meant = profile.meaning(ours)
+        rules, stops = profile.rules_for(meant), ""
+        if rules.queries == "strict":
+            rules = replace(rules, queries="all")
+            judged = self._judged(rules.ties, rules.precision, rules.identical_ids)
+            missing = int(np.count_nonzero(~judged.in_run))
+            if missing:
+                queries = "query is" if missing == 1 else "queries are"
+                stops = f"{missing:,} judged {queries} missing from the run, and it stops"
+        base = self.value(_OURS, ours)
+        changed = [
+            (title, theirs, replace(_OURS, **{field: getattr(rules, field)}), ours)
+            for field, (title, words) in _RULES.items()
+            if (theirs := words[getattr(rules, field)]) != next(iter(words.values()))
         ]
-        for measure, how, change in _meanings(asked, bench.judgments.max_grade):
-            value = bench.value(profile, measure, how)
-            if abs(value - target) <= tolerance:
-                named = (*changes, change) if change else tuple(changes)
-                close.append(
-                    Reproduction(number=number, value=value, measure=str(measure), changes=named)
-                )
-    fewest = min((len(rules.changes) for rules in close), default=0)
-    return tuple(rules for rules in close if len(rules.changes) == fewest)[:MOST]
+        if meant != ours:
+            title = "definition"
+            if meant.name == ours.name:
+                before = {**ours.options, "cutoff": ours.cutoff}
+                after = {**meant.options, "cutoff": meant.cutoff}
+                others = (name for name in before if before[name] != after[name])
+                title = ", ".join(_PARAMETERS.get(name, name) for name in others)
+            changed.append((title, str(meant), _OURS, meant))
+        value = None if stops else self.value(rules, meant)
+        return Outcome(
+            profile=profile.name,
+            measure=str(meant),
+            value=value,
+            difference=None if value is None else value - base,
+            effects=tuple(
+                RuleEffect(rule=rule, theirs=theirs, change=self.value(by, measure) - base)
+                for rule, theirs, by, measure in changed
+            ),
+            stops=stops,
+        )
+
+    def reproduced(self, ours: Measure, number: str) -> tuple[Reproduction, ...]:
+        """Find the rules under which the run scores a number, those nearest to ours first."""
+        target, tolerance = _read_number(number, ours.definition.range[1])
+        plain = self._judged("trec", "double", True)
+        matters = {
+            "queries": not plain.in_run.all(),
+            "identical_ids": has_identical(self.run),
+            "no_relevant": bool((plain.graded(1.0) == 0).any()),
+        }
+        choices = [  # ours alone where no other could matter
+            [
+                (field, value, "" if value == getattr(_OURS, field) else f"{title}: {word}")
+                for value, word in list(words.items())[: None if matters.get(field, True) else 1]
+            ]
+            for field, (title, words) in _RULES.items()
+        ]
+        close = []
+        for chosen in product(*choices):
+            profile = replace(_OURS, **{field: value for field, value, _ in chosen})
+            changes = [change for *_, change in chosen if change]
+            for measure, how, change in _meanings(ours, self.judgments.max_grade):
+                value = self.value(profile, measure, how)
+                if abs(value - target) <= tolerance:
+                    named = tuple(filter(None, (*changes, change)))
+                    close.append(Reproduction(value=value, measure=str(measure), changes=named))
+        fewest = min((len(rules.changes) for rules in close), default=0)
+        return tuple(rules for rules in close if len(rules.changes) == fewest)[:MOST]
 
 
 def _read_number(number: str, highest: float) -> tuple[float, float]:
     """Return a number and half a unit of its last digit; a percentage if it cannot be so high."""
     try:
-        exact = Decimal(str(number).strip())
-        unit = exact.as_tuple().exponent
+        exact = Decimal(number.strip())
     except InvalidOperation:
-        unit = "n"
+        exact = Decimal("nan")
+    unit = exact.as_tuple().exponent
     if not isinstance(unit, int):
         raise InputError(f"expected a number such as 0.4123, not {shown(number)}")
     target, tolerance = float(exact), 0.5 * 10.0**unit
@@ -278,8 +254,10 @@ def _read_number(number: str, highest: float) -> tuple[float, float]:
         target, tolerance = target / 100, tolerance / 100
     if highest <= 1:
         tolerance = min(tolerance, COARSE)
-    return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
+    return target, tolerance + 1e-9 * max(1.0, abs(target))
 
+
+# --- definitions, and faults, that go by one name ------------------------------------------------
 
 _OTHER_PARAMETERS: dict[str, dict[Any, str]] = {
     "gain": {"linear": "gain: grade", "exp": "gain: 2^grade − 1", "binary": "gain: 1 or 0"},
@@ -295,11 +273,11 @@ _OTHER_PARAMETERS: dict[str, dict[Any, str]] = {
 """Parameters that differ between definitions that go by one name."""
 
 _OTHER_NAMES = {
-    "R": ("R_cap", "denominator: min(R, k)"),
-    "R_cap": ("R", "denominator: R"),
-    "RBP": ("RBG", "gain: grade, not scaled"),
+    "R": ("R_cap", "rel", "denominator: min(R, k)"),
+    "R_cap": ("R", "rel", "denominator: R"),
+    "RBP": ("RBG", "p", "gain: grade, not scaled"),
 }
-"""Measures that go by the same name with another divisor or gain."""
+"""Measures that go by the same name with another divisor or gain, and the parameter they share."""
 
 _CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
 
@@ -308,30 +286,30 @@ def _meanings(measure: Measure, highest: float) -> Iterator[tuple[Measure, _Comp
     """Yield the definitions, and faults, that go by a measure's name."""
     for variant, change in _variants(measure, highest):
         yield variant, compute, change
+    if measure.name == "P":
+        retrieved = measure.replaced(norm="retrieved")
+        yield retrieved, compute, "denominator: documents retrieved, up to k"
     if measure.name in ("nDCG", "nERR"):
         yield measure, _ideal_of_retrieved, "ideal: of retrieved documents only"
         if measure.cutoff is not None:
             yield measure, _ideal_of_shown, "ideal: of the first k documents only"
-    if measure.name == "P":
-        retrieved = measure.replaced(norm="retrieved")
-        yield retrieved, compute, "denominator: documents retrieved, up to k"
 
 
 def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
     """Yield the definitions that are measures of ours."""
     yield measure, ""
-    options: dict[str, Any] = dict(measure.options)
+    options = dict(measure.options)
     is_binary = options.get("gain", "binary") == "binary"
     if measure.name in _OTHER_NAMES and is_binary:
-        name, change = _OTHER_NAMES[measure.name]
-        key = "p" if name == "RBG" else "rel"
+        name, key, change = _OTHER_NAMES[measure.name]
         yield Measure.of(name, cutoff=measure.cutoff, **{key: options[key]}), change
     for name, words in _OTHER_PARAMETERS.items():
         parameter = measure.definition.parameter(name)
-        used = highest if name == "max_rel" and options.get(name) is None else options.get(name)
-        for word, change in words.items() if parameter is not None else ():
-            fits = parameter is not None and (not parameter.choices or word in parameter.choices)
-            if fits and word != used:
+        if parameter is None:
+            continue
+        used = highest if name == "max_rel" and options[name] is None else options[name]
+        for word, change in words.items():
+            if word != used and (not parameter.choices or word in parameter.choices):
                 changed: dict[str, Any] = {name: word}
                 if name == "gain" and "rel" in options:
                     changed["rel"] = 1.0  # a level counts with binary gains only

@@ -498,7 +498,7 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    scored = score(qrels, runs, measures, Scoring.of("compare", options), apart=False)
+    scored = score(qrels, runs, measures, Scoring.of("compare", options))
     return compare_scores(
         scored.scores,
         baseline=baseline,

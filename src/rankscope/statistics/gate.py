@@ -31,7 +31,6 @@ from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
@@ -318,8 +317,6 @@ def gate(
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
-    if judgments is not None:
-        refuse_mixed(judgments)
     sides: Any = {
         "qrels": judgments,
         "profile": scoring.profile if options.get("profile") else None,
@@ -363,8 +360,8 @@ def gate(
         weighted=weights is not None,
         lost=both.lost.count,
         lost_queries=both.lost.query_ids,
-        qrels=QrelsRef(sha256=both.sides[0].qrels),
-        profile=both.sides[0].profile,
+        qrels=QrelsRef(sha256=both.sides[0].fingerprint),
+        profile=both.sides[0].profile.name,
         max_drop=max_drop,
         max_query_drop=max_query_drop,
         alpha=alpha,

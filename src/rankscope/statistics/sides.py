@@ -16,12 +16,11 @@ import numpy as np
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
-from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
+from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.matrix import Matrix
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.options import Scoring
     from rankscope.scoring.rules import Profile
 
-Sides = tuple[RecordedScores, RecordedScores]
+Sides = tuple[Scores, Scores]
 """The baseline and the candidate."""
 
 RunNames = tuple[str | None, str | None]
@@ -96,9 +95,9 @@ def paired_runs(
     to_score = measures
     if to_score is None:
         known = next((side for side in recorded.values() if side), None)
-        to_score = default if known is None else parse_measures(list(known.measures.values()))
+        to_score = default if known is None else parse_measures(list(known.asked.values()))
     sides = _sides(given, recorded, [*to_score, *needed], qrels, profile=profile, scoring=scoring)
-    names = sides[0].name_of(runs[0]), sides[1].name_of(runs[1])
+    names = sides[0].run(runs[0]).name, sides[1].run(runs[1]).name
     if measures is None:
         chosen, left_out = _shared(sides, names)
     else:
@@ -118,7 +117,7 @@ def paired_runs(
 
 def paired(sides: Sides, measures: Sequence[Parsed], runs: RunNames = (None, None)) -> Matrix:
     """Pair one run of each side; `InputError` that says "not comparable" if that cannot be."""
-    names = sides[0].name_of(runs[0]), sides[1].name_of(runs[1])
+    names = sides[0].run(runs[0]).name, sides[1].run(runs[1]).name
     chosen = dict.fromkeys(_measure(sides, parsed) for parsed in measures)
     return _paired(sides, list(chosen), names)
 
@@ -136,9 +135,8 @@ def _paired(sides: Sides, measures: Sequence[str], names: tuple[str, str]) -> Ma
             raise InputError(f"not comparable: {measure}: {problem}; choose another measure")
     runs_of_both = []
     for side, name in zip(sides, names, strict=True):
-        rows = [list(side.measures).index(measure) for measure in measures]
-        run = side.runs[name]
-        runs_of_both.append((name, replace(run, values=run.values[rows])))
+        rows = [side.measures.index(measure) for measure in measures]
+        runs_of_both.append((name, side.run(name).only(rows)))
     matrix = Matrix.of(runs_of_both, measures)
     if names[0] == names[1] and sides[0].source != sides[1].source:
         names = f"{names[0]} ({sides[0].source})", f"{names[1]} ({sides[1].source})"
@@ -148,7 +146,7 @@ def _paired(sides: Sides, measures: Sequence[str], names: tuple[str, str]) -> Ma
 def _findings(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Iterator[Finding]:
     """Yield what makes the values of either run mean less than they seem."""
     for side, name, system in zip(sides, names, matrix.systems, strict=True):
-        for finding in side.runs[name].findings:
+        for finding in side.run(name).findings:
             yield finding.model_copy(update={"system": system})
 
 
@@ -158,23 +156,22 @@ def _lost(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Lost:
     A score file lists the first hundred that are missing. What the baseline's list does not reach
     was answered if its values differ from the candidate's, which count as 0.
     """
-    before, after = (side.runs[name].accounting for side, name in zip(sides, names, strict=True))
-    if after is None:
-        return Lost(0, (), sides[1].source)
-    lacked_before = set() if before is None else set(before.missing_queries)
+    before, after = (side.run(name).accounting for side, name in zip(sides, names, strict=True))
+    lacked_before = set(before.missing_queries)
     lost = set(after.missing_queries) - lacked_before
-    if before is not None and before.missing > len(lacked_before):
+    if before.missing > len(lacked_before):
         differ = (matrix.values[:, 0] != matrix.values[:, 1]).any(axis=0)
         lost &= {
             query_id for query_id, moved in zip(matrix.query_ids, differ, strict=True) if moved
         }
-    more = after.missing - (0 if before is None else before.missing)
-    return Lost(max(len(lost), more), tuple(sorted(lost)), sides[1].source)
+    return Lost(
+        max(len(lost), after.missing - before.missing), tuple(sorted(lost)), sides[1].source
+    )
 
 
 def _sides(
     given: Mapping[str, Any],
-    recorded: Mapping[str, RecordedScores | None],
+    recorded: Mapping[str, Scores | None],
     measures: Sequence[Parsed],
     qrels: Any,
     *,
@@ -182,10 +179,8 @@ def _sides(
     scoring: Scoring,
 ) -> Sides:
     """Score what is a run, and check that what is recorded fits the judgments and the rules."""
-    known = next((side.profile for side in recorded.values() if side), "rankscope")
+    known = next((side.profile.name for side in recorded.values() if side), "rankscope")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
-    if judgments is not None:
-        refuse_mixed(judgments)
     scoring = replace(
         scoring, profile=profile or profile_named(known), ontology=None
     )  # judgments know it
@@ -203,31 +198,29 @@ def _sides(
                 if source in str(error):
                     raise
                 raise InvalidDataError(f"{source}: {error}", error.findings) from None
-            sides.append(RecordedScores.of(scores, source=source))
+            sides.append(scores.named(source))
             continue
-        if judgments is not None and side.qrels != judgments.fingerprint:
+        if judgments is not None and side.fingerprint != judgments.fingerprint:
             raise InputError(
                 f"not comparable: {side.source} was scored against other judgments (sha256 "
-                f"{side.qrels[:12]}…) than those given ({judgments.fingerprint[:12]}…); score it "
-                "again against these"
+                f"{side.fingerprint[:12]}…) than those given ({judgments.fingerprint[:12]}…); "
+                "score it again against these"
             )
-        if profile is not None and side.profile != profile.name:
+        if profile is not None and side.profile.name != profile.name:
             raise InputError(
                 f"not comparable: {side.source} was scored by the rules of "
-                f"{shown(side.profile, 40)}, not {profile.name}; score it again by these"
+                f"{side.profile.name}, not {profile.name}; score it again by these"
             )
         sides.append(side)
     return sides[0], sides[1]
 
 
-def _recorded(data: Any, role: str, with_qrels: bool) -> RecordedScores | None:
+def _recorded(data: Any, role: str, with_qrels: bool) -> Scores | None:
     """Return a side as recorded scores; None if it is a run and there are judgments to score it."""
-    if isinstance(data, RecordedScores):
-        return data
     if isinstance(data, Scores):
-        return RecordedScores.of(data, source=role)
+        return data if data.source else data.named(role)
     if isinstance(data, Mapping) and isinstance(data.get("schema"), str):
-        return RecordedScores.from_data(data, source=role)
+        return ScoreRecord.from_data(data, source=role).scores(source=role)
     if is_path(data) and (not with_qrels or is_score_file(data)):
         return read_scores(data)
     if not with_qrels:
@@ -238,31 +231,28 @@ def _recorded(data: Any, role: str, with_qrels: bool) -> RecordedScores | None:
 def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
     """Say what rules out comparing two runs query by query; nothing if they can be compared."""
     base, candidate = sides
-    runs = [side.runs[name] for side, name in zip(sides, names, strict=True)]
+    runs = [side.run(name) for side, name in zip(sides, names, strict=True)]
     obstacles = []
-    if base.profile != candidate.profile:
+    if base.profile.name != candidate.profile.name:
         obstacles.append(
-            f"the rules differ ({shown(base.profile, 40)} in {base.source}, "
-            f"{shown(candidate.profile, 40)} in {candidate.source})"
+            f"the rules differ ({base.profile.name} in {base.source}, "
+            f"{candidate.profile.name} in {candidate.source})"
         )
-    elif base.rules and candidate.rules and base.rules != candidate.rules:
-        changed = sorted(
-            rule for rule, choice in base.rules.items() if choice != candidate.rules.get(rule)
-        )
+    elif base.rules != candidate.rules:
+        changed = [rule for rule in base.rules if base.rules[rule] != candidate.rules[rule]]
         obstacles.append(
-            f"the rules differ ({', '.join(changed) or 'more rules in one than in the other'} in "
-            f"{base.source} and {candidate.source})"
+            f"the rules differ ({', '.join(changed)} in {base.source} and {candidate.source})"
         )
-    if base.qrels != candidate.qrels:
+    if base.fingerprint != candidate.fingerprint:
         obstacles.append(
-            f"the judgments differ (sha256 {base.qrels[:12]}… in {base.source}, "
-            f"{candidate.qrels[:12]}… in {candidate.source})"
+            f"the judgments differ (sha256 {base.fingerprint[:12]}… in {base.source}, "
+            f"{candidate.fingerprint[:12]}… in {candidate.source})"
         )
-    policies = [run.accounting.missing_policy if run.accounting else "" for run in runs]
-    if all(policies) and policies[0] != policies[1]:
+    policies = [run.accounting.missing_policy for run in runs]
+    if policies[0] != policies[1]:
         obstacles.append(
-            f"judged queries a run lacks are treated differently ({shown(policies[0], 40)} in "
-            f"{base.source}, {shown(policies[1], 40)} in {candidate.source})"
+            f"judged queries a run lacks are treated differently ({policies[0]} in "
+            f"{base.source}, {policies[1]} in {candidate.source})"
         )
     before, after = (set(run.query_ids) for run in runs)
     extra = [
@@ -292,7 +282,7 @@ def _measure(sides: Sides, parsed: Parsed) -> str:
     for side in sides:
         name = side.find(parsed)
         if name is None:
-            held = ", ".join(list(side.measures)[:6])
+            held = ", ".join(side.measures[:6])
             raise InputError(
                 f"not comparable: {side.source} does not have {parsed.measure}, only {held}; "
                 f"evaluate again with -m '{parsed.measure}'"
@@ -309,7 +299,7 @@ def _measure(sides: Sides, parsed: Parsed) -> str:
 def _shared(sides: Sides, names: tuple[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the measures of both sides that can be compared, and why others cannot."""
     chosen, left_out = {}, {}
-    for measure, asked in (sides[0].measures | sides[1].measures).items():
+    for measure, asked in (sides[0].asked | sides[1].asked).items():
         alone = [side.source for side in sides if measure not in side.measures]
         problem = f"{alone[0]} does not have it" if alone else _problem(sides, names, measure)
         if problem:
@@ -329,8 +319,8 @@ def _problem(sides: Sides, names: tuple[str, str], measure: str) -> str:
         how = {"sum": "summed", "pooled": "pooled"}.get(kind, "averaged geometrically")
         return f"it is {how} over queries, and the tests are about means"
     for side, name in zip(sides, names, strict=True):
-        run = side.runs[name]
-        row = run.values[list(side.measures).index(measure)]
+        run = side.run(name)
+        row = run.values[side.measures.index(measure)]
         missing = np.flatnonzero(np.isnan(row))
         if len(missing):
             queries = _few(run.query_ids[place] for place in missing)

@@ -66,22 +66,16 @@ def contents_of_scored(
 
 
 def _best(scores: Scores, main: Measure) -> str | None:
-    if len(scores.runs) < 2 or scores.is_by_language:
+    if len(scores.runs) < 2:
         return None
     pick = max if main.definition.higher_is_better else min
     return pick(scores.runs, key=lambda name: scores.run(name).means[str(main)])
 
 
 def _values(scores: Scores, runs: Mapping[str, Any]) -> Iterable[tuple[str, pl.DataFrame]]:
-    """Return the values of each run; of several languages, those of all of them."""
-    table = scores.per_query
+    """Return the values of each run."""
     for name in runs:
-        rows = [row for row in scores.runs if row == name]
-        if scores.is_by_language:
-            rows = [row for row in scores.runs if row.rpartition(" (")[0] == name]
-        of_run = table.filter(pl.col("run").is_in(rows)).drop("run")
-        if rows:
-            yield name, of_run
+        yield name, scores.run(name).rows().drop("run")
 
 
 def _top(scored: Scored, name: str, top: int) -> pl.DataFrame:
