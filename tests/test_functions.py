@@ -218,7 +218,7 @@ def test_significance_is_paired() -> None:
         fn.statistical_significance_test([0.1, 0.2], [0.1])
 
 
-def test_suite_and_cache_of_the_rag_specification() -> None:
+def test_suite_of_the_rag_specification() -> None:
     suite = fn.RetrievalMetricsSuite()
     assert suite.evaluate("precision", ["a"], ["b", "a"], k=2) == 0.5
     assert suite.evaluate("map", [["a"]], [["b", "a"]]) == 0.5
@@ -226,11 +226,6 @@ def test_suite_and_cache_of_the_rag_specification() -> None:
     assert suite.evaluate("own") == 0.25
     with pytest.raises(ValueError, match="gibberish"):
         suite.evaluate("gibberish", ["a"], ["a"])
-    cache = fn.MetricsCache()
-    cache.cache_metric("q_1", "hit", 5, 1.0)
-    assert cache.get_cached_metric("q_1", "hit", 5) == 1.0
-    # one key in the specification, which joins by "_"
-    assert cache.get_cached_metric("q", "1_hit", 5) is None
 
 
 # --- the recipes tutorial ------------------------------------------------------------------------

@@ -403,26 +403,7 @@ def statistical_significance_test(
     }
 
 
-# --- the cache and the suite ---------------------------------------------------------------------
-
-
-class MetricsCache:
-    """Values by query, metric and k.
-
-    The RAG specification joins the three with ``_``, so that ("q_1", "hit") and ("q", "1_hit") are
-    one key; here they are two.
-    """
-
-    def __init__(self) -> None:
-        self._values: dict[tuple[str, str, int | None], float] = {}
-
-    def get_cached_metric(self, query_id: str, metric: str, k: int | None) -> float | None:
-        """Return a value, or None if it is not there."""
-        return self._values.get((query_id, metric, k))
-
-    def cache_metric(self, query_id: str, metric: str, k: int | None, value: float) -> None:
-        """Keep a value."""
-        self._values[query_id, metric, k] = value
+# --- the suite -----------------------------------------------------------------------------------
 
 
 class RetrievalMetricsSuite:
@@ -492,15 +473,15 @@ def _judged(relevant: Sequence[Mapping[str, float]], ranked: Sequence[Sequence[s
     hit_query, hit_rank, hit_grade = np.array(hits, np.float64).reshape(-1, 3).T
     judged_query, judged_grade = np.array(judgments, np.float64).reshape(-1, 2).T
     return JudgedRun(
-        query_ids=tuple(map(str, range(len(relevant)))),
-        retrieved=np.array([len(doc_ids) for doc_ids in ranked], dtype=np.int64),
-        in_run=np.ones(len(ranked), dtype=np.bool_),
-        hit_query=hit_query.astype(np.int64),
-        hit_rank=hit_rank.astype(np.int64),
-        hit_grade=hit_grade,
-        judged_query=judged_query.astype(np.int64),
-        judged_grade=judged_grade,
-        max_grade=float(judged_grade.max(initial=0.0)),
+        tuple(map(str, range(len(relevant)))),
+        np.array([len(doc_ids) for doc_ids in ranked], np.int64),
+        np.ones(len(ranked), np.bool_),
+        hit_query.astype(np.int64),
+        hit_rank.astype(np.int64),
+        hit_grade,
+        judged_query.astype(np.int64),
+        judged_grade,
+        float(judged_grade.max(initial=0.0)),
     )
 
 
@@ -534,12 +515,12 @@ def _ranked(retrieved: Any) -> list[str]:
 
 def _field(query: Mapping[str, Any], names: tuple[str, ...], what: str) -> Any:
     values = [query[name] for name in names if name in query]
-    if len(values) != 1:
-        raise InputError(
-            f"a query has {len(values) or 'no'} fields for its {what}, of {', '.join(names)}; "
-            "give it one of them"
-        )
-    return values[0]
+    if len(values) == 1:
+        return values[0]
+    raise InputError(
+        f"a query has {len(values) or 'no'} fields for its {what}, of {', '.join(names)}; give it "
+        "one of them"
+    )
 
 
 def _average(values: Sequence[float]) -> float:
