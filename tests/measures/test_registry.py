@@ -30,7 +30,7 @@ def run() -> JudgedRun:
 
 
 def test_own_measure() -> None:
-    @define("Depth", cutoff="optional", parameters=[number("scale", 1.0, "factor")])
+    @define("Depth", number("scale", 1.0, "factor"))
     def depth(run: JudgedRun, *, cutoff: int | None, scale: float) -> FloatArray:
         """How many documents are shown.
 

@@ -217,7 +217,7 @@ def choice(name: str, choices: tuple[str, ...], summary: str) -> Parameter:
     return Parameter(name, "choice", choices[0], summary, choices=choices)
 
 
-def gain(*words: str) -> Parameter:
+def gain_parameter(*words: str) -> Parameter:
     """Make the parameter that turns grades into gains; the first word is the default."""
     summary = (
         "gain of a grade: the grade itself (linear), 2^grade − 1 (exp), "
@@ -226,9 +226,12 @@ def gain(*words: str) -> Parameter:
     return Parameter("gain", "gain", words[0], summary, choices=words)
 
 
-def relevance_level() -> Parameter:
-    """Make the parameter that says from which grade on a document is relevant."""
-    return number("rel", 1.0, "lowest grade that counts as relevant")
+INFINITY = math.inf
+
+REL = number("rel", 1.0, "lowest grade that counts as relevant")
+GAIN = gain_parameter("linear", "exp", "binary")
+MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
+MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
 _GRADED_BY = (

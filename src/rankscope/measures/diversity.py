@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankscope.measures.definition import number, relevance_level
+from rankscope.measures.definition import REL, number
 from rankscope.measures.judged import once, place_in
 from rankscope.measures.parts import decay, ratio
 from rankscope.measures.registry import define
@@ -21,7 +21,6 @@ from rankscope.measures.registry import define
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun, Subtopics
 
-REL = relevance_level()
 ALPHA = number("alpha", 0.5, "how little a document gains by repeating a subtopic", highest=1.0)
 BETA = number("beta", 0.5, "chance to read on after each document", highest=1.0, open_ended=True)
 
@@ -122,7 +121,7 @@ def _perfect(cutoff: int, alpha: float, weights: FloatArray) -> float:
     return float(np.sum((1.0 - alpha) ** np.arange(cutoff) * weights))
 
 
-@define("alpha_DCG", cutoff="required", parameters=[ALPHA, REL], needs="subtopics")
+@define("alpha_DCG", ALPHA, REL, needs="subtopics")
 def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of a list that serves all of them.
 
@@ -135,13 +134,7 @@ def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     return ratio(_gain_total(run, hits, alpha, _discount(hits.rank), cutoff), count * perfect)
 
 
-@define(
-    "alpha_nDCG",
-    cutoff="required",
-    parameters=[ALPHA, REL],
-    range=(0.0, HIGHEST),
-    needs="subtopics",
-)
+@define("alpha_nDCG", ALPHA, REL, range=(0.0, HIGHEST), needs="subtopics")
 def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of the greedy ideal order's.
 
@@ -155,7 +148,7 @@ def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     return ratio(mine, _gain_total(run, best, alpha, _discount(best.rank), cutoff))
 
 
-@define("ERR_IA", cutoff="required", parameters=[ALPHA, REL], needs="subtopics")
+@define("ERR_IA", ALPHA, REL, needs="subtopics")
 def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Expected reciprocal rank over subtopics, as a share of a list that serves all of them.
 
@@ -167,13 +160,7 @@ def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: f
     return ratio(_gain_total(run, hits, alpha, _inverse(hits.rank), cutoff), count * perfect)
 
 
-@define(
-    "nERR_IA",
-    cutoff="required",
-    parameters=[ALPHA, REL],
-    range=(0.0, HIGHEST),
-    needs="subtopics",
-)
+@define("nERR_IA", ALPHA, REL, range=(0.0, HIGHEST), needs="subtopics")
 def intent_aware_normalised_reciprocal(
     run: JudgedRun, *, cutoff: int, alpha: float, rel: float
 ) -> FloatArray:
@@ -189,7 +176,7 @@ def intent_aware_normalised_reciprocal(
     return ratio(mine, _gain_total(run, best, alpha, _inverse(best.rank), cutoff))
 
 
-@define("P_IA", cutoff="required", parameters=[REL], needs="subtopics")
+@define("P_IA", REL, needs="subtopics")
 def intent_aware_precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Precision at k, averaged over subtopics.
 
@@ -200,7 +187,7 @@ def intent_aware_precision(run: JudgedRun, *, cutoff: int, rel: float) -> FloatA
     return ratio(run.count(hits.query[hits.rank <= cutoff]), count * cutoff)
 
 
-@define("AP_IA", parameters=[REL], needs="subtopics")
+@define("AP_IA", REL, needs="subtopics")
 def intent_aware_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision, averaged over subtopics.
 
@@ -219,7 +206,7 @@ def _novelty(run: JudgedRun, served: _Served, rel: float, alpha: float, beta: fl
     return ratio((1.0 - (1.0 - alpha) * beta) * gains, count)
 
 
-@define("NRBP", parameters=[ALPHA, BETA, REL], needs="subtopics")
+@define("NRBP", ALPHA, BETA, REL, needs="subtopics")
 def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float) -> FloatArray:
     """Rank-biased precision that rewards new subtopics.
 
@@ -229,7 +216,7 @@ def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float
     return _novelty(run, _hits(run, rel), rel, alpha, beta)
 
 
-@define("nNRBP", parameters=[ALPHA, BETA, REL], range=(0.0, HIGHEST), needs="subtopics")
+@define("nNRBP", ALPHA, BETA, REL, range=(0.0, HIGHEST), needs="subtopics")
 def normalised_novelty_rank_biased(
     run: JudgedRun, *, alpha: float, beta: float, rel: float
 ) -> FloatArray:
@@ -244,7 +231,7 @@ def normalised_novelty_rank_biased(
     return ratio(mine, _novelty(run, _ideal(run, rel, alpha), rel, alpha, beta))
 
 
-@define("StRecall", cutoff="required", parameters=[REL], needs="subtopics")
+@define("StRecall", REL, needs="subtopics")
 def subtopic_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Share of the subtopics that the first k documents serve.
 

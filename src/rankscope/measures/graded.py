@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.measures.definition import (
+    GAIN,
+    INFINITY,
     LEAST,
+    MAX_REL,
+    MIN_REL,
+    REL,
     Factors,
     number,
-    optional_number,
-    relevance_level,
 )
-from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.judged import once_for_judgments, place_in
 from rankscope.measures.parts import (
     discounted_total,
@@ -36,12 +38,6 @@ from rankscope.measures.registry import define
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain, Gained
-
-INFINITY = float("inf")
-GAIN = gain_parameter("linear", "exp", "binary")
-REL = relevance_level()
-MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
-MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
 @once_for_judgments
@@ -71,7 +67,7 @@ def _normalised_factors(run: JudgedRun, **options: Any) -> Factors:
     return replace(_logarithmic_factors(run, **options), share_of="DCG")
 
 
-@define("CG", cutoff="optional", parameters=[GAIN, REL, LEAST], range=(0.0, INFINITY))
+@define("CG", GAIN, REL, LEAST, range=(0.0, INFINITY))
 def cumulative_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
@@ -84,13 +80,7 @@ def cumulative_gain(
     return total_within(run, documents.query, documents.rank, documents.gain, cutoff)
 
 
-@define(
-    "DCG",
-    cutoff="optional",
-    parameters=[GAIN, REL, LEAST],
-    range=(0.0, INFINITY),
-    factors=_logarithmic_factors,
-)
+@define("DCG", GAIN, REL, LEAST, range=(0.0, INFINITY), factors=_logarithmic_factors)
 def discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
@@ -102,7 +92,7 @@ def discounted_gain(
     return discounted_total(run, gained(run, gain, rel, least), cutoff)
 
 
-@define("nDCG", cutoff="optional", parameters=[GAIN, REL, LEAST], factors=_normalised_factors)
+@define("nDCG", GAIN, REL, LEAST, factors=_normalised_factors)
 def normalised_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
@@ -127,11 +117,7 @@ def ideal_so_far(run: JudgedRun, gain: Gain, rel: float, documents: Gained) -> F
     return sums[at]
 
 
-@define(
-    "Q",
-    cutoff="optional",
-    parameters=[GAIN, REL, number("beta", 1.0, "weight of the gains against counting")],
-)
+@define("Q", GAIN, REL, number("beta", 1.0, "weight of the gains against counting"))
 def q_measure(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, beta: float
 ) -> FloatArray:
@@ -176,7 +162,7 @@ def _reciprocal(
     return total_within(run, query, rank, reached * satisfied / rank, cutoff)
 
 
-@define("ERR", cutoff="optional", parameters=[MAX_REL], example="ERR@20")
+@define("ERR", MAX_REL, example="ERR@20")
 def expected_reciprocal_rank(
     run: JudgedRun, *, cutoff: int | None, max_rel: float | None
 ) -> FloatArray:
@@ -191,7 +177,7 @@ def expected_reciprocal_rank(
     return _reciprocal(run, (run.hit_query, run.hit_rank, run.hit_grade), max_rel, cutoff)
 
 
-@define("nERR", cutoff="optional", parameters=[MAX_REL], example="nERR@20")
+@define("nERR", MAX_REL, example="nERR@20")
 def normalised_expected_reciprocal_rank(
     run: JudgedRun, *, cutoff: int | None, max_rel: float | None
 ) -> FloatArray:
@@ -205,7 +191,7 @@ def normalised_expected_reciprocal_rank(
     return ratio(mine, _reciprocal(run, (best.query, best.rank, best.gain), max_rel, cutoff))
 
 
-@define("SDCG", cutoff="required", parameters=[MIN_REL, MAX_REL])
+@define("SDCG", MIN_REL, MAX_REL)
 def scaled_discounted_gain(
     run: JudgedRun, *, cutoff: int, min_rel: float, max_rel: float | None
 ) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import flag, relevance_level
+from rankscope.measures.definition import REL, flag
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import nonrelevant_above, ratio
 from rankscope.measures.registry import define
@@ -19,7 +19,6 @@ from rankscope.measures.registry import define
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
 
-REL = relevance_level()
 POOLED = flag("pooled", "count documents with a negative grade as judged")
 EPSILON = 1e-5
 """What infAP adds to its counts so that none is 0."""
@@ -40,7 +39,7 @@ def _preference(run: JudgedRun, rel: float, *, pooled: bool = False) -> FloatArr
     return ratio(run.total(hits.query, 1.0 - wrong), relevant)
 
 
-@define("Bpref", parameters=[REL, POOLED], sees_unjudged=True)
+@define("Bpref", REL, POOLED, sees_unjudged=True)
 def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray:
     """How seldom documents judged nonrelevant are above relevant ones; unjudged are skipped.
 
@@ -51,7 +50,7 @@ def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray
     return _preference(run, rel, pooled=pooled)
 
 
-@define("GMBpref", parameters=[REL], aggregate="geometric", sees_unjudged=True)
+@define("GMBpref", REL, aggregate="geometric", sees_unjudged=True)
 def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     """Binary preference, its geometric mean over queries taken.
 
@@ -64,7 +63,7 @@ def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
 
 @define(
     "infAP",
-    parameters=[REL],
+    REL,
     not_monotone="a pooled but unjudged document above is expected to be as relevant as the judged",
     tie_bounds=False,
     sees_unjudged=True,
@@ -88,9 +87,8 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
 
 @define(
     "Judged",
+    POOLED,
     by_grade=False,
-    cutoff="optional",
-    parameters=[POOLED],
     not_monotone="it does not look at relevance",
     sees_unjudged=True,
 )
@@ -108,7 +106,6 @@ def judged(run: JudgedRun, *, cutoff: int | None, pooled: bool) -> FloatArray:
 @define(
     "Unjudged",
     by_grade=False,
-    cutoff="optional",
     higher_is_better=False,
     not_monotone="it does not look at relevance",
     sees_unjudged=True,

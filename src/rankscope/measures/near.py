@@ -34,14 +34,7 @@ def _by_query(
     return np.array([value(near) if near.size else 0.0 for near in matrices], np.float64)
 
 
-@define(
-    "MaxOntSim",
-    cutoff="required",
-    needs="terms",
-    parameters=NEAR,
-    example="MaxOntSim@5",
-    strict="Success",
-)
+@define("MaxOntSim", *NEAR, needs="terms", example="MaxOntSim@5", strict="Success")
 def max_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """How near the nearest of the first k terms is to an expected term; 1 if it is one.
 
@@ -51,14 +44,7 @@ def max_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str
     return _by_query(run, Way.of(sim, depth, ic), cutoff, lambda near: float(near.max()))
 
 
-@define(
-    "MeanOntSim",
-    cutoff="required",
-    needs="terms",
-    parameters=NEAR,
-    example="MeanOntSim@5",
-    strict="R",
-)
+@define("MeanOntSim", *NEAR, needs="terms", example="MeanOntSim@5", strict="R")
 def mean_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """How near the first k terms come to each expected term, on average over these.
 
@@ -87,7 +73,7 @@ def _expected(run: JudgedRun) -> FloatArray:
     return np.array(sizes, np.float64)
 
 
-@define("SoftP", cutoff="required", needs="terms", parameters=CREDIT, example="SoftP@5", strict="P")
+@define("SoftP", *CREDIT, needs="terms", example="SoftP@5", strict="P")
 def soft_precision(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """Precision at k where a retrieved term earns what it is near to an expected one.
 
@@ -100,7 +86,7 @@ def soft_precision(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str
     return _matched(run, Way.of(sim, depth, ic), cutoff) / cutoff
 
 
-@define("SoftR", cutoff="required", needs="terms", parameters=CREDIT, example="SoftR@5", strict="R")
+@define("SoftR", *CREDIT, needs="terms", example="SoftR@5", strict="R")
 def soft_recall(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """Recall at k where an expected term is found as far as a retrieved one is near to it.
 
@@ -110,7 +96,7 @@ def soft_recall(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -
     return ratio(_matched(run, Way.of(sim, depth, ic), cutoff), _expected(run))
 
 
-@define("SoftF", cutoff="required", needs="terms", parameters=CREDIT, example="SoftF@5", strict="F")
+@define("SoftF", *CREDIT, needs="terms", example="SoftF@5", strict="F")
 def soft_f(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """Harmonic mean of soft precision and soft recall at k.
 

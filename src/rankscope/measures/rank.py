@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import (
-    choice,
-    number,
-    numbers,
-    optional_number,
-    relevance_level,
-)
+from rankscope.measures.definition import REL, choice, number, numbers, optional_number
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
 
-REL = relevance_level()
 RULE = number(
     "rule",
     10,
@@ -37,11 +30,8 @@ RULE = number(
 
 @define(
     "P",
-    cutoff="required",
-    parameters=[
-        REL,
-        choice("norm", ("k", "retrieved"), "divisor: k, or what was retrieved down to k"),
-    ],
+    REL,
+    choice("norm", ("k", "retrieved"), "divisor: k, or what was retrieved down to k"),
     example="P@5",
 )
 def precision(run: JudgedRun, *, cutoff: int, rel: float, norm: str) -> FloatArray:
@@ -57,15 +47,12 @@ def precision(run: JudgedRun, *, cutoff: int, rel: float, norm: str) -> FloatArr
 
 @define(
     "R",
-    cutoff="required",
-    parameters=[
-        REL,
-        choice(
-            "mean",
-            ("macro", "micro"),
-            "mean over queries of each query's recall, or recall of all queries as one (pooled)",
-        ),
-    ],
+    REL,
+    choice(
+        "mean",
+        ("macro", "micro"),
+        "mean over queries of each query's recall, or recall of all queries as one (pooled)",
+    ),
     example="R@100",
 )
 def recall(run: JudgedRun, *, cutoff: int, rel: float, mean: str) -> FloatArray:  # noqa: ARG001
@@ -78,7 +65,7 @@ def recall(run: JudgedRun, *, cutoff: int, rel: float, mean: str) -> FloatArray:
     return ratio(run.found(rel, cutoff), run.graded(rel))
 
 
-@define("R_cap", cutoff="required", parameters=[REL], example="R_cap@100")
+@define("R_cap", REL, example="R_cap@100")
 def capped_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     """Recall at k against what k documents could hold; trec_eval calls it relative_P.
 
@@ -88,12 +75,7 @@ def capped_recall(run: JudgedRun, *, cutoff: int, rel: float) -> FloatArray:
     return ratio(run.found(rel, cutoff), np.minimum(run.graded(rel), cutoff))
 
 
-@define(
-    "F",
-    cutoff="required",
-    parameters=[REL, number("beta", 1.0, "weight of recall against precision")],
-    example="F@5",
-)
+@define("F", REL, number("beta", 1.0, "weight of recall against precision"), example="F@5")
 def f_measure(run: JudgedRun, *, cutoff: int, rel: float, beta: float) -> FloatArray:
     """Weighted harmonic mean of precision and recall at k.
 
@@ -105,7 +87,7 @@ def f_measure(run: JudgedRun, *, cutoff: int, rel: float, beta: float) -> FloatA
     return np.where(run.graded(rel) > 0, (1 + squared) * run.found(rel, cutoff) / below, 0.0)
 
 
-@define("Success", cutoff="optional", parameters=[REL])
+@define("Success", REL)
 def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether any of the first k documents is relevant; also called hit rate.
 
@@ -115,7 +97,7 @@ def success(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     return (run.found(rel, cutoff) > 0).astype(np.float64)
 
 
-@define("SuccessAll", cutoff="optional", parameters=[REL])
+@define("SuccessAll", REL)
 def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Whether all relevant documents are among the first k; also called recall-all.
 
@@ -126,7 +108,7 @@ def success_all(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     return np.where(relevant > 0, run.found(rel, cutoff) == relevant, 0.0)
 
 
-@define("RR", cutoff="optional", parameters=[REL])
+@define("RR", REL)
 def reciprocal_rank(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """One over the rank of the first relevant document.
 
@@ -147,15 +129,12 @@ def _precision_sum(run: JudgedRun, rel: float, cutoff: int | None) -> FloatArray
 
 @define(
     "AP",
-    cutoff="optional",
-    parameters=[
-        REL,
-        choice(
-            "norm",
-            ("rel", "min", "retrieved"),
-            "divisor: R, the smaller of R and k, or the relevant documents down to k",
-        ),
-    ],
+    REL,
+    choice(
+        "norm",
+        ("rel", "min", "retrieved"),
+        "divisor: R, the smaller of R and k, or the relevant documents down to k",
+    ),
     example="AP@100",
     tie_bounds=lambda measure: measure.cutoff is None or measure.options["norm"] != "retrieved",
 )
@@ -173,7 +152,7 @@ def average_precision(run: JudgedRun, *, cutoff: int | None, rel: float, norm: s
     return ratio(_precision_sum(run, rel, cutoff), below)
 
 
-@define("AP_R", parameters=[REL])
+@define("AP_R", REL)
 def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision of the first R documents, R being how many are relevant: MAP@R.
 
@@ -187,7 +166,7 @@ def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query[inside], precisions), relevant)
 
 
-@define("GMAP", cutoff="optional", parameters=[REL], aggregate="geometric", example="GMAP")
+@define("GMAP", REL, aggregate="geometric", example="GMAP")
 def geometric_average_precision(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Average precision, its geometric mean over queries taken: weak queries count more.
 
@@ -198,7 +177,7 @@ def geometric_average_precision(run: JudgedRun, *, cutoff: int | None, rel: floa
     return ratio(_precision_sum(run, rel, cutoff), run.graded(rel))
 
 
-@define("Rprec", parameters=[REL, number("mult", 1.0, "multiple of R to cut at", open_ended=True)])
+@define("Rprec", REL, number("mult", 1.0, "multiple of R to cut at", open_ended=True))
 def r_precision(run: JudgedRun, *, rel: float, mult: float) -> FloatArray:
     """Precision at rank R, where a perfect ranking has found everything.
 
@@ -224,11 +203,9 @@ def _interpolated(run: JudgedRun, rel: float, recall: float, rule: int) -> Float
 
 @define(
     "IPrec",
-    parameters=[
-        number("recall", 0.0, "the recall point", highest=1.0),
-        REL,
-        RULE,
-    ],
+    number("recall", 0.0, "the recall point", highest=1.0),
+    REL,
+    RULE,
     example="IPrec(recall=0.1)",
 )
 def interpolated_precision(run: JudgedRun, *, recall: float, rel: float, rule: int) -> FloatArray:
@@ -243,17 +220,15 @@ def interpolated_precision(run: JudgedRun, *, recall: float, rel: float, rule: i
 
 @define(
     "11pt",
-    parameters=[
-        numbers(
-            "points",
-            tuple(tenth / 10 for tenth in range(11)),
-            "the recall points",
-            lowest=0.0,
-            highest=1.0,
-        ),
-        REL,
-        RULE,
-    ],
+    numbers(
+        "points",
+        tuple(tenth / 10 for tenth in range(11)),
+        "the recall points",
+        lowest=0.0,
+        highest=1.0,
+    ),
+    REL,
+    RULE,
 )
 def eleven_points(
     run: JudgedRun, *, points: tuple[float, ...], rel: float, rule: int
@@ -271,7 +246,8 @@ def eleven_points(
 
 @define(
     "Accuracy",
-    parameters=[REL, optional_number("depth", "how many documents are looked at", whole=True)],
+    REL,
+    optional_number("depth", "how many documents are looked at", whole=True),
     example="Accuracy(depth=100)",
     not_monotone="a relevant document that enters above depth may lower the mean over all of them",
     tie_bounds=False,
@@ -295,10 +271,10 @@ def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
 
 @define(
     "FallOut",
-    cutoff="optional",
-    parameters=[REL, optional_number("collection", "how many documents there are", whole=True)],
+    REL,
+    optional_number("collection", "how many documents there are", whole=True),
     higher_is_better=False,
-    tie_bounds=lambda measure: measure.cutoff is None,  # with one the divisor may change as well
+    tie_bounds=lambda measure: measure.cutoff is None,
 )
 def fall_out(
     run: JudgedRun, *, cutoff: int | None, rel: float, collection: int | None

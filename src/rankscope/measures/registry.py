@@ -7,6 +7,7 @@ listed.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from rankscope.measures.definition import (
     CutoffRule,
     Definition,
     Factors,
-    Function,
     Need,
     Parameter,
     Value,
@@ -80,12 +80,18 @@ def _sections(doc: str) -> dict[str, str]:
     return sections
 
 
+def _cutoff_rule(function: Callable[..., Any]) -> CutoffRule:
+    parameter = inspect.signature(function).parameters.get("cutoff")
+    if parameter is None:
+        return "none"
+    may_be_none = parameter.default is None or "None" in str(parameter.annotation)
+    return "optional" if may_be_none else "required"
+
+
 def define(
     name: str,
-    *,
+    *parameters: Parameter,
     example: str = "",
-    cutoff: CutoffRule = "none",
-    parameters: Sequence[Parameter] = (),
     range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
     higher_is_better: bool = True,
     aggregate: Aggregate = "mean",
@@ -99,11 +105,12 @@ def define(
 ) -> Callable[[_F], _F]:
     """Make a function of a `JudgedRun` a measure that can be asked for by ``name``.
 
-    The function gets the run, then by keyword its ``cutoff`` (unless the measure takes none) and
-    each of its parameters, and returns one number for each query. What is to be said about the
-    measure is in its docstring: the first paragraph says what it means; lines that begin with
-    ``Formula:``, ``No relevant document:`` (0 if not said), ``Short run:`` and ``Reference:`` say
-    the rest. What does not look at grades (``by_grade`` false) takes no nearness for one.
+    The function gets the run, then by keyword each of its parameters, and ``cutoff`` if it takes
+    one (which may be left out if it may be None), and returns one number for each query. What is to
+    be said about the measure is in its docstring: the first paragraph says what it means; lines
+    that begin with ``Formula:``, ``No relevant document:`` (0 if not said), ``Short run:`` and
+    ``Reference:`` say the rest. What does not look at grades (``by_grade`` false) takes no nearness
+    for one.
 
     >>> @define("First", example="First")
     ... def first(run):
@@ -116,7 +123,7 @@ def define(
     def register(function: _F) -> _F:
         if name in _definitions:
             raise InputError(f"there is a measure {name} already; choose another name")
-        sections = _sections(function.__doc__ or "")
+        sections, cutoff = _sections(function.__doc__ or ""), _cutoff_rule(function)
         family = function.__module__.rpartition(".")[2]
         built_in = function.__module__ == f"rankscope.measures.{family}"
         _definitions[name] = Definition(
@@ -218,26 +225,23 @@ class Computation:
     """A measure made ready to be computed: its function, and what is done to a run before."""
 
     measure: Measure
-    function: Function
+    definition: Definition
     options: dict[str, Value]
     """The options of its function."""
-    needs: Need
-    aggregate: Aggregate
-    is_own: bool
-    """Whether the function is another package's, and its values are checked."""
     condenses: bool
     near: tuple[str, ...] | None
     """How near terms are graded; None if grades are as judged."""
 
     def values(self, run: JudgedRun) -> FloatArray:
         """Return the value for each query of a run, in the order of its ``query_ids``."""
-        if self.needs and getattr(run, self.needs) is None:
-            raise InputError(f"{self.measure}: needs {_NEEDS[self.needs]}")
+        needs = self.definition.needs or ("terms" if self.near else "")
+        if needs and getattr(run, needs) is None:
+            raise InputError(f"{self.measure}: needs {_NEEDS[needs]}")
         judged = run.condensed() if self.condenses else run
         if self.near is not None:
             return self._softened(judged, self.near)
-        values = self.function(judged, **self.options)
-        return values if not self.is_own else self._checked(len(run), values)
+        values = self.definition.function(judged, **self.options)
+        return self._checked(len(run), values) if self.definition.family == "own" else values
 
     def _softened(self, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:
         """Return the values where nearness to expected terms is the grade."""
@@ -252,6 +256,7 @@ class Computation:
         return np.concatenate([compute(plain, part) for part in softened(run, Way.of(*near))])
 
     def _checked(self, queries: int, values: object) -> FloatArray:
+        """Refuse what the function of another package must not return."""
         import numpy as np  # noqa: PLC0415
 
         try:
@@ -267,27 +272,22 @@ class Computation:
 
     def mean(self, values: FloatArray, run: JudgedRun | None = None) -> float:
         """Turn the values of several queries into one number; see `aggregate`."""
+        rule = self.definition.aggregate
         if len(values) == 0:
-            return 0.0 if self.aggregate == "sum" else float("nan")
-        if self.aggregate == "pooled":
+            return 0.0 if rule == "sum" else math.nan
+        if rule == "pooled":
             if run is None:
                 raise InputError(
                     f"{self.measure} pools all queries, so it has a value for a whole run only; "
                     f"use {self.measure.replaced(mean='macro')} here"
                 )
-            import numpy as np  # noqa: PLC0415
-
             relevant = run.graded(cast("float", self.options["rel"]))
-            return float(np.rint(values * relevant).sum() / max(relevant.sum(), 1))
-        if self.aggregate == "geometric":
-            import numpy as np  # noqa: PLC0415
-
-            values = np.log(np.maximum(values, FLOOR))
+            return float((values * relevant).round().sum() / max(relevant.sum(), 1))
+        if rule == "geometric":
+            logarithms = [math.log(max(value, FLOOR)) for value in values.tolist()]
+            return math.exp(math.fsum(logarithms) / len(values))
         total = math.fsum(values.tolist())
-        if self.aggregate == "sum":
-            return total
-        mean = total / len(values)
-        return math.exp(mean) if self.aggregate == "geometric" else mean
+        return total if rule == "sum" else total / len(values)
 
 
 _NEEDS = {
@@ -301,8 +301,7 @@ _NEEDS = {
 @lru_cache(maxsize=1024)
 def computation(measure: Measure) -> Computation:
     """Make a measure ready to be computed."""
-    definition = measure.definition
-    options = measure.options
+    definition, options = measure.definition, measure.options
     condenses = bool(options.pop(JUDGED_ONLY.name))
     near = None
     if not definition.needs:
@@ -311,16 +310,7 @@ def computation(measure: Measure) -> Computation:
         near = None if way[0] is None else tuple(map(str, way))
     if definition.cutoff != "none":
         options["cutoff"] = measure.cutoff
-    return Computation(
-        measure,
-        definition.function,
-        options,
-        definition.needs or ("terms" if near else ""),
-        definition.aggregate,
-        definition.family == "own",
-        condenses,
-        near,
-    )
+    return Computation(measure, definition, options, condenses, near)
 
 
 def compute(measure: Measure, run: JudgedRun) -> FloatArray:

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import flag, number, numbers, optional_number, relevance_level
+from rankscope.measures.definition import INFINITY, REL, flag, number, numbers, optional_number
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
 
-INFINITY = float("inf")
-REL = relevance_level()
 
-
-@define(
-    "SetP",
-    parameters=[REL, flag("relative", "divide by the best possible for this many documents")],
-)
+@define("SetP", REL, flag("relative", "divide by the best possible for this many documents"))
 def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
     """Share of the retrieved documents that are relevant.
 
@@ -33,7 +27,7 @@ def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
     return ratio(run.found(rel), below)
 
 
-@define("SetR", parameters=[REL])
+@define("SetR", REL)
 def set_recall(run: JudgedRun, *, rel: float) -> FloatArray:
     """Share of the relevant documents that are retrieved.
 
@@ -51,7 +45,7 @@ def squared(beta: float) -> float:
     return short if math.sqrt(short) == beta else weight
 
 
-@define("SetF", parameters=[REL, number("beta", 1.0, "weight of recall against precision")])
+@define("SetF", REL, number("beta", 1.0, "weight of recall against precision"))
 def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     """Weighted harmonic mean of set precision and set recall.
 
@@ -64,7 +58,7 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
 
 
-@define("SetAP", parameters=[REL])
+@define("SetAP", REL)
 def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Set precision times set recall.
 
@@ -100,7 +94,7 @@ def count_retrieved(run: JudgedRun) -> FloatArray:
     return run.retrieved.astype(np.float64)
 
 
-@define("NumRel", parameters=[REL], range=(0.0, INFINITY), aggregate="sum")
+@define("NumRel", REL, range=(0.0, INFINITY), aggregate="sum")
 def count_relevant(run: JudgedRun, *, rel: float) -> FloatArray:
     """Number of relevant documents in the judgments, summed over queries.
 
@@ -111,14 +105,7 @@ def count_relevant(run: JudgedRun, *, rel: float) -> FloatArray:
     return run.graded(rel).astype(np.float64)
 
 
-@define(
-    "NumRelRet",
-    cutoff="optional",
-    parameters=[REL],
-    range=(0.0, INFINITY),
-    aggregate="sum",
-    example="NumRelRet",
-)
+@define("NumRelRet", REL, range=(0.0, INFINITY), aggregate="sum", example="NumRelRet")
 def count_found(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Number of relevant documents retrieved (down to k), summed over queries.
 
@@ -129,13 +116,7 @@ def count_found(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray
     return run.found(rel, cutoff).astype(np.float64)
 
 
-@define(
-    "NumNonrelJudgedRet",
-    parameters=[REL],
-    range=(0.0, INFINITY),
-    higher_is_better=False,
-    aggregate="sum",
-)
+@define("NumNonrelJudgedRet", REL, range=(0.0, INFINITY), higher_is_better=False, aggregate="sum")
 def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
     """Number of documents retrieved that were judged nonrelevant, summed over queries.
 
@@ -149,17 +130,15 @@ def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
 
 @define(
     "Utility",
-    parameters=[
-        numbers(
-            "weights",
-            (1.0, -1.0, 0.0, 0.0),
-            "worth of a document that is relevant and retrieved, nonrelevant and retrieved, "
-            "relevant and missed, nonrelevant and not retrieved",
-            places=("relevant retrieved", "nonrelevant retrieved", "relevant missed", "the rest"),
-        ),
-        REL,
-        optional_number("collection", "how many documents there are, for the rest", whole=True),
-    ],
+    numbers(
+        "weights",
+        (1.0, -1.0, 0.0, 0.0),
+        "worth of a document that is relevant and retrieved, nonrelevant and retrieved, "
+        "relevant and missed, nonrelevant and not retrieved",
+        places=("relevant retrieved", "nonrelevant retrieved", "relevant missed", "the rest"),
+    ),
+    REL,
+    optional_number("collection", "how many documents there are, for the rest", whole=True),
     range=(-INFINITY, INFINITY),
 )
 def utility(

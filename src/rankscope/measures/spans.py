@@ -25,7 +25,7 @@ def _units(run: JudgedRun, cutoff: int | None) -> tuple[IntArray, IntArray, IntA
     return (*spans.within(cutoff, len(run)), spans.gold)
 
 
-@define("SpanRecall", cutoff="optional", needs="spans", example="SpanRecall@5")
+@define("SpanRecall", needs="spans", example="SpanRecall@5")
 def span_recall(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the gold text that the first k pieces cover.
 
@@ -37,7 +37,7 @@ def span_recall(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     return ratio(covered, gold)
 
 
-@define("SpanPrecision", cutoff="optional", needs="spans", example="SpanPrecision@5")
+@define("SpanPrecision", needs="spans", example="SpanPrecision@5")
 def span_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the first k pieces' text that is gold.
 
@@ -49,7 +49,7 @@ def span_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     return ratio(covered, retrieved)
 
 
-@define("SpanIoU", cutoff="optional", needs="spans", example="SpanIoU@5")
+@define("SpanIoU", needs="spans", example="SpanIoU@5")
 def span_intersection_over_union(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Overlap of gold text and the first k pieces' text, of all that is in either.
 

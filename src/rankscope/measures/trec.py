@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import gain as gain_parameter
-from rankscope.measures.definition import relevance_level
+from rankscope.measures.definition import GAIN, INFINITY, REL
 from rankscope.measures.graded import ideal_total
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import gained, ideal, ratio, running
@@ -17,12 +16,8 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain
 
-INFINITY = float("inf")
-REL = relevance_level()
-GAIN = gain_parameter("linear", "exp", "binary")
 
-
-@define("IDCG", cutoff="optional", parameters=[GAIN, REL], range=(0.0, INFINITY))
+@define("IDCG", GAIN, REL, range=(0.0, INFINITY))
 def ideal_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float
 ) -> FloatArray:
@@ -35,7 +30,7 @@ def ideal_discounted_gain(
     return ideal_total(run, gain, rel, cutoff).copy()
 
 
-@define("binG", parameters=[REL])
+@define("binG", REL)
 def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     """Mean over relevant documents of a discount by the nonrelevant ones above.
 
@@ -47,7 +42,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, worth), run.graded(rel))
 
 
-@define("G", parameters=[GAIN, REL], tie_bounds=False)
+@define("G", GAIN, REL, tie_bounds=False)
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 
@@ -81,7 +76,7 @@ def _shares(run: JudgedRun, gain: Gain, rel: float, query: IntArray, rank: IntAr
     return share
 
 
-@define("nDCG_rel", parameters=[GAIN, REL])
+@define("nDCG_rel", GAIN, REL)
 def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Normalised discounted gain, averaged over the ranks of all documents that gain something.
 
@@ -96,7 +91,7 @@ def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     return ratio(at_each + (wanted - run.count(mine.query)) * at_end, wanted)
 
 
-@define("RnDCG", parameters=[GAIN, REL])
+@define("RnDCG", GAIN, REL)
 def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Normalised discounted gain, averaged over the ranks where the ideal gain steps down.
 
@@ -115,7 +110,7 @@ def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     return ratio(total + np.where(longer, end, 0.0), run.count(query) + longer)
 
 
-@define("YAAP", parameters=[REL], range=(-INFINITY, INFINITY))
+@define("YAAP", REL, range=(-INFINITY, INFINITY))
 def log_odds_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision on a scale of log odds, so that means over queries behave better.
 

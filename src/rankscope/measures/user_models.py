@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rankscope.measures.definition import (
+    INFINITY,
     LEAST,
+    MAX_REL,
+    MIN_REL,
+    REL,
     Factors,
     choice,
     flag,
+    gain_parameter,
     number,
-    optional_number,
-    relevance_level,
 )
-from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.judged import once, place_in
 from rankscope.measures.parts import (
     decay,
@@ -36,18 +38,14 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain
 
-INFINITY = float("inf")
 DEPTH = 1000
 """How many ranks INST and INSQ follow a user down, as the tool cwl_eval does."""
 
-REL = relevance_level()
 PERSISTENCE = number(
     "p", 0.8, "chance to read on after each document", highest=1.0, open_ended=True
 )
 WANTED = "gain the user wants, in documents of the highest grade"
 TARGET = number("T", 1.0, WANTED, lowest=0.5)  # below, the chance to read on would pass 1
-MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
-MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
 @once
@@ -77,15 +75,10 @@ def _persistence_factors(
 
 @define(
     "RBP",
-    cutoff="optional",
-    parameters=[
-        PERSISTENCE,
-        gain_parameter("binary", "linear", "exp"),
-        choice(
-            "scale", ("qrels", "query"), "whose highest gain counts as 1, unless gain is binary"
-        ),
-        REL,
-    ],
+    PERSISTENCE,
+    gain_parameter("binary", "linear", "exp"),
+    choice("scale", ("qrels", "query"), "whose highest gain counts as 1, unless gain is binary"),
+    REL,
     example="RBP(p=0.95)",
     factors=_persistence_factors,
 )
@@ -108,8 +101,9 @@ def rank_biased_precision(
 
 @define(
     "RBG",
-    cutoff="optional",
-    parameters=[PERSISTENCE, gain_parameter("linear", "exp"), LEAST],
+    PERSISTENCE,
+    gain_parameter("linear", "exp"),
+    LEAST,
     range=(0.0, INFINITY),
     example="RBG(p=0.95)",
 )
@@ -128,15 +122,13 @@ def rank_biased_gain(
 
 @define(
     "RBP_residual",
+    PERSISTENCE,
+    choice(
+        "tail",
+        ("always", "unjudged"),
+        "count ranks past the run's end always, or only if a retrieved document is unjudged",
+    ),
     by_grade=False,
-    parameters=[
-        PERSISTENCE,
-        choice(
-            "tail",
-            ("always", "unjudged"),
-            "count ranks past the run's end always, or only if a retrieved document is unjudged",
-        ),
-    ],
     higher_is_better=False,
     example="RBP_residual(p=0.95)",
     sees_unjudged=True,
@@ -157,7 +149,7 @@ def rank_biased_residual(run: JudgedRun, *, p: float, tail: str) -> FloatArray:
     return residual
 
 
-@define("INST", parameters=[TARGET, MIN_REL, MAX_REL], example="INST(T=2)")
+@define("INST", TARGET, MIN_REL, MAX_REL, example="INST(T=2)")
 def inst(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> FloatArray:  # noqa: N803
     """Gain by document for a user who wants T in all and grows more hopeful as it comes in.
 
@@ -200,7 +192,7 @@ def _inverse_squares(start: FloatArray) -> FloatArray:
     return tail
 
 
-@define("INSQ", parameters=[TARGET, MIN_REL, MAX_REL], example="INSQ(T=2)")
+@define("INSQ", TARGET, MIN_REL, MAX_REL, example="INSQ(T=2)")
 def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> FloatArray:  # noqa: N803
     """Gain by document for a user who wants T in all, whatever has come in.
 
@@ -218,8 +210,9 @@ def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
 
 @define(
     "BPM",
-    cutoff="required",
-    parameters=[number("T", 1.0, WANTED, open_ended=True), MIN_REL, MAX_REL],
+    number("T", 1.0, WANTED, open_ended=True),
+    MIN_REL,
+    MAX_REL,
     example="BPM(T=2)@10",
     tie_bounds=False,
 )
@@ -249,10 +242,8 @@ def bejewelled_player(
 
 @define(
     "Compat",
-    parameters=[
-        number("p", 0.95, "chance to compare one rank more", highest=1.0, open_ended=True),
-        flag("normalize", "divide by the best a run of this length can reach", default=True),
-    ],
+    number("p", 0.95, "chance to compare one rank more", highest=1.0, open_ended=True),
+    flag("normalize", "divide by the best a run of this length can reach", default=True),
     example="Compat(p=0.9)",
 )
 def compatibility(run: JudgedRun, *, p: float, normalize: bool) -> FloatArray:
