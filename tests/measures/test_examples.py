@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import zeta  # type: ignore[import-untyped]
 
 from measures.naive import make
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.measures.user_models import SMOOTH, _inverse_squares
 
 
 def value(text: str, ranking: list[float | None], missed: list[float] = []) -> float:  # noqa: B006
@@ -130,8 +128,3 @@ def test_sums_and_means() -> None:
     values = np.array([1.0, 2.0, 4.0])
     assert aggregate(Measure.parse("NumRet"), values) == 7.0
     assert aggregate(Measure.parse("P@5"), values) == 7.0 / 3
-
-
-def test_what_inst_cuts_short_is_a_zeta_function() -> None:
-    starts = SMOOTH + np.array([0.0, 0.25, 1.0, 3.5, 17.0, 80.0, 980.0, 1e5])
-    assert _inverse_squares(starts) == pytest.approx(zeta(2.0, starts), rel=1e-14, abs=0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankscope.measures.definition import REL, number
 from rankscope.measures.judged import once, place_in
-from rankscope.measures.parts import decay, ratio
+from rankscope.measures.parts import decay, ratio, total_within
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ def _gain_total(
     run: JudgedRun, served: _Served, alpha: float, weights: FloatArray, cutoff: int | None
 ) -> FloatArray:
     gains = (1.0 - alpha) ** served.repeats * weights
-    if cutoff is None:
-        return run.total(served.query, gains)
-    keep = served.rank <= cutoff
-    return run.total(served.query[keep], gains[keep])
+    return total_within(run, served.query, served.rank, gains, cutoff)
 
 
 def _discount(rank: IntArray) -> FloatArray:

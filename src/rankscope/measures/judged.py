@@ -102,25 +102,14 @@ class Spans:
     def only(self, keep: BoolArray) -> Spans:
         """Return the entries of some queries, numbered anew."""
         stays = keep[self.query]
-        number = np.cumsum(keep) - 1
-        return Spans(
-            number[self.query[stays]],
-            self.rank[stays],
-            self.covered[stays],
-            self.retrieved[stays],
-            self.gold[keep],
-        )
+        query, rank = (np.cumsum(keep) - 1)[self.query[stays]], self.rank[stays]
+        return Spans(query, rank, self.covered[stays], self.retrieved[stays], self.gold[keep])
 
     def cut(self, cutoff: int) -> Spans:
         """Return the entries of the first ``cutoff`` pieces."""
         stays = self.rank <= cutoff
-        return Spans(
-            self.query[stays],
-            self.rank[stays],
-            self.covered[stays],
-            self.retrieved[stays],
-            self.gold,
-        )
+        query, rank = self.query[stays], self.rank[stays]
+        return Spans(query, rank, self.covered[stays], self.retrieved[stays], self.gold)
 
 
 def place_in(group: IntArray) -> IntArray:
@@ -272,13 +261,8 @@ class JudgedRun:
         topics = self.subtopics
         if topics is not None:
             stays = keep[topics.query]
-            topics = Subtopics(
-                number[topics.query[stays]],
-                topics.doc[stays],
-                topics.subtopic[stays],
-                topics.grade[stays],
-                topics.rank[stays],
-            )
+            columns: tuple[Any, ...] = (topics.doc, topics.subtopic, topics.grade, topics.rank)
+            topics = Subtopics(number[topics.query[stays]], *(column[stays] for column in columns))
         return replace(
             self,
             query_ids=tuple(self.query_ids[query] for query in np.flatnonzero(keep).tolist()),

@@ -97,10 +97,7 @@ def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = No
 
 def discounted_total(run: JudgedRun, documents: Gained, cutoff: int | None) -> FloatArray:
     """By query: the sum of discounted gains down to the cutoff."""
-    if cutoff is None:
-        return run.total(documents.query, documents.discounted)
-    keep = documents.rank <= cutoff
-    return run.total(documents.query[keep], documents.discounted[keep])
+    return total_within(run, documents.query, documents.rank, documents.discounted, cutoff)
 
 
 def total_within(

@@ -170,26 +170,7 @@ def inst(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
         got[at] += gains[here]
         wanted = rank + 2.0 * T - got
         reached *= ((wanted - 1.0) / wanted) ** 2
-        if bounds[rank] == bounds[DEPTH] and wanted.min(initial=SMOOTH) >= SMOOTH:
-            # nothing more comes in: from here on C is a fraction that cancels down the ranks
-            rest = _inverse_squares(wanted) - _inverse_squares(wanted + DEPTH - rank)
-            total += reached * wanted**2 * rest
-            break
     return value / total
-
-
-SMOOTH = 20.0
-"""From here on `_inverse_squares` is exact to fourteen digits."""
-
-
-def _inverse_squares(start: FloatArray) -> FloatArray:
-    """Return 1/x² + 1/(x + 1)² + … for each start x (Euler and Maclaurin's sum)."""
-    x = 1.0 / start
-    square = x * x
-    tail: FloatArray = (
-        x + square / 2 + x * square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
-    )
-    return tail
 
 
 @define("INSQ", TARGET, MIN_REL, MAX_REL, example="INSQ(T=2)")
