@@ -199,39 +199,31 @@ def _checked_cutoff(definition: Definition, cutoff: object) -> int | None:
 def _checked_params(
     definition: Definition, given: dict[str, object]
 ) -> tuple[tuple[str, Value], ...]:
-    kept = []
+    name = definition.name
+    chosen: dict[str, Value] = {}
     for parameter in definition.parameters:
         if parameter.name in given:
-            value = parameter.checked(given.pop(parameter.name), definition.name)
+            value = parameter.checked(given.pop(parameter.name), name)
             if value != parameter.default or type(value) is not type(parameter.default):
-                kept.append((parameter.name, value))
+                chosen[parameter.name] = value
     if given:
         known = ", ".join(parameter.name for parameter in definition.parameters)
-        raise InputError(
-            f"{definition.name} has no parameter {shown(next(iter(given)))}; it takes {known}"
-        )
-    chosen = dict(kept)
+        raise InputError(f"{name} has no parameter {shown(next(iter(given)))}; it takes {known}")
     if chosen.get("mean") == "micro" and "sim" in chosen:
-        raise InputError(f"{definition.name}: mean=micro counts documents and takes no sim")
-    _refuse_idle(definition, chosen)
+        raise InputError(f"{name}: mean=micro counts documents and takes no sim")
     gain = definition.parameter("gain")
-    if gain is not None and "rel" in chosen and chosen.get("gain", gain.default) != "binary":
-        raise InputError(f"{definition.name}: rel counts only with gain=binary")
-    return tuple(kept)
-
-
-def _refuse_idle(definition: Definition, chosen: dict[str, Value]) -> None:
-    """Refuse a nearness that makes no difference: one value would go by two names."""
-    gain = definition.parameter("gain")
-    by_level = gain is None or chosen.get("gain", gain.default) == "binary"
-    has_level = by_level and definition.parameter("rel") is not None
+    by_gain = gain is not None and chosen.get("gain", gain.default) != "binary"
+    if by_gain and "rel" in chosen:
+        raise InputError(f"{name}: rel counts only with gain=binary")
     is_near = "sim" in chosen and definition.parameter("sim") in NEARNESS
+    has_level = not by_gain and definition.parameter("rel") is not None
     level = chosen.get("rel", 1.0)
     if is_near and has_level and isinstance(level, float) and level >= 1:
-        raise InputError(
-            f"{definition.name}: sim has no effect where only grade {written(level)} counts as "
-            "relevant, which only exact matches have; give a lower level, such as rel=0.7"
+        raise InputError(  # one value would go by two names
+            f"{name}: sim has no effect where only grade {written(level)} counts as relevant, "
+            "which only exact matches have; give a lower level, such as rel=0.7"
         )
+    return tuple(chosen.items())
 
 
 # --- text to requests ----------------------------------------------------------------------------
