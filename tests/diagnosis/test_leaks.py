@@ -47,13 +47,11 @@ def test_planted_quotes() -> None:
     result = look(QRELS, {"s": RUN}, queries=queries, corpus=corpus)
     assert counts(result) == {
         "quotes a relevant document": 1,
-        "quotes another document": 1,
         "is a document": 1,
     }
     examples = {example.kind: example for example in result.examples}
     assert examples["quotes a relevant document"].query_id == "q1"
     assert examples["quotes a relevant document"].source == "a"
-    assert examples["quotes another document"].source == "b"
     assert (examples["is a document"].query_id, examples["is a document"].source) == ("q3", "c")
     assert (result.queries, result.short, result.looked_at) == (4, 1, 3)
     assert [finding.code for finding in result.findings] == ["RS646", "RS647"]
@@ -86,7 +84,6 @@ def test_a_question_that_finds_itself() -> None:
     }
     result = look(QRELS, runs, queries=queries, corpus=corpus)
     assert counts(result)["is a document"] == 4
-    assert result.own_documents == {"first": 4, "third": 0}  # in the first 2
     assert len(result.findings) == 1
     # an id that is the same by chance is no leak
     corpus = {"a": "answer", "q1": "something else altogether is written here"}
@@ -145,14 +142,14 @@ def test_not_applicable() -> None:
 
 def test_what_is_looked_at() -> None:
     queries = {"q1": "one two three four five"}
-    corpus = {"z": "zero one two three four five six", "a": "short"}
+    corpus = {"z": "one two three four five", "a": "short"}
     everything = look(QRELS, {"s": RUN}, queries=queries, corpus=corpus)
     assert everything.looked_at == 2
-    assert counts(everything)["quotes another document"] == 1
+    assert counts(everything)["is a document"] == 1
     # the judged document comes first, and there is no room for the other
     config = {"leaks": {"characters": 10}}
     some = look(QRELS, {"s": RUN}, queries=queries, corpus=corpus, configs=config)
-    assert (some.looked_at, counts(some)["quotes another document"]) == (1, 0)
+    assert (some.looked_at, counts(some)["is a document"]) == (1, 0)
 
 
 @pytest.mark.parametrize("measure", ["NumRelRet", "Unjudged@2", "GMAP"])

@@ -35,15 +35,6 @@ _WORD = rf"[{_NO_BLANKS}]|[\w--[{_NO_BLANKS}]]+"
 _CHUNK = 1 << 22
 """About so many characters are taken apart at a time: their words need much more room."""
 
-_OPENING = 16
-"""So many characters tell most texts apart."""
-
-_READ = 64
-"""So many characters are read for them: cutting a text can change the form of its last ones."""
-
-_BLANKS = r"[\s\x1c-\x1f]+"
-"""What `str.split` parts words at, as far as it is ASCII."""
-
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -187,14 +178,14 @@ def keyed(query: IntArray, other: IntArray | KeyArray) -> KeyArray:
 
 
 class DocumentTexts:
-    """What documents are called, whether they are there, and which have the same text."""
+    """What documents are called, where in the corpus they are, and which have the same text."""
 
     def __init__(
         self, corpus: Corpus | None, titles: Callable[[str], str | None] | None = None
     ) -> None:
         self.corpus = corpus
         self._titles = titles
-        self._openings: KeyArray | None = None
+        self._keys: KeyArray | None = None
         self._is_read: BoolArray = np.zeros(0, np.bool_)
 
     def title(self, doc_id: str) -> str | None:
@@ -220,13 +211,10 @@ class DocumentTexts:
         assert self.corpus is not None
         is_first = np.zeros(len(self.corpus), np.bool_)
         ids = [
-            rankings.judged_ids,
-            *(
-                ranking.run.doc_ids.gather(ranking.source[ranking.top(cutoff)])
-                for ranking in rankings.systems.values()
-            ),
+            rankings.judged_ids.cast(pl.String),
+            *(ranking.doc_ids(ranking.top(cutoff)) for ranking in rankings.systems.values()),
         ]
-        places = self.places(pl.concat([each.cast(pl.String) for each in ids]))
+        places = self.places(pl.concat(ids))
         is_first[places[places >= 0]] = True
         return np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
 
@@ -235,38 +223,14 @@ class DocumentTexts:
         assert self.corpus is not None
         return [normal_form(text) for text in self.corpus.texts(places)]
 
-    def text_keys(self, places: IntArray) -> tuple[KeyArray, BoolArray]:
-        """Return a hash of each document's text, and whether it has any."""
-        forms = pl.Series(self.forms(places), dtype=pl.String)
-        return forms.hash().to_numpy(), (forms != "").to_numpy()
-
-    def opening_keys(self, places: IntArray) -> KeyArray:
-        """Return a hash of how each document's text begins: another for another text, mostly.
-
-        Cheap, as most of a text is not read; the same wherever `text_keys` is the same.
-        """
+    def text_keys(self, places: IntArray) -> KeyArray:
+        """Return a hash of each document's text in its normal form; 0 where there is none."""
         assert self.corpus is not None
-        if self._openings is None:
-            self._openings = np.zeros(len(self.corpus), np.uint64)
+        if self._keys is None:
+            self._keys = np.zeros(len(self.corpus), np.uint64)
             self._is_read = np.zeros(len(self.corpus), np.bool_)
         unread = np.unique(places[~self._is_read[places]])
-        if len(unread):
-            self._openings[unread] = _openings(self.corpus.texts(unread)).hash().to_numpy()
-            self._is_read[unread] = True
-        return self._openings[places]
-
-
-def _openings(texts: pl.Series) -> pl.Series:
-    """Return the first characters of normal forms, without blanks."""
-    texts = texts.str.strip_chars()
-    parts = texts.str.slice(0, _READ)
-    # the normal form of ASCII is plain, and made for all at once
-    openings = parts.str.replace_all(_BLANKS, "").str.to_lowercase().str.slice(0, _OPENING)
-    is_ascii = parts.str.len_bytes() == parts.str.len_chars()
-    is_cut = (openings.str.len_chars() < _OPENING) & (parts.str.len_chars() == _READ)
-    others = (~is_ascii | is_cut).arg_true()
-    forms = ["".join(normal_form(text).split())[:_OPENING] for text in parts.gather(others)]
-    for at, (row, form) in enumerate(zip(others, forms, strict=True)):
-        if len(form) < _OPENING and len(parts[row]) == _READ:  # hardly anything but blanks
-            forms[at] = "".join(normal_form(texts[row]).split())[:_OPENING]
-    return openings.scatter(others, forms) if forms else openings
+        forms = pl.Series(self.forms(unread), dtype=pl.String)
+        self._keys[unread] = np.where((forms != "").to_numpy(), forms.hash().to_numpy(), 0)
+        self._is_read[unread] = True
+        return self._keys[places]

@@ -1,14 +1,15 @@
 """Duplicates: copies of texts in the corpus, in answers, and under contradicting grades.
 
 Exact copies have the same title and text but for case and spacing. Near copies share at least 0.9
-(Jaccard) of all their five words in a row; `rankscope.diagnosis.likeness` finds every such pair.
+(Jaccard) of all their five words in a row; `rankscope.diagnosis.near_copies` finds every such pair.
 What counts in an answer or a judgment is that two documents are copies themselves, not that they
 are linked by a third.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,29 +17,26 @@ import polars as pl
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import (
-    Advice,
     Analysed,
-    Analysis,
     AnalysisConfig,
+    CannotAnalyseError,
     Inputs,
-    register,
+    Row,
+    analysis,
+    found,
 )
-from rankscope.diagnosis.document_texts import DocumentTexts, Words, keyed, same_keys
-from rankscope.diagnosis.duplicate_tables import duplicate_section
-from rankscope.diagnosis.likeness import NearCopies, near_copies
-from rankscope.diagnosis.ranked_run import counts_as_relevant
+from rankscope.diagnosis.document_texts import Words
+from rankscope.diagnosis.near_copies import near_copies
+from rankscope.diagnosis.ranked_run import counts_as_relevant, rescored
 from rankscope.diagnosis.shares import share_of
+from rankscope.diagnosis.show import part_table, query_table, system_table
+from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
-from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.findings import Finding, declare
 from rankscope.part import Part, PrivateText
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rankscope.diagnosis.rankings import Ranking
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    pass
 
 MANY = 0.01
 """From this share of documents or of places on copies are worth a finding."""
@@ -55,7 +53,6 @@ COPIES_IN_CORPUS = declare(
     advice="keep one of each group in the index, or judge and count them as one document",
     meaning="""At least one in a hundred documents is a copy of another one, exact or nearly so.""",
 )
-
 WASTED_PLACES = declare(
     "RS644",
     "copies-in-answers",
@@ -65,7 +62,6 @@ WASTED_PLACES = declare(
     meaning="""At least one in a hundred places of the first k repeats the text of a document that
     is higher up in the same answer.""",
 )
-
 CONTRADICTING_GRADES = declare(
     "RS645",
     "copies-graded-apart",
@@ -77,6 +73,22 @@ CONTRADICTING_GRADES = declare(
 )
 
 
+class DuplicatesConfig(AnalysisConfig):
+    """What counts as a copy, and how much is looked at."""
+
+    similarity: float = Field(default=0.9, ge=0.5, le=1)
+    """From this Jaccard similarity on texts are near copies."""
+    shingle: int = Field(default=5, ge=1, le=20)
+    """Of so many words in a row."""
+    documents: int = Field(default=50_000, ge=1)
+    """How many documents are looked at: first those that are judged or in the first k of an answer,
+    then others."""
+    characters: int = Field(default=10_000_000, ge=0)
+    """How much text is looked at for near copies."""
+    show: int = Field(default=5, ge=0)
+    """How many examples are shown."""
+
+
 class CopyCount(Part):
     """How many copies there are."""
 
@@ -84,17 +96,11 @@ class CopyCount(Part):
     """Documents with at least one copy."""
     groups: int
     """Groups of them; those of near copies are linked, each with at least one other."""
-    superfluous: int
-    """Documents that could go, if one of each group stayed."""
 
-
-class CopyMember(Part):
-    """One of several copies."""
-
-    doc_id: str
-    """The document."""
-    title: PrivateText
-    """Its title, or the beginning of its text."""
+    @property
+    def superfluous(self) -> int:
+        """Documents that could go, if one of each group stayed."""
+        return self.documents - self.groups
 
 
 class CopyGroup(Part):
@@ -104,28 +110,38 @@ class CopyGroup(Part):
     """Whether all have the same text."""
     size: int
     """How many there are."""
-    documents: tuple[CopyMember, ...]
-    """The first of them, at most three."""
+    documents: tuple[str, ...]
+    """The ids of the first of them, at most three."""
+    title: PrivateText
+    """The title of the first, or the beginning of its text."""
+
+    @property
+    def beginning(self) -> str:
+        """The title, as a table shows it."""
+        return shortened(self.title or "")
 
 
-class SystemCopies(Part):
+class SystemCopies(Row):
     """Copies in the answers of one system."""
 
-    system: str
-    """The system."""
     places: int
     """Documents in the first k of all answers."""
     wasted: int
-    """How many of them are copies of a document higher up in the same answer."""
+    """Of the first k, those with a copy of a document higher up in the same answer."""
     wasted_exact: int
-    """How many of these are exact copies."""
+    """How many of these are exact copies: the same text but for case and spacing."""
     queries: int
     """In how many answers."""
     value: float | None
     """The mean of the main measure."""
     shared_value: float | None
-    """What it would be if copies shared the highest of their grades; null where that cannot be
-    measured."""
+    """The mean if copies had the highest grade of any of them for the query; null where that cannot
+    be measured."""
+
+    @property
+    def share(self) -> str:
+        """The share of places that are wasted."""
+        return share_of(self.wasted, self.places)
 
 
 class GradedApart(Part):
@@ -149,6 +165,11 @@ class GradedApart(Part):
     title: PrivateText
     """Title of the copy, or the beginning of its text."""
 
+    @property
+    def beginning(self) -> str:
+        """The title, as a table shows it."""
+        return shortened(self.title or "")
+
 
 class Duplicates(Analysed):
     """Copies in the corpus, in answers and in judgments."""
@@ -157,8 +178,6 @@ class Duplicates(Analysed):
     """The main measure."""
     cutoff: int
     """k: how many documents of an answer are looked at."""
-    queries: int
-    """Judged queries."""
     corpus: int
     """Documents in the corpus."""
     looked_at: int
@@ -169,10 +188,6 @@ class Duplicates(Analysed):
     """How many for near copies."""
     pairs_left_out: int
     """How many pairs of texts were too many to be compared; 0: no near copy can be missing."""
-    similarity: float
-    """From this Jaccard similarity on texts are near copies."""
-    shingle: int
-    """Of so many words in a row."""
     exact: CopyCount
     """Exact copies."""
     all_copies: CopyCount
@@ -189,460 +204,334 @@ class Duplicates(Analysed):
     """The first of both, those that are judged first."""
 
 
-class DuplicatesConfig(AnalysisConfig):
-    """What counts as a copy, and how much is looked at."""
+@analysis(
+    "duplicates",
+    DuplicatesConfig,
+    Duplicates,
+    title="Duplicates",
+    needs=("scores", "runs", "qrels", "corpus"),
+    uses=("queries", "titles"),
+    written="duplicates: {similarity: 0.8}",
+    codes=(COPIES_IN_CORPUS, WASTED_PLACES, CONTRADICTING_GRADES),
+    place=70,
+)
+def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
+    """Copies of texts in the corpus, in answers, and under contradicting grades."""
+    assert inputs.corpus is not None
+    assert inputs.scores is not None
+    if not len(inputs.corpus):
+        raise CannotAnalyseError("the corpus has no document")
+    cutoff = inputs.cutoff
+    copies = _Copies.of(inputs, config)
+    tops = _tops(inputs, max(inputs.main.cutoff or DEEP, cutoff))
+    pairs = _graded_apart(inputs, copies, tops)
+    apart = pairs.filter("is_apart")
+    shared = _shared_values(inputs, pairs)
+    systems = []
+    for name, whole in tops.items():
+        top = whole.filter(pl.col("rank") <= cutoff)
+        wasted = copies.among(top, top).filter(pl.col("rank") > pl.col("rank_copy"))
+        exact = wasted.filter(pl.col("text") == pl.col("text_copy"))
+        value = inputs.scores.run(name).means[str(inputs.main)]
+        systems.append(
+            SystemCopies(
+                system=name,
+                places=top.height,
+                wasted=wasted.select("query", "rank").n_unique(),
+                wasted_exact=exact.select("query", "rank").n_unique(),
+                queries=wasted["query"].n_unique(),
+                value=value if np.isfinite(value) else None,
+                shared_value=shared.get(name),
+            )
+        )
+    unjudged = apart["grade_copy"].null_count()
+    result = Duplicates(
+        measure=str(inputs.main),
+        cutoff=cutoff,
+        corpus=len(inputs.corpus),
+        looked_at=copies.documents.height,
+        without_text=copies.documents["text"].null_count(),
+        looked_near=copies.looked_near,
+        pairs_left_out=copies.left_out,
+        exact=copies.count("text"),
+        all_copies=copies.count("group"),
+        groups=_groups(inputs, copies, config.show),
+        systems=tuple(systems),
+        contradicting=apart.height - unjudged,
+        unjudged=unjudged,
+        graded_apart=_examples(inputs, apart, config.show),
+    )
+    return result.model_copy(update={"findings": tuple(_findings(result, apart, inputs))})
 
-    similarity: float = Field(default=0.9, ge=0.5, le=1)
-    """From this Jaccard similarity on texts are near copies."""
-    shingle: int = Field(default=5, ge=1, le=20)
-    """Of so many words in a row."""
-    documents: int = Field(default=50_000, ge=1)
-    """How many documents are looked at: first those that are judged or in the first k of an answer,
-    then others."""
-    characters: int = Field(default=10_000_000, ge=0)
-    """How much text is looked at for near copies."""
-    show: int = Field(default=5, ge=0)
-    """How many examples are shown."""
 
-
-# --- copies --------------------------------------------------------------------------------------
+@duplicates.show
+def _show(result: Duplicates) -> Iterator[Block | None]:
+    copies, exact = result.all_copies, result.exact
+    looked = f"looked at: {result.looked_at:,} of {counted(result.corpus, 'document')}"
+    lines = [f"Nothing in the corpus is a copy of something else; {looked}"]
+    if copies.documents:
+        all_groups, groups = counted(copies.groups, "group"), counted(exact.groups, "group")
+        share = share_of(copies.superfluous, result.looked_at)
+        lines = [
+            f"{counted(copies.documents, 'document')} of the corpus have copies, in {all_groups}",
+            f"{copies.superfluous:,} ({share}) could go; {looked}",
+            f"exact copies alone: {counted(exact.documents, 'document')} in {groups}",
+        ]
+    if result.without_text:
+        lines.append(f"{counted(result.without_text, 'document')} without title and text left out")
+    if result.looked_near < result.looked_at - result.without_text:
+        lines.append(
+            f"Near copies were looked for among {counted(result.looked_near, 'document')} only; "
+            "duplicates.characters says how much text is looked at"
+        )
+    if result.looked_at < result.corpus:
+        lines.append("What was not looked at counts as no copy; duplicates.documents says how many")
+    if result.pairs_left_out:
+        lines.append(
+            f"{counted(result.pairs_left_out, 'pair')} of texts with common passages were too many "
+            "to compare: some near copies may be missing"
+        )
+    yield sentences(lines)
+    yield system_table(
+        result.systems,
+        "Copies in answers",
+        legend=("wasted", "wasted_exact", "queries", "shared_value"),
+        wasted="wasted places",
+        share="share",
+        wasted_exact="exact",
+        queries="queries",
+        value=result.measure,
+        shared_value="with shared grades",
+    )
+    yield part_table(
+        result.groups,
+        "The largest groups of copies",
+        size="copies",
+        kind="kind",
+        documents="documents",
+        beginning="title",
+    )
+    yield query_table(
+        result.graded_apart,
+        {pair.query_id: shortened(pair.text) for pair in result.graded_apart if pair.text},
+        "Copies that are graded apart",
+        notes=[
+            f"{counted(result.contradicting, 'pair')} with the copy judged nonrelevant",
+            f"{counted(result.unjudged, 'pair')} with the copy unjudged and in an answer",
+        ],
+        relevant="relevant",
+        grade="grade",
+        copy_id="its copy",
+        copy_grade="its grade",
+        similarity="similarity",
+        beginning="title of the copy",
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Copies:
     """The documents that were looked at, and which are copies."""
 
-    places: IntArray
-    """By document: where it is in the corpus."""
-    number: IntArray
-    """By place in the corpus: the number of the document here; -1: it was not looked at."""
-    text: IntArray
-    """By document: the number of its text; exact copies have one."""
-    group: IntArray
-    """By document: its group."""
-    near: NearCopies
-    """By text."""
+    documents: pl.DataFrame
+    """By document, in the order of importance: its place in the corpus, the number of its text
+    (exact copies have one; null: it has none), and its group."""
+    pairs: pl.DataFrame
+    """Texts that are copies, each way and each of itself: text, text_copy, similarity."""
     looked_near: int
+    left_out: int
 
     @classmethod
-    def of(cls, documents: DocumentTexts, order: IntArray, config: DuplicatesConfig) -> _Copies:
-        """Look at documents in some order of importance, as far as the config allows."""
-        assert documents.corpus is not None
-        places = order[: config.documents]
-        number = np.full(len(documents.corpus), -1)
-        number[places] = np.arange(len(places))
-        forms = pl.Series(documents.forms(places), dtype=pl.String)
-        # texts are numbered as they come; a document without one is a copy of nothing
-        first, text = np.unique(forms.hash().to_numpy(), return_index=True, return_inverse=True)[1:]
-        by_first = np.argsort(first)
-        place_of = np.empty_like(by_first)
-        place_of[by_first] = np.arange(len(first))
-        text, first = place_of[text], first[by_first]
-        kept = np.cumsum(forms.str.len_chars().to_numpy()[first].astype(np.int64))
-        looked_near = int(np.searchsorted(kept, config.characters, "right"))
-        texts = forms.gather(first[:looked_near]).to_list()
-        words = Words.of(texts + [""] * (len(first) - looked_near))
+    def of(cls, inputs: Inputs, config: DuplicatesConfig) -> _Copies:
+        """Look at documents in the order of importance, as far as the config allows."""
+        places = inputs.texts.by_importance(inputs.rankings, inputs.cutoff)[: config.documents]
+        forms = pl.Series("form", inputs.texts.forms(places), dtype=pl.String)
+        documents = pl.DataFrame({"place": places, "form": forms}).with_row_index("at")
+        texts = documents.filter(pl.col("form") != "").unique("form", maintain_order=True)
+        sizes = texts["form"].str.len_chars().cum_sum()
+        near_texts = texts["form"].filter(sizes <= config.characters)
+        words = Words.of([*near_texts, *[""] * (texts.height - len(near_texts))])
         near = near_copies(words, width=config.shingle, threshold=config.similarity)
-        group = near.group[text]
-        empty = np.flatnonzero((forms == "").to_numpy())
-        text[empty] = group[empty] = -1 - empty  # each by itself
-        group = np.unique(group, return_inverse=True)[1]
-        near_documents = int(np.count_nonzero((text >= 0) & (text < looked_near)))
-        return cls(places, number, text, group, near, near_documents)
+        texts = texts.select("form", group=pl.Series(near.group)).with_row_index("text")
+        documents = documents.join(texts, on="form", how="left", maintain_order="left")
+        itself = np.arange(texts.height)
+        pairs = pl.DataFrame(
+            {
+                "text": np.concatenate([near.left, near.right, itself]),
+                "text_copy": np.concatenate([near.right, near.left, itself]),
+                "similarity": np.concatenate([near.similarity, near.similarity, itself * 0 + 1.0]),
+            },
+            schema_overrides={"text": pl.UInt32, "text_copy": pl.UInt32},
+        )
+        looked_near = int((documents["text"] < len(near_texts)).sum())
+        return cls(documents.drop("form"), pairs, looked_near, near.left_out)
 
-    def similarity(self, left: IntArray, right: IntArray) -> FloatArray:
-        """Return how much pairs of documents have in common."""
-        first, second = self.text[left], self.text[right]
-        alike: FloatArray = (first == second).astype(np.float64)
-        differ = np.flatnonzero((first != second) & (first >= 0) & (second >= 0))
-        alike[differ] = self.near.similarity(first[differ], second[differ])
-        return alike
-
-    def pairs(
-        self, left: tuple[IntArray, IntArray], right: tuple[IntArray, IntArray], threshold: float
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return all pairs of copies under one query, as places in two lists of (query, document).
+    def among(self, rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+        """Join rows of query and place with others of the same query that are their copies.
 
         A document is not a copy of itself.
         """
-        counts = np.bincount(self.group)
-        sides = []
-        for query, document in (left, right):
-            several = np.flatnonzero((document >= 0) & (counts[self.group[document]] > 1))
-            key = keyed(query[several], self.group[document[several]])
-            sides.append((several, key))
-        first, second = same_keys(sides[0][1], sides[1][1])
-        first, second = sides[0][0][first], sides[1][0][second]
-        differ = left[1][first] != right[1][second]
-        first, second = first[differ], second[differ]
-        alike = self.similarity(left[1][first], right[1][second])
-        keep = alike >= threshold - 1e-9
-        return first[keep], second[keep], alike[keep]
+        known = self.documents.drop_nulls("text").filter(pl.len().over("group") > 1)
+        left, right = (table.join(known.drop("at"), on="place") for table in (rows, others))
+        joined = left.join(right, on=["query", "group"], suffix="_copy")
+        joined = joined.filter(pl.col("place") != pl.col("place_copy"))
+        return joined.join(self.pairs, on=["text", "text_copy"])
 
-    def count(self, group: IntArray) -> CopyCount:
-        sizes = np.unique(group, return_counts=True)[1]
-        several = sizes[sizes > 1]
-        documents, groups = int(several.sum()), len(several)
-        return CopyCount(documents=documents, groups=groups, superfluous=documents - groups)
+    def count(self, same: str) -> CopyCount:
+        """Count documents with copies: those with the same text, or in one group."""
+        sizes = self.documents[same].drop_nulls().value_counts()["count"]
+        several = sizes.filter(sizes > 1)
+        return CopyCount(documents=int(several.sum()), groups=len(several))
 
 
-def _look(config: DuplicatesConfig, inputs: Inputs) -> Duplicates | NotApplicable:
-    assert inputs.corpus is not None
-    assert inputs.scores is not None
-    if not len(inputs.corpus):
-        return DUPLICATES.not_applicable("the corpus has no document")
-    documents = inputs.texts
-    rankings, cutoff = inputs.rankings, inputs.cutoff
-    depth = inputs.main.cutoff or DEEP
-    tops = {
-        name: _Top.of(ranking, documents, max(depth, cutoff))
-        for name, ranking in rankings.systems.items()
-    }
-    judged = documents.places(rankings.judged_ids)
-    copies = _Copies.of(documents, documents.by_importance(rankings, cutoff), config)
-    grades = _Grades.of(inputs, copies, tops, judged, config.similarity)
-    shared = grades.shared_values(inputs)
-    main = inputs.scores.measures[0]
-    systems = []
-    for name, top in tops.items():
-        wasted, exact, queries = top.wasted(copies, cutoff, config.similarity)
-        value = inputs.scores.run(name).means[main]
-        systems.append(
-            SystemCopies(
-                system=name,
-                places=int(np.count_nonzero(top.rank <= cutoff)),
-                wasted=wasted,
-                wasted_exact=exact,
-                queries=queries,
-                value=value if np.isfinite(value) else None,
-                shared_value=shared.get(name),
-            )
+def _tops(inputs: Inputs, depth: int) -> dict[str, pl.DataFrame]:
+    """By system: the first documents of all answers that are in the corpus."""
+    tops = {}
+    for name, ranking in inputs.rankings.systems.items():
+        rows = np.flatnonzero(ranking.top(depth))
+        tops[name] = pl.DataFrame(
+            {
+                "query": ranking.query[rows],
+                "rank": ranking.rank[rows],
+                "place": inputs.texts.places(ranking.doc_ids(rows)),
+                "grade": ranking.grade[rows],
+            }
         )
-    result = Duplicates(
-        measure=main,
-        cutoff=cutoff,
-        queries=len(rankings.query_ids),
-        corpus=len(inputs.corpus),
-        looked_at=len(copies.places),
-        without_text=int(np.count_nonzero(copies.text < 0)),
-        looked_near=copies.looked_near,
-        pairs_left_out=copies.near.left_out,
-        similarity=config.similarity,
-        shingle=config.shingle,
-        exact=copies.count(copies.text),
-        all_copies=copies.count(copies.group),
-        groups=_groups(copies, documents, config.show),
-        systems=tuple(systems),
-        contradicting=grades.contradicting,
-        unjudged=grades.unjudged,
-        graded_apart=grades.examples(inputs, documents, config.show),
-    )
-    return result.model_copy(
-        update={
-            "findings": tuple(_findings(result, grades)),
-            "advice": _advice(result, grades, inputs),
+    return tops
+
+
+def _graded_apart(inputs: Inputs, copies: _Copies, tops: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Pair relevant documents with copies of a lower grade that are judged, or in an answer."""
+    rankings = inputs.rankings
+    judged = pl.DataFrame(
+        {
+            "query": rankings.judged_query,
+            "place": inputs.texts.places(rankings.judged_ids),
+            "grade": rankings.judged_grade,
         }
     )
+    columns = ("query", "place", "grade")
+    seen = pl.concat([judged, *(top.select(columns) for top in tops.values())])
+    seen = seen.unique(["query", "place"], keep="first", maintain_order=True).with_row_index("at")
+    is_relevant = counts_as_relevant(inputs.main, seen["grade"].to_numpy())
+    relevant = seen.filter(pl.Series(is_relevant))
+    pairs = copies.among(relevant, seen.with_columns(pl.Series("is_apart", ~is_relevant)))
+    grade = pl.when(pl.col("grade_copy") >= 0).then(pl.col("grade_copy").fill_nan(None))
+    pairs = pairs.with_columns(grade_copy=grade).sort("at", "at_copy")
+    return pairs.filter((pl.col("grade_copy") < pl.col("grade")).fill_null(value=True))
 
 
-def _groups(copies: _Copies, documents: DocumentTexts, show: int) -> tuple[CopyGroup, ...]:
+def _shared_values(inputs: Inputs, pairs: pl.DataFrame) -> dict[str, float | None]:
+    """By system: the mean of the main measure if copies shared their highest grade."""
+    assert inputs.corpus is not None
+    assert inputs.qrels is not None
+    assert inputs.scores is not None
+    scores, qrels, measure = inputs.scores, inputs.qrels, str(inputs.main)
+    if qrels.has_subtopics or qrels.gold is not None or inputs.main.needs:
+        return {}
+    if pairs.height:
+        raised = pairs.group_by("query", "place_copy").agg(pl.col("grade").max())
+        ids = pl.Series(inputs.corpus.ids, dtype=pl.String)
+        queries = pl.Series(inputs.rankings.query_ids, dtype=pl.String)
+        scores = rescored(
+            inputs,
+            pl.DataFrame(
+                {
+                    "query_id": queries.gather(raised["query"]),
+                    "doc_id": ids.gather(raised["place_copy"]),
+                    "grade": raised["grade"],
+                }
+            ),
+        )
+    means = {name: scores.run(name).means[measure] for name in scores.runs}
+    return {name: mean if np.isfinite(mean) else None for name, mean in means.items()}
+
+
+def _groups(inputs: Inputs, copies: _Copies, show: int) -> tuple[CopyGroup, ...]:
     """Describe the largest groups."""
-    assert documents.corpus is not None
-    ids = documents.corpus.ids
-    sizes = np.bincount(copies.group)
-    largest = np.argsort(-sizes, kind="stable")[:show]
-    described = []
-    for group in largest[sizes[largest] > 1].tolist():
-        members = np.flatnonzero(copies.group == group)
-        is_exact = bool((copies.text[members] == copies.text[members[0]]).all())
-        named = [ids[place] for place in np.sort(copies.places[members])[:3]]
-        described.append(
-            CopyGroup(
-                kind="exact" if is_exact else "near",
-                size=len(members),
-                documents=tuple(
-                    CopyMember(doc_id=doc_id, title=documents.title(doc_id)) for doc_id in named
-                ),
-            )
+    assert inputs.corpus is not None
+    groups = (
+        copies.documents.drop_nulls("text")
+        .group_by("group", maintain_order=True)
+        .agg(pl.col("place").sort().head(3), pl.len(), pl.col("text").n_unique().alias("texts"))
+        .filter(pl.col("len") > 1)
+        .sort("len", descending=True, maintain_order=True)
+        .head(show)
+    )
+    ids = inputs.corpus.ids if groups.height else ()
+    named = [tuple(ids[place] for place in places) for places in groups["place"]]
+    return tuple(
+        CopyGroup(
+            kind="exact" if row["texts"] == 1 else "near",
+            size=row["len"],
+            documents=doc_ids,
+            title=inputs.texts.title(doc_ids[0]),
         )
-    return tuple(described)
+        for doc_ids, row in zip(named, groups.iter_rows(named=True), strict=True)
+    )
 
 
-# --- in answers ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Top:
-    """The first documents of all answers of a system, by query and rank."""
-
-    query: IntArray
-    rank: IntArray
-    place: IntArray
-    """In the corpus; -1: it is not there."""
-    grade: FloatArray
-
-    @classmethod
-    def of(cls, ranking: Ranking, documents: DocumentTexts, depth: int) -> _Top:
-        rows = np.flatnonzero(ranking.top(depth))
-        ids = ranking.run.doc_ids.gather(ranking.source[rows]).cast(pl.String)
-        return cls(
-            ranking.query[rows], ranking.rank[rows], documents.places(ids), ranking.grade[rows]
+def _examples(inputs: Inputs, apart: pl.DataFrame, show: int) -> tuple[GradedApart, ...]:
+    """Describe the first copies that are graded apart: those that are judged, highest grades."""
+    assert inputs.corpus is not None
+    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
+    query_ids, ids = inputs.rankings.query_ids, inputs.corpus.ids if apart.height else ()
+    first = apart.sort(
+        pl.col("grade_copy").is_null(), "grade", descending=[False, True], maintain_order=True
+    ).head(show)
+    return tuple(
+        GradedApart(
+            query_id=query_ids[row["query"]],
+            text=texts.get(query_ids[row["query"]]),
+            relevant=ids[row["place"]],
+            grade=row["grade"],
+            copy_id=ids[row["place_copy"]],
+            copy_grade=row["grade_copy"],
+            similarity=row["similarity"],
+            title=inputs.texts.title(ids[row["place_copy"]]),
         )
-
-    def documents(self, copies: _Copies) -> IntArray:
-        """By row: the number of the document among those looked at; -1: it is not there."""
-        return np.where(self.place >= 0, copies.number[self.place], -1)
-
-    def wasted(self, copies: _Copies, cutoff: int, threshold: float) -> tuple[int, int, int]:
-        """Count documents in the first k that are copies of a higher one, and their answers."""
-        shown = np.flatnonzero(self.rank <= cutoff)
-        answer = self.query[shown], self.documents(copies)[shown]
-        higher, lower, _ = copies.pairs(answer, answer, threshold)
-        below = higher < lower  # rows come by rank
-        wasted = np.unique(lower[below])
-        same = copies.text[answer[1][higher]] == copies.text[answer[1][lower]]
-        exact = np.unique(lower[below & same])
-        return len(wasted), len(exact), len(np.unique(answer[0][wasted]))
+        for row in first.iter_rows(named=True)
+    )
 
 
-# --- in judgments --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grades:
-    """Pairs of copies under one query of which one is relevant and the other is not known to be."""
-
-    query: IntArray
-    relevant: IntArray
-    """The document that is judged relevant, by its place in the corpus."""
-    grade: FloatArray
-    other: IntArray
-    """Its copy, by its place in the corpus."""
-    other_grade: FloatArray
-    """NaN: unjudged."""
-    similarity: FloatArray
-    is_apart: BoolArray
-    """By pair: whether the copy counts as nonrelevant; otherwise its grade is lower."""
-
-    @classmethod
-    def of(
-        cls,
-        inputs: Inputs,
-        copies: _Copies,
-        tops: Mapping[str, _Top],
-        judged: IntArray,
-        threshold: float,
-    ) -> _Grades:
-        """Pair relevant documents with copies that are judged, or in an answer."""
-        rankings, measure = inputs.rankings, inputs.main
-        query, grade = rankings.judged_query, rankings.judged_grade
-        relevant = np.flatnonzero(counts_as_relevant(measure, grade) & (judged >= 0))
-        seen = _Seen.of(query, judged, grade, tops)
-        first, second, alike = copies.pairs(
-            (query[relevant], copies.number[judged[relevant]]),
-            (seen.query, copies.number[seen.place]),
-            threshold,
-        )
-        high, low = grade[relevant[first]], seen.grade[second]
-        lower = ~(low >= high)
-        first, second, alike = first[lower], second[lower], alike[lower]
-        other_grade = seen.grade[second]
-        return cls(
-            query=seen.query[second],
-            relevant=judged[relevant[first]],
-            grade=grade[relevant[first]],
-            other=seen.place[second],
-            other_grade=np.where(other_grade >= 0, other_grade, np.nan),
-            similarity=alike,
-            is_apart=~counts_as_relevant(measure, other_grade),
-        )
-
-    @property
-    def contradicting(self) -> int:
-        return int(np.count_nonzero(self.is_apart & ~np.isnan(self.other_grade)))
-
-    @property
-    def unjudged(self) -> int:
-        return int(np.count_nonzero(np.isnan(self.other_grade)))
-
-    def relevant_documents(self, *, unjudged: bool) -> int:
-        """Count relevant documents with a copy that is unjudged, or judged nonrelevant."""
-        pairs = self.is_apart & (np.isnan(self.other_grade) == unjudged)
-        return len(np.unique(keyed(self.query[pairs], self.relevant[pairs])))
-
-    @property
-    def queries(self) -> int:
-        return len(np.unique(self.query[self.is_apart]))
-
-    def query_ids(self, qrels: Judgments) -> list[str]:
-        """Return the queries with such pairs."""
-        return [qrels.query_ids[query] for query in np.unique(self.query).tolist()]
-
-    def shared_values(self, inputs: Inputs) -> dict[str, float | None]:
-        """Return the mean of the main measure by system, if copies shared their highest grade."""
-        assert inputs.qrels is not None
-        assert inputs.scores is not None
-        assert inputs.runs is not None
-        assert inputs.corpus is not None
-        scores, qrels, measure = inputs.scores, inputs.qrels, inputs.main
-        means = {name: scores.run(name).means[str(measure)] for name in inputs.runs}
-        if qrels.has_subtopics or qrels.gold is not None or measure.needs:
-            return dict.fromkeys(means)
-        if len(self.query):
-            ids = inputs.corpus.ids
-            grades = dict(qrels.by_query)
-            changed = {query_id: dict(grades[query_id]) for query_id in self.query_ids(qrels)}
-            for query, place, grade in zip(
-                self.query.tolist(), self.other.tolist(), self.grade.tolist(), strict=True
-            ):
-                documents = changed[qrels.query_ids[query]]
-                documents[ids[place]] = max(documents.get(ids[place], grade), grade)
-            grades.update(changed)
-            # what was asked for is in the names of the measures already
-            profile = replace(scores.profile, meaning=lambda measure: measure)
-            again = evaluate(Judgments(grades), dict(inputs.runs), [measure], profile=profile)
-            means = {name: again.run(name).means[str(measure)] for name in means}
-        return {name: mean if np.isfinite(mean) else None for name, mean in means.items()}
-
-    def examples(
-        self, inputs: Inputs, documents: DocumentTexts, show: int
-    ) -> tuple[GradedApart, ...]:
-        assert inputs.corpus is not None
-        ids, query_ids = inputs.corpus.ids, inputs.rankings.query_ids
-        texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
-        apart = np.flatnonzero(self.is_apart)
-        judged_first = np.lexsort((-self.grade[apart], np.isnan(self.other_grade[apart])))
-        shown = apart[judged_first[:show]].tolist()
-        return tuple(
-            GradedApart(
-                query_id=query_ids[self.query[pair]],
-                text=texts.get(query_ids[self.query[pair]]),
-                relevant=ids[self.relevant[pair]],
-                grade=self.grade[pair],
-                copy_id=ids[self.other[pair]],
-                copy_grade=None if np.isnan(self.other_grade[pair]) else self.other_grade[pair],
-                similarity=self.similarity[pair],
-                title=documents.title(ids[self.other[pair]]),
-            )
-            for pair in shown
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """The documents of each query that are judged or in an answer, each once."""
-
-    query: IntArray
-    place: IntArray
-    grade: FloatArray
-
-    @classmethod
-    def of(
-        cls, query: IntArray, place: IntArray, grade: FloatArray, tops: Mapping[str, _Top]
-    ) -> _Seen:
-        frame = pl.concat(
-            [
-                pl.DataFrame({"query": q, "place": p, "grade": g})
-                for q, p, g in [
-                    (query, place, grade),
-                    *((top.query, top.place, top.grade) for top in tops.values()),
-                ]
-            ]
-        )
-        once = frame.filter(pl.col("place") >= 0).unique(
-            ["query", "place"], keep="first", maintain_order=True
-        )
-        return cls(*(once[name].to_numpy() for name in ("query", "place", "grade")))
-
-
-def _findings(result: Duplicates, grades: _Grades) -> list[Finding]:
-    findings = []
+def _findings(result: Duplicates, apart: pl.DataFrame, inputs: Inputs) -> Iterator[Finding]:
+    """Say how many copies there are, where they waste places, and where grades contradict."""
     copies = result.all_copies
     if copies.superfluous >= MANY * result.looked_at:
-        findings.append(
-            COPIES_IN_CORPUS.finding(
-                f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
-                f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
-                f"({result.exact.superfluous:,} of them exactly)",
-                count=copies.superfluous,
-                evidence={"exact": result.exact.to_dict(), "all": copies.to_dict()},
-            )
+        yield COPIES_IN_CORPUS.finding(
+            f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
+            f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
+            f"({result.exact.superfluous:,} of them exactly)",
+            count=copies.superfluous,
         )
-    findings += [
-        WASTED_PLACES.finding(
-            f"{system.system} spends {system.wasted:,} of {system.places:,} places "
-            f"({share_of(system.wasted, system.places)}) on copies of documents higher up in the "
-            f"same answer, in {counted(system.queries, 'query')}",
-            count=system.wasted,
-            evidence=system.to_dict(),
-        )
-        for system in result.systems
-        if system.wasted and system.wasted >= MANY * system.places
-    ]
-    pairs = result.contradicting + result.unjudged
-    if pairs:
-        findings.append(
-            CONTRADICTING_GRADES.finding(
-                _apart(grades),
-                count=pairs,
-                evidence={"contradicting": result.contradicting, "unjudged": result.unjudged},
-            )
-        )
-    return findings
-
-
-def _apart(grades: _Grades) -> str:
-    """Say how many relevant documents have which copies."""
-    kinds = (
-        (False, "a copy that is judged nonrelevant for the same query"),
-        (True, "an unjudged copy"),
-    )
-    parts = []
-    for unjudged, words in kinds:
-        count = grades.relevant_documents(unjudged=unjudged)
-        if count:
-            has = "has" if count == 1 else "have"
-            parts.append(f"{counted(count, 'relevant document')} {has} {words}")
-    return ", and ".join(parts)
-
-
-def _advice(result: Duplicates, grades: _Grades, inputs: Inputs) -> tuple[Advice, ...]:
-    system = next(system for system in result.systems if system.system == inputs.focus)
-    if (
-        inputs.main.definition.aggregate != "mean"
-        or system.value is None
-        or system.shared_value in (None, system.value)
-        or not grades.queries
-    ):
-        return ()
-    change = system.shared_value - system.value
-    kinds = {"judged nonrelevant": grades.contradicting, "unjudged": grades.unjudged}
-    are = " or ".join(words for words, count in kinds.items() if count)
-    return (
-        Advice(
-            text=f"Judgments: {counted(grades.queries, 'question')} of {result.queries:,} "
-            f"{'has' if grades.queries == 1 else 'have'} copies of relevant documents that are "
-            f"{are}; with the same grade {result.measure} of "
-            f"{system.system} would be {system.shared_value:.3f} instead of {system.value:.3f} "
-            f"({change:+.3f})",
-            gain=abs(change),
+    yield from found(
+        WASTED_PLACES,
+        [row for row in result.systems if row.wasted and row.wasted >= MANY * row.places],
+        lambda row: (
+            f"{row.system} spends {row.wasted:,} of {row.places:,} places ({row.share}) on copies "
+            f"of documents higher up in the same answer, in {counted(row.queries, 'query')}"
         ),
+        focus=inputs.focus,
     )
-
-
-DUPLICATES = register(
-    Analysis(
-        name="duplicates",
-        title="Duplicates",
-        summary="Copies of texts in the corpus, in answers, and under contradicting grades.",
-        config=DuplicatesConfig,
-        written="duplicates: {similarity: 0.8}",
-        result=Duplicates,
-        needs=("scores", "runs", "qrels", "corpus"),
-        uses=("queries", "titles"),
-        look=_look,
-        section=duplicate_section,
-        codes=(COPIES_IN_CORPUS, WASTED_PLACES, CONTRADICTING_GRADES),
-        place=70,
-    )
-)
+    if not apart.height:
+        return
+    kinds = {
+        "a copy that is judged nonrelevant for the same query": pl.col("grade_copy").is_not_null(),
+        "an unjudged copy": pl.col("grade_copy").is_null(),
+    }
+    parts = []
+    for words, kind in kinds.items():
+        documents = apart.filter(kind).select("query", "place").n_unique()
+        if documents:
+            has = "has" if documents == 1 else "have"
+            parts.append(f"{counted(documents, 'relevant document')} {has} {words}")
+    message, gain = ", and ".join(parts), None
+    row = next(row for row in result.systems if row.system == inputs.focus)
+    if row.value is not None and row.shared_value not in (None, row.value):
+        change = row.shared_value - row.value
+        gain = abs(change) if inputs.main.definition.aggregate == "mean" else None
+        message += (
+            f"; with the same grade {result.measure} of {row.system} would be "
+            f"{row.shared_value:.3f} instead of {row.value:.3f} ({change:+.3f})"
+        )
+    finding = CONTRADICTING_GRADES.finding(message, count=apart.height)
+    yield finding.model_copy(update={"gain": gain})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rankscope.diagnosis.document_texts import keyed, same_keys
+from rankscope.diagnosis.document_texts import keyed
 from rankscope.diagnosis.ranked_run import counts_as_relevant
 
 if TYPE_CHECKING:
@@ -134,16 +134,15 @@ def _has_copy(
     queries, texts = len(gold.count), inputs.texts
     asked = _among(gold.query[missed], queries)
     rows = np.flatnonzero(ranking.top(cutoff) & asked[ranking.query])
-    at = texts.places(ranking.run.doc_ids.gather(ranking.source[rows]))
+    at = texts.places(ranking.doc_ids(rows))
     rows, at = rows[at >= 0], at[at >= 0]
-    left, right = same_keys(
-        keyed(gold.query[missed], texts.opening_keys(gold.places[missed])),
-        keyed(ranking.query[rows], texts.opening_keys(at)),
+    wanted, shown = texts.text_keys(gold.places[missed]), texts.text_keys(at)
+    missed, rows = missed[wanted != 0], rows[shown != 0]
+    copies = np.isin(
+        keyed(ranking.query[rows], shown[shown != 0]),
+        keyed(gold.query[missed], wanted[wanted != 0]),
     )
-    # only texts that begin alike are read in full
-    wanted, has_text = texts.text_keys(gold.places[missed[left]])
-    shown, _ = texts.text_keys(at[right])
-    return _among(ranking.query[rows[right[has_text & (wanted == shown)]]], queries)
+    return _among(ranking.query[rows[copies]], queries)
 
 
 def _highest(query: IntArray, grade: FloatArray, queries: int) -> FloatArray:

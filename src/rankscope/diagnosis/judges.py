@@ -23,10 +23,10 @@ from rankscope.diagnosis.analysis import (
     Inputs,
     analysis,
 )
+from rankscope.diagnosis.ranked_run import PAIR
 from rankscope.diagnosis.rater_comparisons import (
     FINAL,
     MAJORITY,
-    PAIR,
     QRELS,
     RatedPairs,
     RaterComparison,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -26,16 +26,14 @@ from rankscope.diagnosis.analysis import (
     analysis,
 )
 from rankscope.diagnosis.document_texts import (
-    DocumentTexts,
     Words,
     chunks,
     keyed,
     normal_form,
     occurrences,
-    same_keys,
     word_forms,
 )
-from rankscope.diagnosis.likeness import near_copies
+from rankscope.diagnosis.near_copies import near_copies
 from rankscope.diagnosis.ranked_run import counts_as_relevant
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, shortened
@@ -48,7 +46,7 @@ from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import FloatArray, IntArray
 
 FEWEST = 5
 """With fewer questions on either side no means are compared."""
@@ -91,24 +89,22 @@ TRAINED_ON = declare(
 
 LeakKind = Literal[
     "quotes a relevant document",
-    "quotes another document",
     "is a document",
     "is a training question",
     "is nearly a training question",
 ]
-"""How a question leaks; one may leak in several ways. What quotes another document only is none."""
+"""How a question leaks; one may leak in several ways."""
 
-KINDS: dict[LeakKind, tuple[Code | None, str]] = {
+KINDS: dict[LeakKind, tuple[Code, str]] = {
     "quotes a relevant document": (
         WORDS_IN_CORPUS,
         "its words, in their order, are in a relevant document",
     ),
-    "quotes another document": (None, "its words are only in other documents"),
     "is a document": (QUERY_IN_CORPUS, "all of a document's title or text"),
     "is a training question": (TRAINED_ON, "the same words as one in training"),
     "is nearly a training question": (TRAINED_ON, "nearly the same words as one in training"),
 }
-"""By kind: the finding, if it is a leak, and what it means."""
+"""By kind: its finding, and what it means."""
 
 
 class LeaksConfig(AnalysisConfig):
@@ -207,9 +203,6 @@ class Leaks(Analysed):
     """By kind and system, where at least five questions are on either side."""
     examples: tuple[LeakExample, ...]
     """The first questions of each kind."""
-    own_documents: dict[str, int]
-    """By system: how many questions find themselves, as a document that nobody judged, in the first
-    k."""
 
 
 @analysis(
@@ -228,28 +221,38 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
     if inputs.corpus is None and inputs.training is None:
         raise CannotAnalyseError("neither a corpus nor training questions were given")
     questions = _Questions.of(inputs)
-    if not len(questions):
+    if not questions.ids:
         raise CannotAnalyseError("no judged query has a text")
-    leaked: dict[LeakKind, _Leaked] = {}
-    quotes = None if inputs.corpus is None else _Quotes.of(config, inputs, questions)
-    if quotes is not None:
-        leaked |= quotes.leaked(questions, config.show)
+    leaked: dict[LeakKind, dict[int, _Source]] = {}
+    looked_at = 0
+    if inputs.corpus is not None:
+        leaked, looked_at = _quoted(config, inputs, questions)
     if inputs.training is not None:
         leaked |= _trained(config, inputs.training, questions)
     result = Leaks(
         measure=str(inputs.main),
-        queries=len(questions),
+        queries=len(questions.ids),
         short=int(np.count_nonzero(questions.words.sizes < config.words)),
         corpus=None if inputs.corpus is None else len(inputs.corpus),
-        looked_at=0 if quotes is None else quotes.looked_at,
+        looked_at=looked_at,
         training=None if inputs.training is None else len(inputs.training),
         kinds=tuple(
-            LeakCount(kind=kind, queries=len(asked), share=len(asked) / len(questions))
-            for kind, (asked, _) in leaked.items()
+            LeakCount(kind=kind, queries=len(found), share=len(found) / len(questions.ids))
+            for kind, found in leaked.items()
         ),
         means=tuple(_means(leaked, questions, inputs)),
-        examples=tuple(example for _, examples in leaked.values() for example in examples),
-        own_documents={} if quotes is None else quotes.own_documents(inputs, questions),
+        examples=tuple(
+            LeakExample(
+                kind=kind,
+                query_id=questions.ids[question],
+                text=questions.texts[question],
+                source=source.name,
+                source_text=source.text,
+                similarity=source.similarity,
+            )
+            for kind, found in leaked.items()
+            for question, source in list(found.items())[: config.show]
+        ),
     )
     return result.model_copy(update={"findings": tuple(_findings(result, inputs))})
 
@@ -296,7 +299,7 @@ def _show(result: Leaks) -> Iterator[Block | None]:
 
 
 def _means(
-    leaked: Mapping[LeakKind, _Leaked], questions: _Questions, inputs: Inputs
+    leaked: Mapping[LeakKind, Mapping[int, _Source]], questions: _Questions, inputs: Inputs
 ) -> Iterator[LeakedMeans]:
     """Compare questions that leak with the others, for each kind and system.
 
@@ -306,8 +309,8 @@ def _means(
     if inputs.main.definition.aggregate != "mean":
         return
     groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
-    for kind, (asked, _) in leaked.items():
-        ids = {questions.ids[question] for question in asked.tolist()}
+    for kind, found in leaked.items():
+        ids = {questions.ids[question] for question in found}
         for name in inputs.scores.runs:
             values = inputs.scores.values(str(inputs.main), name)
             is_leaked = np.array([query_id in ids for query_id in values], np.bool_)
@@ -352,15 +355,9 @@ def _findings(result: Leaks, inputs: Inputs) -> Iterator[Finding]:
         ):
             doubt = sign * (inputs.scores.run(row.system).means[result.measure] - row.others)
         is_rare = kind == "quotes a relevant document" and count.share < MANY
-        if code is None or not count.queries or (is_rare and not doubt):
+        if not count.queries or (is_rare and not doubt):
             continue
         message = f"{count.queries:,} of {counted(result.queries, 'question')}: each {kind}"
-        if kind == "is a document" and any(result.own_documents.values()):
-            most = max(result.own_documents, key=result.own_documents.__getitem__)
-            message += (
-                f"; {most} has {result.own_documents[most]:,} of them, unjudged, on top of their "
-                "own answer"
-            )
         if row is not None and doubt:
             message += (
                 f"; {row.system} has {result.measure} of {row.leaked:.3f} on them and "
@@ -371,8 +368,15 @@ def _findings(result: Leaks, inputs: Inputs) -> Iterator[Finding]:
         yield finding.model_copy(update={"gain": doubt or None})
 
 
-_Leaked = tuple["IntArray", list[LeakExample]]
-"""The questions that leak in one way, and the first of them described."""
+# --- what leaks ----------------------------------------------------------------------------------
+
+
+class _Source(NamedTuple):
+    """Where a question leaks from."""
+
+    name: str
+    text: str | None
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -401,120 +405,50 @@ class _Questions:
             Words.of([normal_form(text) for text in texts]),
         )
 
-    def __len__(self) -> int:
-        return len(self.ids)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Quotes:
-    """Which questions occur word for word in which documents."""
-
-    question: IntArray
-    place: IntArray
-    """Of the document in the corpus."""
-    is_relevant: BoolArray
-    is_whole: BoolArray
-    """Whether the question is the whole title, the whole text, or both together."""
-    documents: DocumentTexts
-    looked_at: int
-
-    @classmethod
-    def of(cls, config: LeaksConfig, inputs: Inputs, questions: _Questions) -> _Quotes:
-        assert inputs.corpus is not None
-        documents = inputs.texts
-        rankings = inputs.rankings
-        order = documents.by_importance(rankings, inputs.cutoff)
-        sizes = inputs.corpus.texts().str.len_chars().to_numpy().astype(np.int64)
-        ends = np.cumsum(sizes[order])
-        order = order[: int(np.searchsorted(ends, config.characters, "right"))]
-        asked, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for part in chunks(sizes[order]):
-            words = Words.of(documents.forms(order[part]))
-            question, text = occurrences(questions.words, words, config.words)
-            asked.append(question)
-            places.append(order[part][text])
-        question, place = np.concatenate(asked), np.concatenate(places)
-        relevant = counts_as_relevant(inputs.main, rankings.judged_grade)
-        judged = documents.places(rankings.judged_ids)
-        gold = keyed(rankings.judged_query[relevant], judged[relevant])
-        return cls(
-            question=question,
-            place=place,
-            is_relevant=np.isin(keyed(questions.query[question], place), gold),
-            is_whole=_is_whole(question, place, questions, documents),
-            documents=documents,
-            looked_at=len(order),
-        )
-
-    def leaked(self, questions: _Questions, show: int) -> dict[LeakKind, _Leaked]:
-        """Tell quotes of relevant documents from those of others, and both from own documents."""
-        quoted = ~self.is_whole
-        in_relevant = quoted & self.is_relevant
-        masks: dict[LeakKind, BoolArray] = {
-            "quotes a relevant document": in_relevant,
-            "quotes another document": quoted & ~np.isin(self.question, self.question[in_relevant]),
-            "is a document": self.is_whole,
-        }
-        return {kind: self._leaked(mask, kind, questions, show) for kind, mask in masks.items()}
-
-    def _leaked(self, mask: BoolArray, kind: LeakKind, questions: _Questions, show: int) -> _Leaked:
-        assert self.documents.corpus is not None
-        pairs = np.flatnonzero(mask)
-        asked, first = np.unique(self.question[pairs], return_index=True)
-        ids = self.documents.corpus.ids if len(asked) else []
-        examples = []
-        for pair in pairs[first[:show]].tolist():
-            doc_id, question = ids[self.place[pair]], self.question[pair]
-            examples.append(
-                LeakExample(
-                    kind=kind,
-                    query_id=questions.ids[question],
-                    text=questions.texts[question],
-                    source=doc_id,
-                    source_text=self.documents.title(doc_id),
-                )
-            )
-        return asked, examples
-
-    def own_documents(self, inputs: Inputs, questions: _Questions) -> dict[str, int]:
-        """By system: how many questions have themselves, unjudged, in the first k."""
-        rankings = inputs.rankings
-        pairs = np.flatnonzero(self.is_whole)
-        keys = keyed(questions.query[self.question[pairs]], self.place[pairs])
-        counts = {}
-        for name, ranking in rankings.systems.items():
-            rows = np.flatnonzero(
-                ranking.top(inputs.cutoff)
-                & ~ranking.is_judged
-                & np.isin(ranking.query, questions.query[self.question[pairs]])
-            )
-            places = self.documents.places(ranking.run.doc_ids.gather(ranking.source[rows]))
-            hits = np.isin(keyed(ranking.query[rows], places), keys)
-            counts[name] = len(np.unique(ranking.query[rows[hits]]))
-        return counts
-
-
-def _is_whole(
-    question: IntArray, place: IntArray, questions: _Questions, documents: DocumentTexts
-) -> BoolArray:
-    """By pair: whether the question is all of the document's title, text, or both."""
-    assert documents.corpus is not None
-    where, pair = np.unique(place, return_inverse=True)
-    ids = documents.corpus.ids if len(where) else []
-    quoted = [documents.corpus[ids[at]] for at in where.tolist()]
-    titles = word_forms([document.title for document in quoted])
-    texts = word_forms([document.text for document in quoted])
-    asked = word_forms(questions.texts)
-    whole = [
-        asked[number] in (titles[at], texts[at], f"{titles[at]} {texts[at]}".strip())
-        for number, at in zip(question.tolist(), pair.tolist(), strict=True)
-    ]
-    return np.array(whole, np.bool_)
+def _quoted(
+    config: LeaksConfig, inputs: Inputs, questions: _Questions
+) -> tuple[dict[LeakKind, dict[int, _Source]], int]:
+    """Find the questions that occur word for word in documents, and how many were looked at."""
+    assert inputs.corpus is not None
+    documents, rankings, corpus = inputs.texts, inputs.rankings, inputs.corpus
+    order = documents.by_importance(rankings, inputs.cutoff)
+    sizes = corpus.texts().str.len_chars().to_numpy().astype(np.int64)
+    ends = np.cumsum(sizes[order])
+    order = order[: int(np.searchsorted(ends, config.characters, "right"))]
+    asked, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for part in chunks(sizes[order]):
+        words = Words.of(documents.forms(order[part]))
+        question, text = occurrences(questions.words, words, config.words)
+        asked.append(question)
+        places.append(order[part][text])
+    question, place = np.concatenate(asked), np.concatenate(places)
+    relevant = counts_as_relevant(inputs.main, rankings.judged_grade)
+    judged = documents.places(rankings.judged_ids)
+    gold = keyed(rankings.judged_query[relevant], judged[relevant])
+    is_relevant = np.isin(keyed(questions.query[question], place), gold)
+    leaked: dict[LeakKind, dict[int, _Source]] = {
+        "quotes a relevant document": {},
+        "is a document": {},
+    }
+    ids = corpus.ids if len(question) else ()
+    forms = word_forms(questions.texts)
+    for pair in np.argsort(question, kind="stable").tolist():
+        number, doc_id = int(question[pair]), ids[place[pair]]
+        title, body = word_forms([corpus[doc_id].title, corpus[doc_id].text])
+        if forms[number] in (title, body, f"{title} {body}".strip()):
+            kind: LeakKind = "is a document"
+        elif is_relevant[pair]:
+            kind = "quotes a relevant document"
+        else:
+            continue
+        leaked[kind].setdefault(number, _Source(doc_id, documents.title(doc_id)))
+    return leaked, len(order)
 
 
 def _trained(
     config: LeaksConfig, training: Sequence[Query], questions: _Questions
-) -> dict[LeakKind, _Leaked]:
+) -> dict[LeakKind, dict[int, _Source]]:
     """Find the questions that are training questions, exactly or nearly."""
     texts = [text for _, text, _ in training]
     learnt: dict[str, int] = {}
@@ -522,51 +456,19 @@ def _trained(
         if form:
             learnt.setdefault(form, place)
     exact = {
-        question: learnt[form]
+        question: _Source(*training[learnt[form]][:2])
         for question, form in enumerate(word_forms(questions.texts))
         if form in learnt
     }
     # the others together with all training questions: the pairs of one of each are looked at
-    left = np.setdiff1d(np.arange(len(questions)), np.array(list(exact), np.int64))
-    forms = [normal_form(questions.texts[question]) for question in left.tolist()]
-    forms += [normal_form(text) for text in texts]
-    copies = near_copies(Words.of(forms), width=config.shingle, threshold=config.similarity)
-    first, second = same_keys(
-        copies.group[: len(left)].astype(np.uint64), copies.group[len(left) :].astype(np.uint64)
-    )
-    alike = copies.similarity(first, second + len(left))
-    order = np.lexsort((second, -alike, first))
-    order = order[alike[order] >= config.similarity - 1e-9]
-    asked, best = np.unique(first[order], return_index=True)
-    near = {
-        int(left[question]): (int(second[pair]), float(alike[pair]))
-        for question, pair in zip(asked.tolist(), order[best].tolist(), strict=True)
-    }
-
-    def example(
-        kind: LeakKind, question: int, place: int, similarity: float | None = None
-    ) -> LeakExample:
-        return LeakExample(
-            kind=kind,
-            query_id=questions.ids[question],
-            text=questions.texts[question],
-            source=training[place][0],
-            source_text=training[place][1],
-            similarity=similarity,
-        )
-
-    same: LeakKind = "is a training question"
-    nearly: LeakKind = "is nearly a training question"
-    return {
-        same: (
-            np.array(list(exact), np.int64),
-            [example(same, *pair) for pair in list(exact.items())[: config.show]],
-        ),
-        nearly: (
-            np.array(list(near), np.int64),
-            [
-                example(nearly, question, *pair)
-                for question, pair in list(near.items())[: config.show]
-            ],
-        ),
-    }
+    left = [question for question in range(len(questions.ids)) if question not in exact]
+    forms = [normal_form(questions.texts[question]) for question in left]
+    words = Words.of([*forms, *map(normal_form, texts)])
+    copies = near_copies(words, width=config.shingle, threshold=config.similarity)
+    mixed = np.flatnonzero((copies.left < len(left)) & (copies.right >= len(left)))
+    nearest = np.lexsort((copies.right[mixed], -copies.similarity[mixed], copies.left[mixed]))
+    near: dict[int, _Source] = {}
+    for pair in mixed[nearest].tolist():
+        name, text, _ = training[copies.right[pair] - len(left)]
+        near.setdefault(left[copies.left[pair]], _Source(name, text, copies.similarity[pair]))
+    return {"is a training question": exact, "is nearly a training question": near}

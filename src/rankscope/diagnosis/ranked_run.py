@@ -13,19 +13,26 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
+from rankscope.collection.qrels import Qrels
 from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
+from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import without_identical
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.plans import relevance_level_of
+from rankscope.tables.columns import QRELS
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import Inputs
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.measures.language import Measure
-    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scores import Scores
+
+PAIR = ["query_id", "doc_id"]
 
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
@@ -210,3 +217,28 @@ def judged_as_scored(inputs: Inputs, system: str, measure: Measure) -> tuple[Jud
     keep = np.fromiter((query_id in averaged for query_id in judged.query_ids), np.bool_)
     values = values[~np.isnan(values)]
     return (judged if keep.all() else judged.only(keep)), values
+
+
+def rescored(inputs: Inputs, grades: pl.DataFrame) -> Scores:
+    """Score all runs by the main measure where pairs of query_id, doc_id have another grade.
+
+    Pairs of queries that are not judged are left out.
+    """
+    assert inputs.scores is not None
+    assert inputs.qrels is not None
+    assert inputs.runs is not None
+    texts = [pl.col(name).cast(pl.String) for name in PAIR]
+    known = pl.DataFrame({"query_id": pl.Series(inputs.qrels.query_ids, dtype=pl.String)})
+    given = inputs.qrels.pairs.select(*texts, pl.col("grade").cast(pl.Float64))
+    pairs = (
+        given.join(grades, on=PAIR, how="full", suffix="_new", coalesce=True)
+        .select(*PAIR, pl.coalesce("grade_new", "grade").alias("grade"))
+        .join(known, on="query_id", how="semi")
+    )
+    empty = known.join(pairs, on="query_id", how="anti", maintain_order="left")["query_id"]
+    rows = Rows(pairs, "qrels", QRELS, ids_complete=True, empty_queries=tuple(empty))
+    # what was asked for is in the names of the measures already
+    profile = replace(inputs.scores.profile, meaning=lambda measure: measure)
+    return evaluate(
+        Judgments(Qrels.from_rows(rows)), dict(inputs.runs), [inputs.main], profile=profile
+    )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankscope.diagnosis.ranked_run import PAIR
 from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.part import Part
 from rankscope.statistics.intervals import FEWEST
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 FINAL, QRELS, MAJORITY = "final", "qrels", "majority"
 """What a judge can be compared with, beside another rater."""
-
-PAIR = ["query_id", "doc_id"]
 
 
 class RaterComparison(Part):

@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.collection.qrels import Qrels
-from rankscope.diagnosis.rater_comparisons import PAIR, RatedPairs
+from rankscope.diagnosis.ranked_run import PAIR, rescored
 from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.part import Part
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.rater_agreement import kendall, median_grades
-from rankscope.tables.columns import QRELS
-from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import Inputs
+    from rankscope.diagnosis.rater_comparisons import RatedPairs
     from rankscope.measures.judged import FloatArray
     from rankscope.scoring.scores import Scores
 
@@ -133,26 +129,17 @@ def _scores(inputs: Inputs, rated: RatedPairs, grades: FloatArray) -> Scores:
     Raises:
         RankscopeError: fewer than half of the pairs have a grade, or they cannot be scored.
     """
-    assert inputs.scores is not None
     assert inputs.qrels is not None
-    assert inputs.runs is not None
-    known = pl.DataFrame({"query_id": pl.Series(inputs.qrels.query_ids, dtype=pl.String)})
-    texts = [pl.col(name).cast(pl.String) for name in PAIR]
-    given = inputs.qrels.pairs.select(*texts, pl.col("grade").cast(pl.Float64))
-    others = rated.pairs.with_columns(other=pl.Series(grades).fill_nan(None)).join(
-        known, on="query_id", how="semi", maintain_order="left"
-    )
-    pairs = given.join(others, on=PAIR, how="full", coalesce=True, maintain_order="left_right")
-    count = pairs["other"].count()
-    if count < HALF * pairs.height:
+    pairs = rated.pairs.with_columns(grade=pl.Series(grades).fill_nan(None))
+    pairs = pairs.filter(pl.col("query_id").is_in(inputs.qrels.query_ids))
+    judged = inputs.qrels.pairs.select(pl.col(name).cast(pl.String) for name in PAIR)
+    total = judged.height + pairs.join(judged, on=PAIR, how="anti").height
+    pairs = pairs.drop_nulls("grade")
+    if pairs.height < HALF * total:
         raise InputError(
-            f"judged {count:,} of {counted(pairs.height, 'pair')}, and an order needs half of them"
+            f"judged {pairs.height:,} of {counted(total, 'pair')}, and an order needs half of them"
         )
-    pairs = pairs.select(*PAIR, pl.coalesce("other", "grade").alias("grade")).drop_nulls("grade")
-    empty = known.join(pairs, on="query_id", how="anti", maintain_order="left")["query_id"]
-    rows = Rows(pairs, "ratings", QRELS, ids_complete=True, empty_queries=tuple(empty))
-    judgments = Judgments(Qrels.from_rows(rows))
-    return evaluate(judgments, inputs.runs, [inputs.main], profile=inputs.scores.profile)
+    return rescored(inputs, pairs)
 
 
 def _means(scores: Scores) -> dict[str, float]:

@@ -168,7 +168,6 @@ def _leaks(*given: Any, **options: Any) -> Any:
             }
             for kind in answer.kinds
         },
-        "found themselves": answer.own_documents,
     }
 
 

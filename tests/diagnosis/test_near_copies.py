@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis import likeness
+from rankscope.diagnosis import near_copies as module
 from rankscope.diagnosis.document_texts import (
     DocumentTexts,
     Words,
@@ -16,7 +16,7 @@ from rankscope.diagnosis.document_texts import (
     occurrences,
     word_forms,
 )
-from rankscope.diagnosis.likeness import near_copies
+from rankscope.diagnosis.near_copies import near_copies
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,9 @@ def groups_of(texts: list[str], width: int, threshold: float) -> list[frozenset[
     )
     assert copies.left_out == 0
     sets = [shingle_set(text, width) for text in texts]
-    assert copies.sizes.tolist() == [len(each) for each in sets]
-    left, right = np.triu_indices(len(texts), 1)
-    alike = [
-        len(sets[a] & sets[b]) / max(len(sets[a] | sets[b]), 1)
-        for a, b in zip(left, right, strict=True)
-    ]
-    assert copies.similarity(left, right).tolist() == pytest.approx(alike)
+    sets = [shingle_set(text, width) for text in texts]
+    for a, b, alike in zip(copies.left, copies.right, copies.similarity, strict=True):
+        assert alike == pytest.approx(len(sets[a] & sets[b]) / len(sets[a] | sets[b]))
     return sorted(
         (
             frozenset(np.flatnonzero(copies.group == group).tolist())
@@ -93,14 +89,14 @@ def test_near_copies_are_those_of_all_pairs(texts: list[str], width: int, thresh
 
 
 def test_what_is_too_much_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "MOST_PAIRS", 2)
+    monkeypatch.setattr(module, "MOST_PAIRS", 2)
     texts = [f"a b c d e f g h {n}" for n in range(5)]
     copies = near_copies(Words.of(texts), width=1, threshold=0.5)
     assert copies.left_out > 0
 
 
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "_CHUNK", 8)
+    monkeypatch.setattr(module, "_COMPARED", 8)
     texts = [f"a b c d e f g h {n % 3}" for n in range(9)] + ["x y z"]
     assert groups_of(texts, 1, 0.9) == naive_groups(texts, 1, 0.9)
 
@@ -142,15 +138,10 @@ TEXTS = st.text(alphabet="aA bß\n\u00a0\uff21\u0301é\x1c", max_size=90)
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=8))
-def test_texts_that_are_the_same_begin_alike(texts: list[str]) -> None:
+def test_texts_that_are_the_same_have_one_key(texts: list[str]) -> None:
     corpus = rs.Corpus({f"d{n}": text for n, text in enumerate(texts)})
-    documents = DocumentTexts(corpus)
-    places = np.arange(len(texts))
-    keys, has_text = documents.text_keys(places)
-    openings = documents.opening_keys(places)
-    for a in places:
-        assert has_text[a] == bool(normal_form(texts[a]))
-        for b in places:
-            assert (keys[a] == keys[b]) == (normal_form(texts[a]) == normal_form(texts[b]))
-            if keys[a] == keys[b]:
-                assert openings[a] == openings[b]
+    keys = DocumentTexts(corpus).text_keys(np.arange(len(texts)))
+    for key, text in zip(keys, texts, strict=True):
+        assert (key == 0) == (not normal_form(text))
+        for other, another in zip(keys, texts, strict=True):
+            assert (key == other) == (normal_form(text) == normal_form(another))
