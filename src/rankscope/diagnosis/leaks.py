@@ -237,8 +237,8 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
         looked_at=looked_at,
         training=None if inputs.training is None else len(inputs.training),
         kinds=tuple(
-            LeakCount(kind=kind, queries=len(found), share=len(found) / len(questions.ids))
-            for kind, found in leaked.items()
+            LeakCount(kind=kind, queries=len(sources), share=len(sources) / len(questions.ids))
+            for kind, sources in leaked.items()
         ),
         means=tuple(_means(leaked, questions, inputs)),
         examples=tuple(
@@ -250,8 +250,8 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
                 source_text=source.text,
                 similarity=source.similarity,
             )
-            for kind, found in leaked.items()
-            for question, source in list(found.items())[: config.show]
+            for kind, sources in leaked.items()
+            for question, source in list(sources.items())[: config.show]
         ),
     )
     return result.model_copy(update={"findings": tuple(_findings(result, inputs))})
@@ -309,8 +309,8 @@ def _means(
     if inputs.main.definition.aggregate != "mean":
         return
     groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
-    for kind, found in leaked.items():
-        ids = {questions.ids[question] for question in found}
+    for kind, sources in leaked.items():
+        ids = {questions.ids[question] for question in sources}
         for name in inputs.scores.runs:
             values = inputs.scores.values(str(inputs.main), name)
             is_leaked = np.array([query_id in ids for query_id in values], np.bool_)
