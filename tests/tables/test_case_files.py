@@ -16,8 +16,7 @@ import pytest
 import rankscope as rs
 from rankscope.errors import InputError
 from rankscope.scoring.judgments import Judgments
-from rankscope.tables.cases import case_files_in, has_case_files
-from rankscope.tables.language_codes import folder_language, language_code
+from rankscope.tables.cases import case_files_in, folder_language, has_case_files, language_code
 
 CASES: list[dict[str, Any]] = [
     {"text": "Anasarka", "expected_hpo_ids": ["HP:0012050"], "description": "Anasarca"},
@@ -221,7 +220,7 @@ def test_languages_are_carried_and_not_compared(tmp_path: Path) -> None:
     assert qrels.languages == dict.fromkeys([*GRADES, "none"], "de")
     assert qrels.without({"Anasarka", "none"}).languages == {"Tremor und Klonus": "de"}
     assert pickle.loads(pickle.dumps(qrels)).languages == qrels.languages
-    assert Judgments(qrels).languages == dict.fromkeys(GRADES, "de")
+    assert Judgments(qrels).languages == qrels.languages
     assert rs.Qrels(GRADES).languages == Judgments(GRADES).languages == {}
 
 
@@ -231,7 +230,7 @@ def test_languages_are_carried_and_not_compared(tmp_path: Path) -> None:
 def test_a_folder(tmp_path: Path) -> None:
     written(tmp_path / "german" / "b.json", CASES[:1])
     written(tmp_path / "german" / "a.json", CASES[1:])
-    written(tmp_path / "z.json", [{"case_id": "c", "text": "t", "expected_ids": ["d"]}])
+    written(tmp_path / "z.json", [{"case_id": "c", "text": "t", "expected_hpo_ids": ["d"]}])
     written(tmp_path / "config.json", {"k": 10, "models": ["a"]})
     written(tmp_path / "too" / "deep" / "x.json", CASES)
     written(tmp_path / ".hidden.json", CASES)
@@ -245,16 +244,18 @@ def test_a_folder(tmp_path: Path) -> None:
     assert files == ["config.json", "german/a.json", "german/b.json", "z.json"]
     both(tmp_path / "german")
     (tmp_path / "german" / "c.json.gz").write_bytes(
-        gzip.compress(json.dumps([{"text": "packed", "expected_ids": ["d"]}]).encode())
+        gzip.compress(json.dumps([{"text": "packed", "expected_hpo_ids": ["d"]}]).encode())
     )
     assert both(tmp_path)[0].query_ids == ["Tremor und Klonus", "Anasarka", "packed", "c"]
 
 
 def test_two_languages_share_a_text_or_an_id(tmp_path: Path) -> None:
     written(tmp_path / "german" / "a.json", CASES)
-    written(tmp_path / "german" / "b.json", [{"case_id": "c", "text": "t", "expected_ids": ["d"]}])
+    written(
+        tmp_path / "german" / "b.json", [{"case_id": "c", "text": "t", "expected_hpo_ids": ["d"]}]
+    )
     written(tmp_path / "english" / "a.json", [CASES[0], {"case_id": "c", **CASES[1]}])
-    written(tmp_path / "other" / "a.json", [{"text": "x", "expected_ids": ["a"]}])
+    written(tmp_path / "other" / "a.json", [{"text": "x", "expected_hpo_ids": ["a"]}])
     qrels, queries = both(tmp_path)
     ids = ["en:Anasarka", "en:c", "de:Anasarka", "de:Tremor und Klonus", "de:c", "x"]
     assert qrels.query_ids == ids

@@ -47,7 +47,6 @@ BY_TEXT = {case["text"]: EXPECTED[str(n)] for n, case in enumerate(CASES, start=
         ONE_EACH,
         [answer(*TERMS[:2]), answer(TERMS[2])],
         {"k": 5, "results": ONE_EACH},
-        [{"results": each} for each in ONE_EACH],
         {**BATCH, "documents": None, "embeddings": None, "included": ["metadatas"]},
     ],
 )
@@ -129,8 +128,6 @@ def test_terms_win_over_entries() -> None:
 
 
 def test_several_fields() -> None:
-    both = [[{"a_id": "x", "b_id": "HP:1"}, {"a_id": "y", "b_id": "HP:2"}]]
-    assert list(rs.Run({"metadatas": both})["1"]) == ["HP:1", "HP:2"]
     plain = {"metadatas": [[{"a_id": "x", "b_id": "1"}, {"a_id": "y", "b_id": "2"}]]}
     with pytest.raises(InputError, match="'a_id', 'b_id'"):
         rs.Run(plain)
@@ -154,7 +151,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "no list": ({"metadatas": [entries(["a"])], "distances": 3}, "'3'"),
     "a batch by query": ({"q": answer(["a"], ["b"])}, "query 'q': has 2 lists"),
     "others in a list": ([answer(["a"]), "a"], "cannot make"),
-    "some with ids": ([{"text": "t", "results": answer(["a"])}, answer(["a"])], "item 2"),
+    "some with ids": (
+        [{"text": "t", "results": answer(["a"])}, answer(["a"])],
+        "retrieved=",
+    ),
     "a null query": ([{"text": None, "results": answer(["a"])}], "a query is missing"),
     "a query twice": ([{"text": "t", "results": answer(["a"])}] * 2, "'t' appears twice"),
 }

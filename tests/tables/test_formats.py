@@ -160,7 +160,7 @@ LONG = "9" * 5000
         ('{"q": {"d": null}}', "missing"),
         ('{"q": {"d": "high"}}', "'high'"),
         ('{"q": {"": 1}}', "an id is missing"),
-        ('{"": {"d": 1}}', "a query_id is missing"),
+        ('{"": {"d": 1}}', "a query is missing"),
         ('{"q": 1.5}', "expected {doc_id: number}"),
         ('[{"qid": "q", "results": [["a", 1, 2]]}]', "whole number"),
         ('{"q": {"\\ud800": 1}}', "surrogate"),

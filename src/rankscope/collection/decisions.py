@@ -24,9 +24,9 @@ import polars as pl
 
 from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, shown
-from rankscope.tables.cells import written_list
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.record_rows import Placed, identify, rows_from
+from rankscope.tables.table_columns import written_list
 from rankscope.tables.unanswered import NO, YES
 
 # --- single values: each function reads a cell, or raises a ValueError that says what it expects

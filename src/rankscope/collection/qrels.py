@@ -25,7 +25,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.pairs import PairTable
-from rankscope.tables.reading import TableFile
+from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
@@ -315,7 +315,8 @@ def as_qrels(
 ) -> Qrels:
     """Take qrels in any form: qrels as they are, a path, or data that makes them."""
     if is_path(data):
-        return _qrels_from(TableFile.open(data, QRELS, columns=columns), labels)
+        with open_table(data, QRELS, columns=columns) as file:
+            return _qrels_from(file, labels)
     if isinstance(data, Qrels):
         return data
     qrels = object.__new__(Qrels)
@@ -350,7 +351,8 @@ def read_qrels(
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
     columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
-    return _qrels_from(TableFile.open(path, QRELS, format=format, columns=columns), labels)
+    with open_table(path, QRELS, format=format, columns=columns) as file:
+        return _qrels_from(file, labels)
 
 
 def _qrels_from(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:

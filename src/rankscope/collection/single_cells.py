@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import id_text
 
 
 def is_empty(value: object) -> bool:

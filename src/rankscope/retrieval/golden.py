@@ -24,8 +24,7 @@ from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.scores import Scores
 from rankscope.tables.cases import holds_cases
-from rankscope.tables.columns import Columns, find_name
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import Columns, find_name, id_text
 from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, suffix_of
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import id_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.runs.run_files import name_in_file
-from rankscope.tables.choosing import Table
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns
 from rankscope.tables.pieces import read_piece, read_pieces
+from rankscope.tables.table_columns import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,10 +70,10 @@ def as_piece_run(
     if corpus is not None:
         return _looked_up(data, name, order, corpus, columns)
     if is_path(data):
-        from rankscope.tables.reading import TableFile  # noqa: PLC0415
+        from rankscope.tables.reading import open_table  # noqa: PLC0415
 
-        file = TableFile.open(data, RUN, columns=columns)
-        pieces = read_pieces(file.records(), RUN, columns, file.source).by_query
+        with open_table(data, RUN, columns=columns) as file:
+            pieces = read_pieces(file.records(), RUN, columns, file.source).by_query
         return PieceRun(pieces, name=name_in_file(data), order=order)
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()

@@ -24,7 +24,7 @@ from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Readi
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.native_rows import read_rows
 from rankscope.tables.pairs import PairTable
-from rankscope.tables.reading import TableFile
+from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.trec_file import TrecFile
@@ -320,8 +320,8 @@ def read_run(
         InvalidDataError: a document occurs twice for a query, a score is not a number, …
     """
     columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
-    file = TableFile.open(path, RUN, format=format, columns=columns)
-    return run_from(file, name=name, duplicates=duplicates)
+    with open_table(path, RUN, format=format, columns=columns) as file:
+        return run_from(file, name=name, duplicates=duplicates)
 
 
 def run_from(
@@ -329,7 +329,7 @@ def run_from(
 ) -> Run:
     """Make a run of a file that was opened."""
     name = name or name_in_file(file.path, file.first_tag)
-    if duplicates is None and file.may_be_native:
+    if duplicates is None and file.format == "trec" and file.data is None:
         read = _read_natively(file, name)
         if read is not None:
             return read
@@ -398,7 +398,8 @@ def as_run(
     With ``chunking`` it is collapsed, unless it was before.
     """
     if is_path(data):
-        data = run_from(TableFile.open(data, RUN, columns=columns), duplicates=duplicates)
+        with open_table(data, RUN, columns=columns) as file:
+            data = run_from(file, duplicates=duplicates)
     if isinstance(data, LazyRun):
         data = data.loaded
     if isinstance(data, Run):

@@ -23,7 +23,7 @@ from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, without_duplicates
 from rankscope.runs.under_test import RunUnderTest
 from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
-from rankscope.tables.reading import TableFile
+from rankscope.tables.reading import open_table
 from rankscope.tables.rows import Rows
 from rankscope.tables.shapes import pair_rows
 
@@ -190,11 +190,11 @@ def _rows(
     if not is_path(data):
         table = data.to_polars() if isinstance(data, Qrels) else data
         return pair_rows(table, layout, columns, source=layout.kind), None
-    file = TableFile.open(data, layout, format=format, columns=columns)
-    rows = file.rows(layout.roles, as_text=as_text)
-    if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
-        rows = file.rows(layout.roles, as_text=True)
-    return rows, file.format
+    with open_table(data, layout, format=format, columns=columns) as file:
+        rows = file.rows(layout.roles, as_text=as_text)
+        if rows.malformed_count or any(column.null_count() for column in rows.frame):
+            rows = file.rows(layout.roles, as_text=True)
+        return rows, file.format
 
 
 def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:

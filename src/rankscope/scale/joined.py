@@ -10,7 +10,7 @@ import polars as pl
 
 from rankscope.runs.table import Run, read_run, scores_of, without_duplicates
 from rankscope.tables.columns import RUN
-from rankscope.tables.reading import TableFile
+from rankscope.tables.reading import open_table
 from rankscope.tables.rows import Rows, as_ids
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ def joined_run(paths: Sequence[PathLike], name: str) -> Run:
     """Read several files as one run; each must be a run by itself."""
     for path in paths:
         read_run(path)  # which says what is wrong with this file
-    files = [TableFile.open(path, RUN).rows(("query_id", "doc_id", "score")) for path in paths]
+    files = []
+    for path in paths:
+        with open_table(path, RUN) as file:
+            files.append(file.rows(("query_id", "doc_id", "score")))
     frames = [
         pl.DataFrame(
             [

@@ -16,12 +16,13 @@ import polars as pl
 from rankscope.errors import FormatError, InputError
 from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
 from rankscope.runs.table import Run
-from rankscope.tables.choosing import Table, choose
+from rankscope.tables.choosing import choose
 from rankscope.tables.columns import NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
 from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.reading import TableFile
 from rankscope.tables.shapes import pair_rows
+from rankscope.tables.table_columns import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +76,8 @@ class Part:
 
     def _file(self) -> TableFile:
         data = self.block()
-        if self.low and data.startswith(BOM):  # only at the beginning of a file it is a mark
-            data = b"\n" + data
+        if not self.low:
+            data = data.removeprefix(BOM)
         return TableFile(self.path, self.layout, "trec", False, self.sniffed, data)
 
     def run(self) -> Run:

@@ -20,7 +20,7 @@ import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.scoring.scans import Hits
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import id_text
 from rankscope.tables.native import address_of, library, library_path
 
 if TYPE_CHECKING:

@@ -264,11 +264,12 @@ def _is_run(value: Any) -> bool:
         return True
     if isinstance(value, Mapping | list | tuple):
         from rankscope.tables.choosing import query_names  # noqa: PLC0415
-        from rankscope.tables.documents import chroma_queries, is_answer, is_chroma  # noqa: PLC0415
+        from rankscope.tables.documents import answers_in, is_answer  # noqa: PLC0415
 
         if isinstance(value, Mapping):
-            if is_answer(value):
-                return is_chroma(value) and len(chroma_queries(value, "run")) > 1
+            answers = answers_in(value, "run")
+            if answers is not None:
+                return len(answers) > 1
             inner = next(iter(value.items()))
             return isinstance(inner[1], Mapping | list | tuple) and role_of(str(inner[0])) is None
         first = value[0]

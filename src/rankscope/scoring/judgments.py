@@ -14,8 +14,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.dicts import is_plain, numbers_of
 from rankscope.scoring.judged_pairs import FilePairs, PackedPairs, fingerprint
-from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading, are_whole
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading, are_whole, id_text
 from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Judgments:
             mixed = copy.copy(self)
             mixed.may_mix_languages = True
             return mixed
-        from rankscope.tables.language_codes import language_code  # noqa: PLC0415
+        from rankscope.tables.cases import language_code  # noqa: PLC0415
 
         code = language_code(str(language))
         if not self.languages:

@@ -45,7 +45,7 @@ from rankscope.scoring.preferences import (
 from rankscope.scoring.preferences import COUNTS as PREFERENCE_COUNTS
 from rankscope.scoring.soundness import refuse_repeat
 from rankscope.tables.columns import RUN
-from rankscope.tables.reading import TableFile
+from rankscope.tables.reading import TableFile, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -239,9 +239,11 @@ def _leading_number(text: str) -> float:
 
 def _read_results(path: PathLike) -> Run:
     """Read results; the tag of the last line is the run's id, and a seventh column is ignored."""
-    file = TableFile.open(path, RUN, format="trec")
+    with open_table(path, RUN, format="trec") as opened:
+        content = opened.content
+        file = TableFile(path, RUN, "trec", True, opened.sniffed, content)
     name = None
-    for line in reversed(file.content[-100_000:].splitlines()):
+    for line in reversed(content[-100_000:].splitlines()):
         words = line.split()
         if len(words) >= 6 and not words[0].startswith(b"#"):
             name = words[5].decode("utf-8", "replace")
@@ -251,8 +253,8 @@ def _read_results(path: PathLike) -> Run:
     except InvalidDataError as error:
         if all(finding.name != "malformed-line" for finding in error.findings):
             raise
-    lines = (b" ".join(line.split()[:6]) for line in file.content.split(b"\n"))
-    return run_from(file.holding(b"\n".join(lines)), name=name)
+    file.data = b"\n".join(b" ".join(line.split()[:6]) for line in content.split(b"\n"))
+    return run_from(file, name=name)
 
 
 _Zscores = dict[tuple[str, str], tuple[float, float]]

@@ -19,7 +19,6 @@ from rankscope.files import check_regular, read_bytes, suffix_of
 from rankscope.tables.columns import QUERY_IDS, QUESTIONS, find_name, folded, role_of
 from rankscope.tables.documents import is_answer
 from rankscope.tables.jsontext import read_json
-from rankscope.tables.language_codes import folder_language, language_code
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 _MOST_FILES = 10_000
-_LOOKED_AT = 10
+_FIRST = 10
+"""Records that are looked at."""
 _EXPECTED = re.compile(r"expected\w*ids")
-_PARTS: Mapping[str, tuple[str, ...]] = {
+_PARTS = {
     "queries": ("queries", "questions"),
     "qrels": ("relevant_docs", "qrels"),
     "corpus": ("corpus",),
@@ -60,31 +60,31 @@ def holds_cases(data: object) -> bool:
         lists = [value for value in data.values() if isinstance(value, list)]
         data = data.get("test_cases", lists[0] if len(lists) == 1 else None)
     return isinstance(data, list | tuple) and any(
-        isinstance(record, Mapping) and are_case_names(list(record)) for record in data[:_LOOKED_AT]
+        isinstance(record, Mapping) and are_case_names(list(record)) for record in data[:_FIRST]
     )
 
 
 def unwrapped(data: Any, kind: str, source: str, language: str | None = None) -> Any:
     """Return the table in an object, or the data if it is the table; cases with their language."""
     if isinstance(data, Mapping):
-        parts = {
-            each: next((data[name] for name in names if isinstance(data.get(name), Mapping)), None)
-            for each, names in _PARTS.items()
-        }
+        parts = {}
+        for part, names in _PARTS.items():
+            held = next((data[name] for name in names if name in data), None)
+            parts[part] = held if isinstance(held, Mapping) else None
         if parts["queries"] is not None and parts["qrels"] is not None and kind in parts:
             return parts[kind]
-        held = _records_in(data, source)
-        if held is None:
+        records = _records_in(data, source)
+        if records is None:
             return data
         metadata = data.get("metadata")
-        if "test_cases" in data and metadata is not None and not isinstance(metadata, Mapping):
+        if "test_cases" in data and not isinstance(metadata, Mapping | None):
             raise InputError(
                 f"{source}: the metadata are {shown(metadata)}; expected an object such as "
                 '{"language": "de"}, or none'
             )
         if isinstance(metadata, Mapping) and isinstance(metadata.get("language"), str):
             language = language_code(metadata["language"]) or language
-        data = held
+        data = records
     if holds_cases(data):
         return [_with_language(record, language, source) for record in data]
     return data
@@ -101,32 +101,71 @@ def _records_in(data: Mapping[Any, Any], source: str) -> list[Any] | None:
     lists = [value for value in data.values() if isinstance(value, list)]
     if len(lists) != 1 or not all(isinstance(record, Mapping) for record in lists[0]):
         return None
-    if not any(_names_query(record) for record in lists[0][:_LOOKED_AT]):
-        return None  # the documents of a query that has this key
-    return lists[0]
+    # or they are the documents of a query that has this key
+    return lists[0] if any(map(_names_query, lists[0][:_FIRST])) else None
 
 
 def _names_query(record: Mapping[Any, Any]) -> bool:
-    names = {folded(str(name)) for name in record}
     if is_answer(record) or any(map(is_answer, record.values())):
         return True
+    names = {folded(str(name)) for name in record}
     return not names.isdisjoint({*_OF_QUERIES, "inputs"}) or (
         not names.isdisjoint({"id", "text"})
         and any(role_of(str(name)) not in (None, "text") for name in record)
     )
 
 
+# --- languages
+
+_NAMES = (
+    "arabic ar bulgarian bg catalan ca chinese zh croatian hr czech cs danish da dutch nl "
+    "english en estonian et finnish fi french fr german de greek el hebrew he hindi hi "
+    "hungarian hu indonesian id irish ga italian it japanese ja korean ko latvian lv lithuanian "
+    "lt maltese mt norwegian no persian fa polish pl portuguese pt romanian ro russian ru "
+    "serbian sr slovak sk slovenian sl spanish es swedish sv turkish tr ukrainian uk vietnamese "
+    "vi"
+)
+_WORDS = _NAMES.split()
+_CODES = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True))
+"""English names of languages, with their codes in ISO 639-1."""
+_TAG = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")
+
+
+def language_code(text: str) -> str:
+    """Return the code of a language that is given by name, by code, or as a tag with a region.
+
+    What is neither a name in the table nor a tag as in BCP 47 is kept, in lower case.
+
+    >>> [language_code(text) for text in ("German", "DE", "de-DE", "Plattdeutsch")]
+    ['de', 'de', 'de', 'plattdeutsch']
+    """
+    name = text.strip().lower()
+    tag = _TAG.fullmatch(name)
+    return _CODES.get(name) or (tag[1] if tag else name)
+
+
+def folder_language(path: PathLike) -> str | None:
+    """Return the language that the folder of a file is named by; None if it is named otherwise.
+
+    >>> folder_language("cases/german/tiny_v1.json"), folder_language("cases/tiny_v1.json")
+    ('de', None)
+    """
+    if os.fspath(path) == "-":
+        return None
+    name = Path(os.path.abspath(path)).parent.name.lower()
+    return name if name in _CODES.values() else _CODES.get(name)
+
+
 def _with_language(record: Any, language: str | None, source: str) -> Any:
     if not isinstance(record, Mapping):
         raise InputError(f"{source}: expected a case, an object, got {shown(record)}")
-    name = find_name([str(each) for each in record], ("language",))
     nested = record.get("metadata")
-    spoken = None if name is None else record[name]
+    spoken = record.get(find_name(record, ("language",)))
     if spoken is None and isinstance(nested, Mapping):
         spoken = nested.get("language")
-    if spoken is not None and not isinstance(spoken, str):
+    if not isinstance(spoken, str | None):
         raise InputError(f"{source}: the language is {shown(spoken)}; expected text such as de")
-    code = (language_code(spoken) if spoken else None) or language
+    code = language_code(spoken or "") or language
     others = {name: value for name, value in record.items() if name != "language"}
     return others if code is None else {**others, "language": code}
 
@@ -142,26 +181,20 @@ def case_files_in(folder: PathLike) -> list[Path]:
     home = Path(os.fspath(folder))
     files: dict[str, Path] = {}
     try:
-        for inside in (home, *(path for path in _entries(home) if path.is_dir())):
-            if inside != home and home.resolve().is_relative_to(inside.resolve()):
-                continue
-            for path in _entries(inside):
-                if suffix_of(path) == ".json" and not path.is_dir():
-                    files.setdefault(os.path.realpath(path), path)
-            if len(files) > _MOST_FILES:
-                raise InputError(
-                    f"{home}: has more than {_MOST_FILES:,} JSON files; name one of them"
-                )
+        inside = [path for path in home.iterdir() if path.is_dir() and path.name[0] != "."]
+        real = home.resolve()
+        inside = [path for path in inside if not real.is_relative_to(path.resolve())]
+        for path in sorted(path for each in (home, *inside) for path in each.iterdir()):
+            if path.name[0] != "." and suffix_of(path) == ".json" and not path.is_dir():
+                files.setdefault(os.path.realpath(path), path)
     except OSError as error:
         raise InputError(f"{home}: cannot be read ({error.strerror})") from None
+    if len(files) > _MOST_FILES:
+        raise InputError(f"{home}: has more than {_MOST_FILES:,} JSON files; name one of them")
     return sorted(files.values())
 
 
-def _entries(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _content(path: Path) -> object:
+def _content(path: Path) -> Any:
     check_regular(path)
     return read_json(read_bytes(path), source=str(path))
 
@@ -178,47 +211,25 @@ def cases_in_folder(folder: PathLike) -> list[Record] | None:
     where they have none, all ids begin with the language, as in ``de:Anasarka``. In one language
     that is an error.
     """
-    cases: list[tuple[Record, Path]] = []
-    has_files = False
+    cases: list[Record] = []
+    first: dict[tuple[Any, str], Path] = {}
     for path in case_files_in(folder):
         content = _content(path)
-        if holds_cases(content):
-            has_files = True
-            held = unwrapped(content, "qrels", str(path), folder_language(path))
-            records = [dict(held)] if isinstance(held, Mapping) else held
-            cases += [(record, path) for record in records]
-    if not has_files:
-        return None
-    names = {name for record, _ in cases for name in record if _EXPECTED.fullmatch(folded(name))}
-    if len(names) > 1 and all(len(names & record.keys()) <= 1 for record, _ in cases):
-        cases = [  # files may name their ids by what these are of
-            ({("expected_ids" if n in names else n): v for n, v in record.items()}, path)
-            for record, path in cases
-        ]
-    return _distinct(cases, os.fspath(folder))
-
-
-def _distinct(cases: Sequence[tuple[Record, Path]], folder: str) -> list[Record]:
-    """Give cases ids of which none occurs twice, or say which does."""
-    id_names = [find_name(record, ("case_id", "id", "_id", "query_id")) for record, _ in cases]
-    ids = []
-    first: dict[tuple[Any, str], Path] = {}
-    for (record, path), name in zip(cases, id_names, strict=True):
-        case_id = str(record.get(name or find_name(record, ("text", *QUESTIONS)) or "text"))
-        language = record.get("language")
-        if (language, case_id) in first:
-            raise InputError(
-                f"{folder}: {first[language, case_id]} and {path} both hold the case "
-                f"{shown(case_id)} in one language; name one of these files, or give each case a "
-                "case_id of its own"
-            )
-        first[language, case_id] = path
-        ids.append(case_id)
-    if not any(id_names) and len(set(ids)) == len(ids):
-        return [record for record, _ in cases]
-    distinct, are_shared = [], len(set(ids)) < len(ids)
-    for (record, _), name, case_id in zip(cases, id_names, ids, strict=True):
-        language = record.get("language") if are_shared else None
-        whole = case_id if language is None else f"{language}:{case_id}"
-        distinct.append({**record, name or "case_id": whole, "case_id": whole})
-    return distinct
+        if not holds_cases(content):
+            continue
+        held = unwrapped(content, "qrels", str(path), folder_language(path))
+        for record in [held] if isinstance(held, Mapping) else held:
+            name = find_name(record, ("case_id", "id", "_id", "query_id", "text", *QUESTIONS))
+            key = record.get("language"), str(record.get(name, "text"))
+            if first.setdefault(key, path) != path:
+                raise InputError(
+                    f"{os.fspath(folder)}: {first[key]} and {path} both hold the case "
+                    f"{shown(key[1])} in one language; name one of these files, or give each case "
+                    "a case_id of its own"
+                )
+            cases.append({**record, "case_id": key[1]})
+    if len({case["case_id"] for case in cases}) < len(first):
+        for case in cases:
+            if case.get("language"):
+                case["case_id"] = f"{case['language']}:{case['case_id']}"
+    return cases or None

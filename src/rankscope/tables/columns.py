@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
-from rankscope.errors import FormatError
+from rankscope.errors import FormatError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,24 @@ def are_whole(grades: NDArray[np.float64]) -> bool:
     return bool(((grades // 1 == grades) & (abs(grades) < LARGEST_GRADE)).all())
 
 
-# --- names
+# --- ids and names
+
+
+def id_text(value: object) -> str:
+    """Return an id as text, exactly as given; a whole number becomes its decimal digits.
+
+    Raises:
+        ValueError: it can be no id; says what it is.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        given = "null" if value is None else f"{shown(value)} ({type(value).__name__})"
+        raise ValueError(f"{given}; expected text or a whole number")
+    try:
+        return str(value.__index__())
+    except ValueError:  # Python refuses to print such a number
+        raise ValueError("a number of thousands of digits; expected text") from None
 
 
 def folded(name: str) -> str:
@@ -144,66 +161,59 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """For each role its names, the most telling first."""
 
-_PREFIXES = {
-    "relevant": _words(
-        "relevant expected expect gold golden goldstandard groundtruth groundtruths gt reference "
-        "references ref target targets positive positives pos correct true truth truths answer "
-        "answers oracle ideal desired wanted required supporting evidence judged known "
-        "referenceoutputs referenceoutput expectedoutputs"
-    ),
-    "retrieved": _words(
-        "retrieved retrieval predicted prediction predictions pred preds returned result results "
-        "search searchresult searchresults ranked ranking rankings top topk actual found output "
-        "outputs response responses hit hits match matches candidate candidates system model run "
-        "recommended suggested fetched selected nearest"
-    ),
-}
-_BARE = {
-    "relevant": _words(
+
+def _any(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
+_ALONE = {
+    "relevant": _any(
         "relevant expected gold golden goldstandard groundtruth groundtruths gt reference "
         "references target targets positive positives truth truths oracle ideal judgments "
         "judgements qrels"
     ),
-    "retrieved": _words(
+    "retrieved": _any(
         "retrieved retrieval predicted prediction predictions pred preds returned result results "
         "searchresult searchresults ranked ranking rankings rankedlist topk hits matches "
         "candidates found neighbors neighbours nearest recommendations suggestions"
     ),
 }
-_NOUNS = _words(
-    "documents document docnos docno docids docid docs doc chunks chunk passages passage contexts "
-    "context nodes node sources source urls url uris uri links link pages page filenames filename "
-    "files file items item articles article products product segments segment sections section "
-    "records record entities entity terms term hpo mondo concepts concept corpus paragraphs "
-    "paragraph snippets snippet paths path keys key codes code asins asin skus sku pids pid "
-    "recipes recipe results result hits hit matches match labels label list set references "
-    "reference facts fact spans span retrievalcontexts retrievalcontext"
+"""Words for a role that stand alone, before or behind a word for documents."""
+_BEFORE = {
+    "relevant": _any(
+        "expect ref pos correct true answer answers desired wanted required supporting evidence "
+        "judged known referenceoutputs? expectedoutputs"
+    ),
+    "retrieved": _any(
+        "search top actual outputs? responses? hit match candidate system model run recommended "
+        "suggested fetched selected"
+    ),
+}
+"""Words that say a role only before a word for documents."""
+_NOUN = _any(
+    "documents? docs? docnos? docids? chunks? passages? contexts? nodes? sources? urls? uris? "
+    "links? pages? filenames? files? items? articles? products? segments? sections? records? "
+    "entity entities terms? hpo mondo concepts? corpus paragraphs? snippets? paths? keys? codes? "
+    "asins? skus? pids? recipes? results? hits? match matches labels? list set references? facts? "
+    "spans? retrievalcontexts?"
 )
-_TEXT = (
-    r"(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|contents?|"
+_IDS = "(?:ids?|nos?|numbers?|uuids?|list|set)"
+_STEM = rf"(?:{_NOUN}{{1,2}}{_IDS}?|{_IDS})"
+_ROLES = {
+    role: re.compile(rf"{alone}|(?:{alone}|{_BEFORE[role]})\d*{_STEM}|{_STEM}{alone}")
+    for role, alone in _ALONE.items()
+}
+_ROLES["relevant"] = re.compile(rf"{_ROLES['relevant'].pattern}|expected\w{{1,40}}ids?")
+_OF_FRAMEWORKS = re.compile(r"sourcedocuments|sourcenodes|retrievalcontext|top\d+")
+"""What LangChain, LlamaIndex and DeepEval call what was retrieved."""
+_NEUTRAL = re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did")
+_SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
+_WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
+_TEXT = re.compile(
+    r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|contents?|"
     r"titles?)"
 )
-_NOUN = "(?:" + "|".join(sorted(_NOUNS, key=len, reverse=True)) + ")"
-_IDS = r"(?:ids?|nos?|numbers?|uuids?|list|set)"
-_SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
-_STEM = rf"(?:{_NOUN}{{1,2}}{_IDS}?|{_IDS})"
-_WITH = {
-    role: re.compile(rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})\d*{_STEM}")
-    for role, words in _PREFIXES.items()
-}
-_AFTER = {
-    role: re.compile(rf"{_STEM}(?:{'|'.join(sorted(words, key=len, reverse=True))})")
-    for role, words in _BARE.items()
-}
-_EXPECTED = re.compile(r"expected\w{1,40}ids?")
-_NEUTRAL = re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did")
-_WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
-_IS_TEXT = re.compile(rf"\w*{_TEXT}")
 _NEVER = frozenset(_words("id no number list set run system model"))
-
-_OWN_NAMES = frozenset({"sourcedocuments", "sourcenodes", "retrievalcontext"})
-"""What LangChain, LlamaIndex and DeepEval call what was retrieved."""
-_TOP = re.compile(r"top\d+")
 
 Role = Literal["relevant", "retrieved", "neutral", "text"]
 
@@ -221,16 +231,14 @@ def role_of(name: str) -> Role | None:
     inner = role_of(name.rpartition(".")[2]) if "." in name else None
     if inner in ("relevant", "retrieved"):
         return inner  # of a nested record, as LangSmith's reference_outputs.relevant_ids
-    if plain in _OWN_NAMES or _TOP.fullmatch(plain):
+    if _OF_FRAMEWORKS.fullmatch(plain):
         return "retrieved"
-    for role, bare in _BARE.items():
-        if plain in bare or _WITH[role].fullmatch(plain) or _AFTER[role].fullmatch(plain):
+    for role, names in _ROLES.items():
+        if names.fullmatch(plain):
             return role  # type: ignore[return-value]
-    if _EXPECTED.fullmatch(plain):
-        return "relevant"
     if _NEUTRAL.fullmatch(plain):
         return "neutral"
-    return "text" if _IS_TEXT.fullmatch(plain) else None
+    return "text" if _TEXT.fullmatch(plain) else None
 
 
 def says_ids(name: str) -> bool:

@@ -23,7 +23,7 @@ import polars as pl
 from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
 from rankscope.tables.columns import check_columns, find_name
-from rankscope.tables.detection import BOM, cells_of, shielded
+from rankscope.tables.detection import cells_of, shielded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +74,6 @@ def read_delimited(
     Blank lines and comments (``# …``) may precede it. Return cells of text, a function from row to
     line, and the roles of the columns if there is no header.
     """
-    data = data.removeprefix(BOM)
     above, begin = 0, 0
     for raw in io.BytesIO(data):
         if _is_data(raw.decode("utf-8", "replace")):

@@ -7,17 +7,19 @@ are known by what they hold. Texts count only if the caller names their column (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import Table, is_list, is_missing, query_column
+from rankscope.tables.choosing import one_column, query_column
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
-from rankscope.tables.filling import id_or_none
+from rankscope.tables.documents import METADATA, is_list, value_of
+from rankscope.tables.rows import id_or_none
+from rankscope.tables.table_columns import Table
 from rankscope.tables.unanswered import is_unanswered, refuse_answer
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -87,24 +89,21 @@ class PiecesError(InputError):
 
 def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
     """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
-    column = _gold_column(table, columns) if layout.kind == "qrels" else None
-    if column is not None:
-        raise PiecesError(_from_table(table, column or None, layout, columns), table.source)
-
-
-def _gold_column(table: Table, columns: Columns) -> str | None:
-    """Return the column of gold pieces, '' if a row is a span; None if there are none."""
+    if layout.kind == "run":
+        return
     named = columns.relevant
+    rows_are_spans = False
     if named is not None and named in table.names:
         is_text = role_of(named) == "text" or named in table.texts
-        return named if is_text or any(map(_is_piece, table.items(named))) else None
-    spans = find_name(table.names, _SPANS)
-    if spans is not None:
-        return spans
-    if _is_span(table.names) and find_name(table.names, _FIELDS["document"]) is not None:
-        return ""
-    relevant = (name for name in table.names if role_of(name) == "relevant")
-    return next((name for name in relevant if any(map(_is_span, table.items(name)))), None)
+        column = named if is_text or any(map(_is_piece, table.items(named))) else None
+    else:
+        relevant = (name for name in table.names if role_of(name) == "relevant")
+        of_spans = (name for name in relevant if any(map(_is_span, table.items(name))))
+        column = find_name(table.names, _SPANS)
+        rows_are_spans = column is None and _is_row_of_span(table.names)
+        column = column or (None if rows_are_spans else next(of_spans, None))
+    if column is not None or rows_are_spans:
+        raise PiecesError(_from_table(table, column, layout, columns), table.source)
 
 
 def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
@@ -117,17 +116,20 @@ def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -
 
 def _is_span(names: object) -> bool:
     """Tell whether names, of columns or the fields of a record, are those of a span."""
-    if not isinstance(names, Mapping | list):
-        return False
-    known = [str(name) for name in names]
-    return all(find_name(known, _FIELDS[role]) is not None for role in ("start", "end"))
+    return isinstance(names, Mapping | list) and all(
+        find_name(names, _FIELDS[role]) is not None for role in ("start", "end")
+    )
+
+
+def _is_row_of_span(names: list[str]) -> bool:
+    return _is_span(names) and find_name(names, _FIELDS["document"]) is not None
 
 
 def _is_piece(item: object) -> bool:
     """Tell a span, or a text and nothing else, from a document with its id."""
-    if not isinstance(item, Mapping) or _is_span(item):
-        return isinstance(item, Mapping)
-    return bool(item) and all(find_name([str(n)], _FIELDS["text"]) is not None for n in item)
+    if not isinstance(item, Mapping) or not item:
+        return False
+    return _is_span(item) or all(find_name([name], _FIELDS["text"]) is not None for name in item)
 
 
 # --- reading
@@ -140,27 +142,21 @@ def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) ->
         if not any(role_of(str(name)) for name in data):
             return _from_dict(data, layout, source)
         data = [data]
-    table = data
     if not isinstance(data, Table):
-        records = list(data)
-        for number, record in enumerate(records, start=1):
+        data = list(data)
+        for number, record in enumerate(data, start=1):
             if not isinstance(record, Mapping):
                 raise InputError(
                     f"{source}, row {number}: expected named fields, got {shown(record)}"
                 )
-        table = Table(records, source)
+    table = data if isinstance(data, Table) else Table(data, source)
     named = columns.retrieved
     if named is None:
-        lists = [n for n in table.names if role_of(n) in ("retrieved", "neutral", "text")]
-        lists = [name for name in lists if table.holds_lists(name)]
+        roles = ("retrieved", "neutral", "text")
+        lists = [n for n in table.names if role_of(n) in roles and table.holds_lists(n)]
         richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
         matching = richer or [name for name in lists if name in table.texts] or lists
-        if len(matching) > 1:
-            raise InputError(
-                f"{source}: {shown(matching[0], 30)} and {shown(matching[1], 30)} could both hold "
-                f"the retrieved passages; say which (retrieved={matching[0]!r})"
-            )
-        named = next(iter(matching), None)
+        named = one_column(matching, "hold the retrieved passages", "retrieved", table)
     return _from_table(table, named, layout, columns)
 
 
@@ -180,14 +176,14 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
             "say which it is (query=)"
         )
     pieces = Pieces()
-    rows = table.frame.to_dicts() if table.frame is not None else table.records
-    lists: Iterable[Any] = rows if column is None else table.values(column)
+    rows = table.records if table.frame is None else table.frame.to_dicts()
+    lists = rows if column is None else table.values(column)
     for record, query_id, items in zip(rows, table.values(query), lists, strict=True):
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
-        given = [] if unanswered and column is None else items
-        if isinstance(given, str) and given.lstrip().startswith("["):
-            given = table.cell("documents", given)
-        name = _add(pieces, query_id, given, layout, table.source, is_row=column is None)
+        held = [] if unanswered and column is None else items
+        if isinstance(held, str) and held.lstrip().startswith("["):
+            held = table.cell("documents", held)
+        name = _add(pieces, query_id, held, layout, table.source, is_row=column is None)
         if unanswered:
             if pieces.by_query[name]:
                 raise refuse_answer(name, table.source)
@@ -196,21 +192,20 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
 
 
 def _add(
-    pieces: Pieces, raw_query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
+    pieces: Pieces, query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
 ) -> str:
     """Append the pieces of a query; return its id as text."""
-    query_id = id_or_none(raw_query, "query_id", source)
+    query_id = id_or_none(query, "query_id", source)
     where = f"{source}: query {shown(query_id)}"
-    if query_id is None:
-        raise InputError(f"{source}: a query_id is missing; give every query one")
+    if not query_id:
+        raise InputError(f"{source}: a query is missing; give every one an id or a text")
     if query_id in pieces.by_query and not is_row:
         raise InputError(f"{where} appears twice; give each query one list")
+    listed = [items] if isinstance(items, str | Mapping) else [] if items is None else items
+    if not is_list(listed) or isinstance(listed, Set):
+        raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
     mine = pieces.by_query.setdefault(query_id, [])
-    if not is_missing(items):
-        listed = [items] if isinstance(items, str | Mapping) else items
-        if not is_list(listed) or isinstance(listed, Set):
-            raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
-        mine += [read_piece(item, layout, where) for item in listed]
+    mine += [read_piece(item, layout, where) for item in listed if item != ""]
     return query_id
 
 
@@ -220,12 +215,14 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
         return Piece(None, None, None, item)
     if isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[1], str):
         return replace(read_piece(item[0], layout, where), number=_number(item[1], where))
-    fields = _fields(item, layout.value)
-    text = fields.get("text") if isinstance(fields.get("text"), str) else None
-    start, end = (_place(fields.get(role), role, where) for role in ("start", "end"))
+    node = value_of(item, "node")
+    parts = [item] if node is None else [item, node]
+    parts += [value_of(part, name) for part in list(parts) for name in METADATA]
+    document, text = _first(parts, "document"), _first(parts, "text")
+    start, end = (_offset(_first(parts, role), role, where) for role in ("start", "end"))
+    text = text if isinstance(text, str) else None
     if start is not None and end is None and text is not None:
         end = start + len(text)
-    document = fields.get("document")
     if (start is None) != (end is None):
         raise InputError(f"{where}: a span has a start or an end only; give both")
     if start is not None and end is not None:
@@ -240,66 +237,51 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
         raise InputError(
             f"{where}: expected a text, or a document with start and end, got {shown(item)}"
         )
-    number = fields.get("number")
+    number, rank = _first(parts, layout.value), _first(parts, "rank")
     if number is not None:
         number = _number(number, where)
-    elif layout.kind == "run" and "rank" in fields:
-        number = -_number(fields["rank"], where)
+    elif layout.kind == "run" and rank is not None:
+        number = -_number(rank, where)
     return Piece(None if document is None else str(document), start, end, text, number)
 
 
-def _fields(item: Any, value: str) -> dict[str, Any]:
-    """Return the fields of a piece by role: its own, of the node in it, or of its metadata."""
-    node = _get(item, "node")
-    parts = [item] if node is None else [item, node]
-    parts += [_get(part, name) for part in list(parts) for name in ("metadata", "meta")]
-    fields: dict[str, Any] = {}
+def _first(parts: list[Any], role: str) -> Any:
+    """Return what plays a role in a piece: in its own fields, in its node, or in its metadata."""
+    names = _FIELDS.get(role) or ALIASES[role]
     for part in parts:
         if isinstance(part, Mapping):
-            roles = _roles(tuple(map(str, part)), value)
-            values = {role: part[name] for role, name in roles.items()}
-        elif part is None or isinstance(part, int | float | list):
+            value = part.get(find_name(part, names))
+        elif part is None or isinstance(part, int | float | str | list):
             continue
         else:
-            values = {}
-            for role, names in {**_FIELDS, "number": ALIASES[value]}.items():
-                held = (getattr(part, name, None) for name in names)
-                values[role] = next((x for x in held if x is not None and not callable(x)), None)
-        fields = {**{role: x for role, x in values.items() if x is not None}, **fields}
-    return fields
+            held = (getattr(part, name, None) for name in names)
+            value = next((each for each in held if each is not None and not callable(each)), None)
+        if value is not None:
+            return value
+    return None
 
 
-def _get(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-
-
-@lru_cache(maxsize=1000)
-def _roles(names: tuple[str, ...], value: str) -> dict[str, str]:
-    """Return which of a record's names has which role; records have the same again and again."""
-    roles = {**_FIELDS, "number": ALIASES[value], "rank": ALIASES["rank"]}
-    named = {role: find_name(names, known) for role, known in roles.items()}
-    return {role: name for role, name in named.items() if name is not None}
-
-
-def _place(value: Any, role: str, where: str) -> int | None:
-    if is_missing(value):
+def _offset(value: Any, role: str, where: str) -> int | None:
+    if value is None or value == "":
         return None
-    try:
-        place = int(value) if float(value) == int(float(value)) else -1
-    except (TypeError, ValueError, OverflowError):
-        place = -1
-    if not 0 <= place <= _FARTHEST:
+    number = _as_float(value)
+    if not (0 <= number <= _FARTHEST and number.is_integer()):
         raise InputError(
             f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
         )
-    return place
+    return int(number)
 
 
 def _number(value: Any, where: str) -> float:
-    try:  # a number, or the text of one in a cell
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if number - number != 0:  # NaN or infinite
+    number = _as_float(value)
+    if not isfinite(number):
         raise InputError(f"{where}: expected a finite number, got {shown(value)}")
     return number
+
+
+def _as_float(value: Any) -> float:
+    """Return a number, or the number that a cell writes; NaN for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")

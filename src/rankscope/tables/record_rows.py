@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.files import enough_memory, is_path, is_plain_file, source_name, suffix_of
-from rankscope.tables.cases import are_case_names, cases_in_folder, unwrapped
+from rankscope.tables.cases import (
+    are_case_names,
+    cases_in_folder,
+    folder_language,
+    language_code,
+    unwrapped,
+)
 from rankscope.tables.collection_folder import parts_of, table_in
-from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name
+from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name, id_text
 from rankscope.tables.delimited import delimited_rows
 from rankscope.tables.detection import detect_format, named_format, recognised
 from rankscope.tables.frames import frame_of, spreadsheet
-from rankscope.tables.ids import id_text
 from rankscope.tables.jsontext import json_values, parse_json, read_json, read_json_lines
-from rankscope.tables.language_codes import folder_language, language_code
 from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.traces import retrievals
 

@@ -42,13 +42,7 @@ def malformed(rows: Rows) -> Seen | None:
 
 def id_missing(rows: Rows) -> Seen | None:
     """See rows without a query id or document id."""
-    if rows.ids_complete:
-        return None
-    from rankscope.tables.rows import as_ids, missing  # noqa: PLC0415
-
-    frame = rows.frame
-    lost = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
-    return seen_rows("an id is missing", rows, lost.arg_true())
+    return None if rows.ids_complete else seen_rows("an id is missing", rows, rows.without_id())
 
 
 def not_a_number(rows: Rows, numbers: pl.Series, role: str) -> Seen | None:

@@ -1,20 +1,31 @@
 """Rows: a table of pairs as it was read, before its content is checked.
 
-Every reader of pairs returns `Rows` and every check starts from them. Columns are named by role;
+Every reader of pairs returns `Rows`, and every check starts from them. Columns are named by role;
 values are still as they were given (text, numbers), so that a problem can be shown as it is in the
-file.
+file. What comes as lists of documents is gathered query by query in `ListedRows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from operator import index
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
-from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, rater_columns
+from rankscope.tables.columns import (
+    NO_QUESTIONS,
+    UNREAD,
+    Questions,
+    Reading,
+    id_text,
+    rater_columns,
+)
+from rankscope.tables.documents import Documents, documents_of, is_answer, is_list, is_missing
+from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -59,6 +70,21 @@ class Rows:
         source = self.source if line is not None else f"{self.source}, row {row + 1}"
         return Place(source, line, ids.get("query_id"), ids.get("doc_id"))
 
+    def without_id(self) -> pl.Series:
+        """Return the numbers of the rows that lack an id."""
+        ids = (as_ids(self.frame[role], self) for role in ("query_id", "doc_id"))
+        query, document = map(missing, ids)
+        return (query | document).arg_true()
+
+    def only(self, numbers: pl.Series) -> Rows:
+        """Return these rows alone, each with its line."""
+        line_of = self.line_of
+        lines = None if line_of is None else lambda row: line_of(int(numbers[row]))
+        return replace(self, frame=self.frame[numbers], line_of=lines)
+
+
+# --- columns
+
 
 def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
     """Return a column of ids as text, exactly as given; numbers become their decimal digits.
@@ -70,17 +96,12 @@ def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
         return column
     if dtype in (pl.Null, pl.Enum) or dtype.is_integer() or dtype.is_decimal():
         return column.cast(pl.String)
-    if dtype.is_float():
-        return _float_ids(column, rows)
-    raise InputError(
-        f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
-        "whole numbers"
-    )
-
-
-def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Return whole floats as integers; fractions and large ones are no exact ids, and refused."""
-    limit = 2**53 if column.dtype == pl.Float64 else 2**24 if column.dtype == pl.Float32 else 2**11
+    if not dtype.is_float():
+        raise InputError(
+            f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
+            "whole numbers"
+        )
+    limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
     whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
     bad = ~whole.fill_null(True)
     if bad.any():
@@ -94,6 +115,8 @@ def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
 
 def missing(ids: pl.Series) -> pl.Series:
     """Return which ids are missing or empty."""
+    if ids.dtype not in (pl.String, pl.Categorical):
+        return ids.is_null()
     return ids.is_null() | (ids.cast(pl.String) == "").fill_null(True)
 
 
@@ -109,6 +132,57 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return as_numbers(column.cast(pl.String))
     raise InputError(f"the column {shown(column.name)} has type {dtype}; expected numbers")
+
+
+def id_series(role: str, values: Iterable[object], source: str) -> pl.Series:
+    """Return ids as a column of text; a missing one stays missing, for the checks to find."""
+    ids = [value if type(value) is str else id_or_none(value, role, source) for value in values]
+    try:
+        return pl.Series(role, ids, dtype=pl.String)
+    except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
+        bad = next((text for text in ids if re.search("[\ud800-\udfff]", text or "")), "")
+        raise InputError(
+            f"{source}: the {role} {shown(bad)} is not valid Unicode text (a lone surrogate)"
+        ) from None
+
+
+def id_or_none(value: object, role: str, source: str) -> str | None:
+    """Return an id as text, None if it is missing, or say why it can be none."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))  # as pandas has whole numbers in a column with a gap
+    try:
+        return id_text(value)
+    except ValueError as error:
+        raise InputError(f"{source}: the {role} is {error}") from None
+
+
+def number_series(role: str, values: Sequence[Any], source: str) -> pl.Series:
+    """Return values as numbers if they all are, else as the text that a message can show.
+
+    Polars is given nothing but numbers and text: it takes minutes for deeply nested values.
+    """
+    kinds = set(map(type, values))
+    for kind, dtype, as_number in ((int, pl.Int64, index), (float, pl.Float64, float)):
+        if not values or any(issubclass(each, str | bytes) for each in kinds):
+            break
+        try:
+            numbers = values
+            if kinds != {kind}:
+                numbers = [None if value is None else as_number(value) for value in values]
+            return pl.Series(role, numbers, dtype=dtype)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            continue
+    texts = (value if value is None else _text(value) for value in values)
+    return id_series(role, texts, source)
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python refuses to print such an integer
+        return "a number of thousands of digits"
 
 
 def with_values(rows: Rows) -> Rows:
@@ -150,3 +224,123 @@ def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
         source=rows.source,
         line=1,
     )
+
+
+# --- query by query
+
+
+class ListedRows:
+    """Rows being gathered from lists of documents; ``field`` is where documents have their id."""
+
+    def __init__(self, layout: PairLayout, source: str, field: str | None = None) -> None:
+        self.layout, self.source, self.field = layout, source, field
+        self._sizes: dict[str, int] = {}  # how many documents each query has
+        self._query_ids: list[str] = []
+        self._doc_ids: list[Any] = []
+        self._values: list[Any] = []
+        self._subtopics: list[Any] = []
+        self._no_answer: list[str] = []
+        self._is_ordered = True
+
+    def add(
+        self,
+        query: object,
+        documents: Any,
+        *,
+        place: str | None = None,
+        numbers: Any = None,
+        no_answer: bool = False,
+        is_row: bool = False,
+    ) -> None:
+        """Append the documents of one query, or, if ``is_row``, one more of them.
+
+        ``place`` is where they were read, and ``numbers`` are listed beside them, one for each, or
+        one for all.
+        """
+        place = place or self.source
+        query_id = id_or_none(query, "query_id", place)
+        where = f"{place}: query {shown(query)}"
+        if not query_id:
+            raise InputError(f"{place}: a query is missing; give every one an id or a text")
+        if query_id in self._sizes and not is_row:
+            raise InputError(
+                f"{where} appears twice; give each query one list, or say which column tells them "
+                "apart (query=)"
+            )
+        size = self._sizes.setdefault(query_id, 0)
+        is_golden = self.layout.kind == "qrels"
+        if is_golden and _is_by_subtopic(documents):
+            pairs = self._with_subtopics(documents)
+        else:
+            held = [] if documents is None else documents  # a call that failed
+            pairs = documents_of(held, self.layout.kind, self.field, where)
+        if not is_missing(numbers):
+            pairs = _numbered(pairs, numbers, where)
+        values = [
+            (1 if is_golden else -rank) if value is None else value
+            for rank, (_, value) in enumerate(pairs, start=size + 1)
+        ]
+        if no_answer:
+            if any(value != 0 for value in values):
+                raise refuse_answer(query_id, self.source)
+            self._no_answer.append(query_id)
+        self._is_ordered &= not isinstance(documents, Mapping) or is_answer(documents)
+        self._sizes[query_id] += len(pairs)
+        self._query_ids += [query_id] * len(pairs)
+        self._doc_ids += [doc_id for doc_id, _ in pairs]
+        self._values += values
+
+    def _with_subtopics(self, documents: Mapping[Any, Any]) -> Documents:
+        """Take ``{doc: {subtopic: grade}}``."""
+        pairs = []
+        for doc_id, grades in documents.items():
+            if not isinstance(grades, Mapping):
+                raise self._some_subtopics()
+            self._subtopics += grades
+            pairs += [(doc_id, grade) for grade in grades.values()]
+        return pairs
+
+    def _some_subtopics(self) -> InputError:
+        return InputError(
+            f"{self.source}: some documents have grades by subtopic and others do not"
+        )
+
+    def rows(self) -> Rows:
+        """Return what was gathered."""
+        series = [
+            id_series("query_id", self._query_ids, self.source),
+            id_series("doc_id", self._doc_ids, self.source),
+            number_series(self.layout.value, self._values, self.source),
+        ]
+        if self._subtopics:
+            if len(self._subtopics) != len(self._doc_ids):
+                raise self._some_subtopics()
+            series.append(id_series("subtopic", self._subtopics, self.source))
+        empty = [query_id for query_id, size in self._sizes.items() if not size]
+        is_listed = self.layout.kind == "qrels" and self._is_ordered
+        return Rows(
+            pl.DataFrame(series),
+            self.source,
+            self.layout,
+            empty_queries=tuple(id_series("query_id", empty, self.source)),
+            no_answer=tuple(self._no_answer),
+            listed=tuple(self._sizes) if is_listed else (),
+        )
+
+
+def _is_by_subtopic(documents: object) -> bool:
+    first = next(iter(documents.values()), None) if isinstance(documents, Mapping) else None
+    return isinstance(first, Mapping)
+
+
+def _numbered(pairs: Documents, numbers: Any, where: str) -> Documents:
+    """Give documents the numbers listed beside them, or the one that stands for all."""
+    if not is_list(numbers):
+        return [(doc_id, numbers if mine is None else mine) for doc_id, mine in pairs]
+    numbers = list(numbers)
+    if len(numbers) != len(pairs):
+        raise InputError(
+            f"{where} has {len(pairs)} documents and {len(numbers)} numbers beside them; give one "
+            "to each"
+        )
+    return [(doc_id, number) for (doc_id, _), number in zip(pairs, numbers, strict=True)]

@@ -16,29 +16,24 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import Table, is_list, names_of, query_names
+from rankscope.tables.choosing import names_of, query_names
 from rankscope.tables.columns import (
     NO_COLUMNS,
     Columns,
     PairLayout,
+    Questions,
     Reading,
     find_name,
     folded,
     role_of,
 )
-from rankscope.tables.documents import (
-    chroma_field,
-    chroma_queries,
-    documents_of,
-    is_answer,
-    is_chroma,
-    is_document,
-)
-from rankscope.tables.filling import id_or_none, text_series, value_series
+from rankscope.tables.documents import answers_in, is_answer, is_document, is_list
 from rankscope.tables.frames import frame_of
 from rankscope.tables.pieces import refuse_gold_dict
-from rankscope.tables.rows import Rows, with_values
+from rankscope.tables.rows import Rows, id_series, number_series, with_values
+from rankscope.tables.table_columns import Table
 from rankscope.tables.table_rows import Input, table_rows
+from rankscope.tables.traces import are_traces, retrievals
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +64,7 @@ def pair_rows(
     if hasattr(data, "tolist") and hasattr(data, "dtype"):
         data = data.tolist()
     elif hasattr(data, "to_list"):
-        data = list(data.to_list())
+        data = data.to_list()
     is_plain = isinstance(data, Mapping | Sequence | Set | str | bytes) or _is_frame(data)
     if not is_plain and isinstance(data, Iterable) and not is_answer(data):
         data = list(data)
@@ -91,7 +86,16 @@ def _items(given: Input) -> Sequence[Any]:
     return given.data if isinstance(given.data, list | tuple) else ()
 
 
-# --- tables
+def _are_all(given: Input, test: Callable[[Any], bool]) -> bool:
+    """Tell a list whose items are all of a kind, one at least."""
+    return bool(_items(given)) and all(map(test, _items(given)))
+
+
+def _is_number(value: object) -> bool:
+    return hasattr(value, "__float__") and not isinstance(value, str | bool)
+
+
+# --- frames and records
 
 
 def _is_dataset(data: object) -> bool:
@@ -100,26 +104,18 @@ def _is_dataset(data: object) -> bool:
 
 
 def _is_frame(data: object) -> bool:
-    return (
-        hasattr(data, "__arrow_c_stream__") or isinstance(data, pl.LazyFrame) or _is_dataset(data)
-    )
+    is_lazy = isinstance(data, pl.LazyFrame)
+    return is_lazy or hasattr(data, "__arrow_c_stream__") or _is_dataset(data)
 
 
 def _frame_rows(given: Input) -> Rows:
-    data = given.data
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
+    data = given.data.collect() if isinstance(given.data, pl.LazyFrame) else given.data
     if not hasattr(data, "__arrow_c_stream__"):
-        return _record_rows(replace(given, data=[dict(row) for row in data]))
+        return _record_rows(given, [dict(row) for row in data])
     frame = frame_of(data, source=given.source)
     if not frame.width:
-        return given.filling().rows()
+        return given.listed_rows().rows()
     return table_rows(Table(frame, given.source, line_of=given.line_of), given)
-
-
-def _is_split_dict(given: Input) -> bool:
-    data = given.data
-    return isinstance(data, Mapping) and bool(data) and all(map(_is_dataset, data.values()))
 
 
 def _refuse_splits(given: Input) -> Rows:
@@ -131,32 +127,28 @@ def _refuse_splits(given: Input) -> Rows:
 
 
 _NESTED = frozenset({"inputs", "outputs", "referenceoutputs", "expectedoutputs", "vars", "example"})
+"""Records in a record of LangSmith or promptfoo; their fields stand beside the others."""
 
 
-def _record_of(data: object) -> Mapping[str, Any] | None:
-    """Return an object as a record: a mapping, a named tuple, a dataclass, a model; else None.
-
-    The fields of LangSmith's inputs and outputs stand beside the others.
-    """
+def _record_of(data: Any) -> Mapping[str, Any] | None:
+    """Return an object as a record: a mapping, a named tuple, a dataclass, a model; else None."""
     if isinstance(data, Mapping):
-        nested = {
-            n for n, v in data.items() if isinstance(v, Mapping) and folded(str(n)) in _NESTED
-        }
-        flat = {name: value for name, value in data.items() if name not in nested}
-        for name in nested:
-            prefix = "" if folded(str(name)) == "example" else f"{name}."
-            flat.update({f"{prefix}{inner}": value for inner, value in data[name].items()})
-        return flat if nested else data
+        flat: dict[str, Any] = {}
+        for name, value in data.items():
+            if isinstance(value, Mapping) and folded(str(name)) in _NESTED:
+                prefix = "" if folded(str(name)) == "example" else f"{name}."
+                flat.update({f"{prefix}{inner}": value[inner] for inner in value})
+            else:
+                flat[name] = value
+        return flat
     if hasattr(data, "_asdict"):
         return dict(data._asdict())
     if is_document(data) or isinstance(data, list | tuple | Set | str | int | float):
         return None
     if is_dataclass(data):
         return {each.name: getattr(data, each.name) for each in fields(data)}
-    if hasattr(data, "model_dump"):
-        return dict(data.model_dump())
-    held = getattr(data, "__dict__", None)
-    return None if not held else {k: v for k, v in held.items() if not k.startswith("_")}
+    held = data.model_dump() if hasattr(data, "model_dump") else getattr(data, "__dict__", {})
+    return {name: value for name, value in held.items() if not name.startswith("_")} or None
 
 
 def _has_roles(names: Iterable[object], given: Input) -> bool:
@@ -168,42 +160,33 @@ def _has_roles(names: Iterable[object], given: Input) -> bool:
 
 
 def _is_columns(given: Input) -> bool:
-    data = given.data
-    if not isinstance(data, Mapping) or not data or not _has_roles(data, given):
+    if not isinstance(given.data, Mapping) or not _has_roles(given.data, given):
         return False
-    return all(is_list(value) and not isinstance(value, Mapping | Set) for value in data.values())
+    return all(
+        is_list(each) and not isinstance(each, Mapping | Set) for each in given.data.values()
+    )
 
 
 def _column_rows(given: Input) -> Rows:
-    names = [str(name) for name in given.data]
     columns = [list(column) for column in given.data.values()]
     if len(set(map(len, columns))) > 1:
         raise InputError(f"{given.source}: the columns are not equally long")
-    records = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-    return _record_rows(replace(given, data=records))
-
-
-def _answer_in(record: object) -> str | None:
-    """Return the field of a record that holds an engine's answer."""
-    if not isinstance(record, Mapping) or len(record) > 100:
-        return None
-    for name, value in record.items():
-        is_name = isinstance(name, str) and name in ("result", "answer", "response")
-        if (is_name or role_of(str(name)) == "retrieved") and is_answer(value):
-            return str(name)
-    return None
+    names = [str(name) for name in given.data]
+    rows = zip(*columns, strict=True)
+    return _record_rows(given, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _is_record(given: Input) -> bool:
     """Tell one query's record from documents by query."""
-    if not isinstance(given.data, Mapping):
+    record = _record_of(given.data) if isinstance(given.data, Mapping) else None
+    if not record or not (_has_roles(record, given) or _holds_answer(record, given)):
         return False
-    record = _record_of(given.data) or {}
-    is_answered = given.layout.kind == "run" and _answer_in(given.data) is not None
-    if not is_answered and not _has_roles(record, given):
-        return False
-    queries = query_names([str(name) for name in record], given.columns) | {"id", "_id", "text"}
+    queries = query_names(map(str, record), given.columns) | {"id", "_id", "text"}
     return any(isinstance(record.get(name), str | int) for name in queries)
+
+
+def _holds_answer(record: Mapping[str, Any], given: Input) -> bool:
+    return given.layout.kind == "run" and any(map(is_answer, islice(record.values(), 100)))
 
 
 def _is_records_by_id(given: Input) -> bool:
@@ -221,51 +204,36 @@ def _is_records_by_id(given: Input) -> bool:
 
 
 def _rows_of_records_by_id(given: Input) -> Rows:
-    records = []
     for query_id, record in given.data.items():
         if not isinstance(record, Mapping):
             raise InputError(
                 f"{given.source}: query {shown(query_id)} has {shown(record)}, no record"
             )
-        records.append({"query_id": query_id, **record})
-    return _record_rows(replace(given, data=records))
+    return _record_rows(given, [{"query_id": q, **record} for q, record in given.data.items()])
 
 
 def _are_records(given: Input) -> bool:
-    items = _items(given)
-    records = [_record_of(item) for item in items[:20]]
+    records = [_record_of(item) for item in _items(given)[:20]]
     return None not in records and any(
-        _has_roles(record, given) or _answer_in(record) is not None for record in records if record
+        _has_roles(record, given) or _holds_answer(record, given) for record in records if record
     )
 
 
-def _record_rows(given: Input) -> Rows:
+def _record_rows(given: Input, items: Sequence[Any]) -> Rows:
     """Take records with names, each a query with its list, or a query and a document."""
     records = []
-    for number, item in enumerate(given.data, start=1):
+    for number, item in enumerate(items, start=1):
         record = _record_of(item)
         if record is None:
             raise InputError(
                 f"{given.source}, row {number}: expected named fields, got {shown(item)}"
             )
-        asked = query_names(list(record)) if is_answer(record) else ()
-        if asked:  # the answer and the query side by side
-            answer = {name: value for name, value in record.items() if name not in asked}
-            record = {**{name: record[name] for name in asked}, "answer": answer}
+        if is_answer(record):  # with the query beside it
+            beside = query_names(record)
+            answer = {name: value for name, value in record.items() if name not in beside}
+            record = {**{name: record[name] for name in beside}, "retrieved": answer}
         records.append(record)
-    held = next(filter(None, map(_answer_in, records[:20])), None)
-    if held is not None and given.layout.kind == "run":
-        names = [str(name) for record in records for name in record if name != held]
-        if not query_names(names, given.columns) and find_name(names, _WEAK_IDS) is None:
-            return _rows_by_position(given, [record.get(held) or [] for record in records])
-        for number, record in enumerate(records, start=1):
-            if held not in record:
-                raise InputError(f"{given.source}, item {number}: has no {shown(held)}; give one")
-        given = replace(given, columns=replace(given.columns, retrieved=held))
     return table_rows(Table(records, given.source, line_of=given.line_of), given)
-
-
-_WEAK_IDS = ("id", "_id", "text")
 
 
 # --- by query
@@ -274,31 +242,16 @@ _WEAK_IDS = ("id", "_id", "text")
 def _mapping_rows(given: Input) -> Rows:
     """Take ``{query: documents}``."""
     refuse_gold_dict(given.data, given.layout, given.source)
-    filling, field = given.filling(), given.columns.doc
-    answers = [value for value in islice(given.data.values(), 1000) if is_chroma(value)]
-    field = chroma_field(answers, field, given.source) if answers else field
+    listed = given.listed_rows()
     for query_id, documents in given.data.items():
-        where = filling.where(query_id)
-        if answers and not is_answer(documents) and not isinstance(documents, list | None):
-            raise InputError(f"{where} has {shown(documents)}; expected an answer with ids")
         first = documents[0] if isinstance(documents, list) and documents else None
         if isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)):
             raise InputError(
-                f"{where} has lists in its list; if the keys are names of columns, say which is "
-                f"which (query=, {given.layout.word}=)"
+                f"{given.source}: query {shown(query_id)} has lists in its list; if the keys are "
+                f"names of columns, say which is which (query=, {given.layout.word}=)"
             )
-        if filling.by_subtopic(documents):
-            filling.add_subtopics(query_id, documents)
-        else:
-            is_dict = isinstance(documents, Mapping) and not is_answer(documents)
-            held = [] if documents is None else documents  # a call that failed
-            listed = documents_of(held, given.layout.kind, field, where)
-            filling.add(query_id, listed, ordered=not is_dict)
-    return filling.rows()
-
-
-def _is_number(value: object) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, str | bool)
+        listed.add(query_id, documents)
+    return listed.rows()
 
 
 def _is_triple(item: object) -> bool:
@@ -308,7 +261,7 @@ def _is_triple(item: object) -> bool:
         and len(item) == 3
         and all(isinstance(part, str | int) for part in item[:2])
         and (_is_number(item[2]) or item[2] is None)
-        and not all(isinstance(part, int) or str(part).isdecimal() for part in item)
+        and not _are_whole(item)
     )
 
 
@@ -316,37 +269,45 @@ def _are_whole(items: Iterable[object]) -> bool:
     return all(isinstance(part, str | int) and str(part).isdecimal() for part in items)
 
 
-def _are_triples(given: Input) -> bool:
-    items = _items(given)
-    return bool(items) and all(map(_is_triple, items))
-
-
 def _triple_rows(given: Input) -> Rows:
     queries, documents, values = zip(*given.data, strict=True)
     columns = [
-        text_series(role, [id_or_none(value, role, given.source) for value in column])
-        for role, column in (("query_id", queries), ("doc_id", documents))
+        id_series("query_id", queries, given.source),
+        id_series("doc_id", documents, given.source),
     ]
     if any(value is not None for value in values):
-        columns.append(value_series(given.layout.value, values))
+        columns.append(number_series(given.layout.value, values, given.source))
     return with_values(Rows(pl.DataFrame(columns), given.source, given.layout))
+
+
+def _trace_rows(given: Input) -> Rows:
+    """Take the retrievals among the spans of traces."""
+    listed, texts, source = given.listed_rows(), {}, given.source
+    items = given.data if isinstance(given.data, list) else [given.data]
+    lines = [given.line_of(row) if given.line_of else None for row in range(len(items))]
+    spans = zip(lines, items, strict=True)
+    for retrieval in retrievals(spans, source=source, query=given.columns.query):
+        place = source if retrieval.line is None else f"{source}:{retrieval.line}"
+        listed.add(retrieval.query_id, retrieval.documents, place=place)
+        if retrieval.text is not None:
+            texts[retrieval.query_id] = retrieval.text
+    return replace(listed.rows(), questions=Questions("input", texts))
 
 
 # --- by position
 
 
 _MATRIX = (
-    ("scores", "similarities", "similarity", "matrix", "scorematrix"),
-    ("docids", "ids", "corpusids", "documentids", "chunkids"),
-    ("queryids", "qids"),
+    ("scores", "similarities", "similarity", "matrix", "score_matrix"),
+    ("doc_ids", "ids", "corpus_ids", "document_ids", "chunk_ids"),
+    ("query_ids", "qids"),
 )
 
 
 def _matrix_parts(given: Input) -> list[Any]:
     """Return the scores, documents and queries of a matrix, None for what is not there."""
     held = given.data if isinstance(given.data, Mapping) and given.layout.kind == "run" else {}
-    names = {folded(str(name)): value for name, value in held.items()}
-    return [next((names[n] for n in known if n in names), None) for known in _MATRIX]
+    return [held.get(find_name(held, names)) for names in _MATRIX]
 
 
 def _is_matrix(given: Input) -> bool:
@@ -361,7 +322,7 @@ def _is_matrix(given: Input) -> bool:
 def _matrix_rows(given: Input) -> Rows:
     """Take a matrix of scores, a row for each query and a column for each document."""
     scores, documents, queries = _matrix_parts(given)
-    rows = [list(row) for row in scores]
+    rows, documents = [list(row) for row in scores], list(documents)
     query_ids = range(1, len(rows) + 1) if queries is None else list(queries)
     wrong = next((len(row) for row in rows if len(row) != len(documents)), len(documents))
     if wrong != len(documents) or len(query_ids) != len(rows):
@@ -369,50 +330,36 @@ def _matrix_rows(given: Input) -> Rows:
             f"{given.source}: the matrix has {len(rows)} rows of {wrong} scores, for "
             f"{len(query_ids)} queries and {len(documents)} documents"
         )
-    filling = given.filling()
+    listed = given.listed_rows()
     for query_id, row in zip(query_ids, rows, strict=True):
-        filling.add(query_id, list(zip(documents, row, strict=True)))
-    return replace(filling.rows(), is_numbered=queries is None, is_list=False)
+        listed.add(query_id, list(zip(documents, row, strict=True)))
+    return replace(listed.rows(), is_numbered=queries is None, is_list=False)
 
 
-def _rows_by_position(given: Input, lists: Iterable[Any]) -> Rows:
+def _rows_by_position(given: Input, items: Iterable[Any]) -> Rows:
     """Take the documents of queries that have no id: they are known by their place."""
-    queries: list[Any] = []
-    for value in lists:
-        several = chroma_queries(value, given.source) if is_chroma(value) else [value]
-        queries += [{**each, "included": ()} if is_chroma(value) else each for each in several]
-    chroma = [value for value in queries if is_chroma(value)]
-    field = given.columns.doc
-    field = chroma_field(chroma, field, given.source) if chroma else field
-    filling = given.filling()
-    for number, value in enumerate(queries, start=1):
-        where = f"{given.source}: query {number}"
-        held = [] if value is None else value
-        filling.add(number, documents_of(held, given.layout.kind, field, where))
-    return replace(filling.rows(), is_numbered=True)
+    listed, number = given.listed_rows(), 0
+    for item in items:
+        answers = answers_in(item, given.source)
+        for documents in [item] if answers is None else answers:
+            number += 1
+            listed.add(number, documents)
+    return replace(listed.rows(), is_numbered=True)
 
 
 def _are_answers(given: Input) -> bool:
     items = _items(given)
-    if any(isinstance(item, Mapping) and query_names(list(item)) for item in items[:10]):
-        return False
-    return any(map(is_answer, items[:10])) and all(
-        item is None or is_answer(item) or isinstance(item, list) for item in items
+    has_queries = any(isinstance(item, Mapping) and query_names(item) for item in items[:10])
+    return (
+        any(map(is_answer, items[:10]))
+        and not has_queries
+        and all(item is None or is_answer(item) or isinstance(item, list) for item in items)
     )
 
 
-def _are_lists(given: Input) -> bool:
-    items = _items(given)
-    return any(item is not None for item in items) and all(
-        item is None
-        or (
-            is_list(item)
-            and not is_document(item)
-            and not isinstance(item, Mapping)
-            and not hasattr(item, "_fields")
-        )
-        for item in items
-    )
+def _is_list_of_documents(item: object) -> bool:
+    is_named = isinstance(item, Mapping) or hasattr(item, "_fields")
+    return item is None or (is_list(item) and not is_named and not is_document(item))
 
 
 def _list_rows(given: Input) -> Rows:
@@ -437,17 +384,11 @@ def _list_rows(given: Input) -> Rows:
 
 def _are_graded(given: Input) -> bool:
     """Tell ``[{doc: number, …}, …]``, by position, from records: their keys differ."""
-    items = _items(given)
-    if not items or not all(isinstance(item, Mapping) for item in items):
+    if not _are_all(given, lambda item: isinstance(item, Mapping)):
         return False
-    keys = [frozenset(item) for item in items if item]
-    numbers = all(_is_number(value) for item in items for value in item.values())
-    return numbers and bool(keys) and (len(keys) == 1 or len(set(keys)) > 1)
-
-
-def _are_ids(given: Input) -> bool:
-    items = _items(given)
-    return bool(items) and all(isinstance(item, str | int) or item is None for item in items)
+    keys = [frozenset(item) for item in given.data if item]
+    numbers = all(_is_number(value) for item in given.data for value in item.values())
+    return numbers and (len(keys) == 1 or len(set(keys)) > 1)
 
 
 def _target_rows(given: Input) -> Rows:
@@ -460,11 +401,8 @@ def _target_rows(given: Input) -> Rows:
     return _rows_by_position(given, [[] if item is None else [item] for item in given.data])
 
 
-def _are_documents(given: Input) -> bool:
-    items = _items(given)
-    return bool(items) and all(
-        is_document(item[0] if isinstance(item, tuple) and item else item) for item in items
-    )
+def _is_framework_document(item: Any) -> bool:
+    return is_document(item[0] if isinstance(item, tuple) and item else item)
 
 
 def _refuse_set(given: Input) -> Rows:
@@ -474,17 +412,12 @@ def _refuse_set(given: Input) -> Rows:
     )
 
 
-def _unknown_records(given: Input) -> bool:
-    items = _items(given)
-    return bool(items) and all(isinstance(item, Mapping) for item in items)
-
-
 SHAPES: tuple[Shape, ...] = (
     Shape(
         "nothing",
         "{}",
         lambda g: isinstance(g.data, Mapping | list | tuple) and not g.data,
-        lambda g: g.filling().rows(),
+        lambda g: g.listed_rows().rows(),
     ),
     Shape(
         "a frame",
@@ -492,7 +425,19 @@ SHAPES: tuple[Shape, ...] = (
         lambda g: _is_frame(g.data),
         _frame_rows,
     ),
-    Shape("splits", "a Hugging Face DatasetDict: name one", _is_split_dict, _refuse_splits),
+    Shape(
+        "splits",
+        "a Hugging Face DatasetDict: name one",
+        lambda g: isinstance(g.data, Mapping) and all(map(_is_dataset, g.data.values())),
+        _refuse_splits,
+    ),
+    Shape(
+        "traces",
+        "spans of OpenTelemetry, OpenInference or Phoenix",
+        lambda g: g.layout.kind == "run" and are_traces(g.data),
+        _trace_rows,
+        "run",
+    ),
     Shape(
         "a matrix of scores",
         '{"doc_ids": ["a", "b"], "scores": [[0.9, 0.1]]}',
@@ -512,7 +457,7 @@ SHAPES: tuple[Shape, ...] = (
         "a record",
         '{"question": "q1", "expected_ids": ["a"]}',
         _is_record,
-        lambda g: _record_rows(replace(g, data=[g.data])),
+        lambda g: _record_rows(g, [g.data]),
     ),
     Shape(
         "records by id",
@@ -534,22 +479,43 @@ SHAPES: tuple[Shape, ...] = (
         lambda g: _rows_by_position(g, g.data),
         "run",
     ),
-    Shape("records", '[{"question": "q1", "retrieved_ids": ["a"]}]', _are_records, _record_rows),
-    Shape("rows", '[("q1", "a", 2)]', _are_triples, _triple_rows),
+    Shape(
+        "records",
+        '[{"question": "q1", "retrieved_ids": ["a"]}]',
+        _are_records,
+        lambda g: _record_rows(g, g.data),
+    ),
+    Shape("rows", '[("q1", "a", 2)]', lambda g: _are_all(g, _is_triple), _triple_rows),
     Shape(
         "documents of one query",
         "documents of LangChain, LlamaIndex, Haystack",
-        _are_documents,
+        lambda g: _are_all(g, _is_framework_document),
         lambda g: _rows_by_position(g, [g.data]),
     ),
-    Shape("lists by position", '[["a", "b"], ["c"]]', _are_lists, _list_rows),
+    Shape(
+        "lists by position",
+        '[["a", "b"], ["c"]]',
+        lambda g: _are_all(g, _is_list_of_documents) and any(each is not None for each in g.data),
+        _list_rows,
+    ),
     Shape(
         "grades by position",
         '[{"a": 2}, {"c": 1}]',
         _are_graded,
         lambda g: _rows_by_position(g, g.data),
     ),
-    Shape("targets by position", '["a", "c"]', _are_ids, _target_rows, "gold"),
-    Shape("unknown records", "refused: no known column", _unknown_records, _record_rows),
+    Shape(
+        "targets by position",
+        '["a", "c"]',
+        lambda g: _are_all(g, lambda item: isinstance(item, str | int) or item is None),
+        _target_rows,
+        "gold",
+    ),
+    Shape(
+        "unknown records",
+        "refused: no known column",
+        lambda g: _are_all(g, lambda item: isinstance(item, Mapping)),
+        lambda g: _record_rows(g, g.data),
+    ),
 )
 """All shapes but TREC lines, in the order in which they are tried."""

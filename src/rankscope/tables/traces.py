@@ -22,9 +22,7 @@ from typing import Any
 from rankscope.errors import FormatError, RankscopeError, shown
 from rankscope.tables.jsontext import parse_json
 
-_RESOURCES = ("resourceSpans", "resource_spans")
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_LISTS = ("spans", "data")
+_BATCHES = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "spans", "data")
 _TRACE_IDS = ("context.trace_id", "trace_id", "traceId", "context.traceId")
 _KINDS = ("openinference.span.kind", "span_kind", "spanKind")
 _TEXTS = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value")
@@ -43,6 +41,16 @@ class Retrieval:
     documents: list[dict[str, Any]]
 
 
+def are_traces(data: object) -> bool:
+    """Tell whether data are spans, or batches of them."""
+    span = next(_spans(data), {})
+    if not any(str(name).startswith("attributes") for name in span):
+        return False
+    context = span.get("context")
+    held = {**context, **span} if isinstance(context, Mapping) else span
+    return not held.keys().isdisjoint(_TRACE_IDS)
+
+
 def retrievals(
     values: Iterable[tuple[int | None, Any]], *, source: str, query: str | None
 ) -> Iterator[Retrieval]:
@@ -50,36 +58,31 @@ def retrievals(
     of_trace: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     count = 0
-    for line, value in values:
-        for span in _spans(value):
-            fields = _flat(span)
-            documents = _documents(fields)
-            kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown")).upper()
-            is_retrieval = fields.get("gen_ai.operation.name") == "retrieval"
-            if not documents and kind != "RETRIEVER" and not is_retrieval:
-                kinds[kind] += 1
-                continue
-            count += 1
-            names = _TRACE_IDS if query is None else (query,)
-            held = next(
-                (fields[name] for name in names if fields.get(name) not in (None, "")), None
+    for line, span in ((line, span) for line, value in values for span in _spans(value)):
+        fields = _fields(span)
+        documents = _documents(fields)
+        kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown")).upper()
+        is_retrieval = kind == "RETRIEVER" or fields.get("gen_ai.operation.name") == "retrieval"
+        if not documents and not is_retrieval:
+            kinds[kind] += 1
+            continue
+        count += 1
+        names = _TRACE_IDS if query is None else (query,)
+        ids = (fields[name] for name in names if fields.get(name) not in (None, ""))
+        query_id = next((str(value) for value in ids if type(value) in (str, int)), "")
+        if not query_id and query is not None:
+            others = [shown(name, 40) for name in fields if not _DOCUMENT.match(name)]
+            raise FormatError(
+                f"a retrieval has no attribute {shown(query)} (query=); it has "
+                f"{', '.join(others[:12])}",
+                source=source,
+                line=line,
             )
-            if isinstance(held, str | int) and not isinstance(held, bool):
-                query_id = str(held)
-            elif query is None:
-                query_id = str(count)
-            else:
-                there = [shown(name, 40) for name in fields if not _DOCUMENT.match(name)]
-                raise FormatError(
-                    f"a retrieval has no attribute {shown(query)} (query=); it has "
-                    f"{', '.join(there[:12])}",
-                    source=source,
-                    line=line,
-                )
-            of_trace[query_id] += query is None
-            if of_trace[query_id] > 1:
-                query_id = f"{query_id}-{of_trace[query_id]}"
-            yield Retrieval(line, query_id, _text(fields), documents)
+        query_id = query_id or str(count)
+        of_trace[query_id] += query is None
+        if of_trace[query_id] > 1:
+            query_id = f"{query_id}-{of_trace[query_id]}"
+        yield Retrieval(line, query_id, _text(fields), documents)
     if not count:
         seen = ", ".join(f"{n:,} of kind {shown(kind, 20)}" for kind, n in kinds.most_common(4))
         raise FormatError(
@@ -90,26 +93,24 @@ def retrievals(
 
 
 def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the spans of a batch, of a list, or the one that a line holds."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _spans(item)
-    elif isinstance(value, Mapping):
-        held = next((value[name] for name in (*_RESOURCES, *_SCOPES) if name in value), None)
-        if held is None and "attributes" not in value:
-            held = next((value[n] for n in _LISTS if isinstance(value.get(n), list)), None)
-        if held is None:
-            yield value
-        else:
-            yield from _spans(held)
+    """Yield the spans of a batch, of a list, or the one that this is."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Mapping):
+            batches = (item[name] for name in _BATCHES if isinstance(item.get(name), list))
+            batch = None if "attributes" in item else next(batches, None)
+            yield from [item] if batch is None else _spans(batch)
 
 
-def _flat(span: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(span: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a span and its attributes, by dotted names."""
     fields: dict[str, Any] = {}
     for name, value in span.items():
         if name == "attributes":
-            _flatten(_plain_list(value) if isinstance(value, list) else value, "", fields)
+            _flatten(
+                _plain({"kvlistValue": {"values": value}}) if isinstance(value, list) else value,
+                "",
+                fields,
+            )
         elif name.startswith("attributes."):
             _flatten(value, name.removeprefix("attributes."), fields)
         elif name == "context":
@@ -120,28 +121,19 @@ def _flat(span: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flatten(value: Any, name: str, fields: dict[str, Any]) -> None:
-    if name.endswith("retrieval.documents") and isinstance(value, str):
+    if name.endswith("retrieval.documents"):
         value = _parsed(value)
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        value = dict(enumerate(value))
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             _flatten(inner, f"{name}.{key}" if name else str(key), fields)
-    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-        for place, inner in enumerate(value):
-            _flatten(inner, f"{name}.{place}", fields)
     else:
         fields[name] = value
 
 
-def _plain_list(pairs: list[Any]) -> dict[str, Any]:
-    """Return OTLP's list of keys and typed values as plain data."""
-    return {
-        str(pair.get("key")): _plain(pair.get("value"))
-        for pair in pairs
-        if isinstance(pair, Mapping)
-    }
-
-
 def _plain(value: Any) -> Any:
+    """Return a typed value of OTLP as plain data."""
     if not isinstance(value, Mapping):
         return value
     for name in _SCALARS:
@@ -153,7 +145,10 @@ def _plain(value: Any) -> Any:
     items = held.get("values") if isinstance(held, Mapping) else None
     if not isinstance(items, list):
         return None
-    return [_plain(item) for item in items] if "arrayValue" in value else _plain_list(items)
+    if "arrayValue" in value:
+        return [_plain(item) for item in items]
+    pairs = [pair for pair in items if isinstance(pair, Mapping)]
+    return {str(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
 
 
 def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -161,30 +156,27 @@ def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     by_place: dict[int, dict[str, Any]] = {}
     for name, value in fields.items():
         match = _DOCUMENT.fullmatch(name)
-        if match is None:
+        if match is None or value is None:
             continue
-        document = by_place.setdefault(int(match[1]), {})
+        document = by_place.setdefault(int(match[1]), {"metadata": {}})
         field = match[2]
-        if field.startswith("metadata."):
-            document.setdefault("metadata", {})[field.removeprefix("metadata.")] = value
-        elif field == "metadata":
-            metadata = _parsed(value)
-            if isinstance(metadata, Mapping):
-                document["metadata"] = {**document.get("metadata", {}), **metadata}
-        elif value is not None:
+        held = _parsed(value) if field == "metadata" else None
+        if isinstance(held, Mapping):
+            document["metadata"].update(held)
+        elif field.startswith("metadata."):
+            document["metadata"][field.removeprefix("metadata.")] = value
+        else:
             document[field] = value
     return [by_place[place] for place in sorted(by_place)]
 
 
 def _text(fields: Mapping[str, Any]) -> str | None:
     """Return what was asked; an input may be a JSON object that holds it."""
-    text: str | None = next(
-        (fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None
-    )
-    if text is not None and text.lstrip().startswith("{"):
-        inner = _parsed(text)
-        if isinstance(inner, Mapping):
-            return next((inner[n] for n in _ASKED if isinstance(inner.get(n), str)), text)
+    texts = (fields[name] for name in _TEXTS if isinstance(fields.get(name), str))
+    text: str | None = next(texts, None)
+    inner = _parsed(text) if text is not None and text.lstrip().startswith("{") else None
+    if isinstance(inner, Mapping):
+        return next((inner[name] for name in _ASKED if isinstance(inner.get(name), str)), text)
     return text
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import shown
-from rankscope.tables.detection import BOM, shielded
+from rankscope.tables.detection import shielded
 from rankscope.tables.rows import Malformed, Rows
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ def read_columns(
     while block := stream.read(_BLOCK):
         if not block.endswith(b"\n"):
             block += stream.readline()
-        if first_line == 1:
-            block = block.removeprefix(BOM)
         text = _collapsed(_with_valid_text(block))  # bytes; the arrays below have an item per line
         ends = np.flatnonzero(text == _NEWLINE)
         begins = np.concatenate(([0], ends[:-1] + 1))

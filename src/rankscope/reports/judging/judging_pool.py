@@ -15,8 +15,7 @@ from rankscope.collection.corpus import TITLES, Document, document_text, stream_
 from rankscope.errors import InputError, shown
 from rankscope.files import source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
-from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.ids import id_text
+from rankscope.tables.columns import ALIASES, RecordLayout, find_name, id_text
 from rankscope.tables.record_rows import read_records
 
 if TYPE_CHECKING:
