@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-all test-slow test-pure test-native test-torch test-browser test-pythons \
-	test-minimum docs bench fuzz torture clean
+	test-minimum docs bench error-rates fuzz torture clean
 
 # The native scan of this checkout; without a compiler everything works, more slowly.
 NATIVE := src/rankscope/tables/_scan.library
@@ -64,6 +64,10 @@ docs: $(VENV)/installed-all
 
 bench: $(VENV)/installed-all $(NATIVE)
 	$(BIN)/python -m benches
+
+# How often tests, intervals, the gate and noise err, on the runs in RANKSCOPE_COLLECTIONS; most of an hour.
+error-rates: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.error_rates --write
 
 # What docs/explanation/reliability.md reports, in hours; `make test-slow` does a short form of each.
 fuzz: $(VENV)/installed-dev $(NATIVE)

@@ -1,42 +1,52 @@
 """How often tests and intervals are wrong where nothing differs: simulations with fixed seeds.
 
-`benches/honesty.py` measures the same on scores of real runs.
+`make error-rates` measures all promises, on scores of official runs.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from reliability.error_rates import promises, worlds
 
-from gate.worlds import world
-from rankscope.statistics.choices import TESTS
-from rankscope.statistics.gate import gate
 from rankscope.statistics.groups import group_pairs, subset_tests
-from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.tests import corrected, paired_tests
 
+ROBUST = Path(os.environ.get("RANKSCOPE_COLLECTIONS", "nowhere")) / "robust03"
 
-def most(repetitions: int, alpha: float = 0.05) -> float:
-    """Return the highest share of false alarms to expect: three standard errors above alpha."""
-    return alpha + 3 * math.sqrt(alpha * (1 - alpha) / repetitions)
+SKEWED = "differences of skewness 1.4"
+EXCEPTIONS = {
+    ("60 % zeros", "interval of a mean holds the truth"),
+    (SKEWED, "family-wise error, 8 systems"),
+    (SKEWED, "family-wise error, 26 systems"),
+    (SKEWED, "interval of a mean holds the truth"),
+    (SKEWED, "gate: false alarms"),
+    ("differences of skewness 0.7", "gate: false alarms"),
+}
+"""What docs/explanation/error-rates.md says does not hold with few queries."""
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_paired_tests(test: Any) -> None:
-    rows = np.random.default_rng(0).normal(size=(600, 30))
-    results = paired_tests(rows, test=test, resamples=1_000)
-    assert 0.015 < np.mean([result.p <= 0.05 for result in results]) < 0.085
-
-
-@pytest.mark.parametrize("method", ["auto", "bca", "t"])
-def test_intervals_of_means(method: Any) -> None:
-    samples = np.random.default_rng(0).beta(2, 3, size=(400, 50))
-    intervals = mean_intervals(samples, method=method, resamples=1_000)
-    assert 0.90 < np.mean([one.low <= 0.4 <= one.high for one in intervals]) < 0.985
+@pytest.mark.skipif(not (ROBUST / "qrels.txt.gz").is_file(), reason="no runs of robust03")
+def test_what_is_promised_on_official_runs() -> None:
+    """A fiftieth of `make error-rates`; where there are few repetitions, chance is allowed for."""
+    missed = []
+    for promise in promises(worlds(ROBUST), share=0.02):
+        if "126" in promise.name or (promise.world, promise.name) in EXCEPTIONS:
+            continue
+        spare = 3.5 / math.sqrt(promise.repetitions)
+        for n in (10, 25):
+            rate = promise.rate(n, 0)
+            low = promise.low_few if n == 10 else promise.low
+            high = promise.high + spare * math.sqrt(promise.high * (1 - promise.high))
+            if rate > high or rate < low - spare * math.sqrt(low * (1 - low)):
+                missed.append((promise.name, promise.world, n, rate))
+    assert missed == []
 
 
 Draw = Callable[[Any, int], Any]
@@ -71,20 +81,6 @@ def test_small_groups_that_vary_more() -> None:
         groups = [random.normal(0.5, spread, size) for size, spread in sizes]
         alarms += corrected([pair.p for pair in group_pairs(groups)]).min() <= 0.05
     assert alarms <= 17
-
-
-def test_a_gate_over_noise() -> None:
-    """Two-sided at 0.05: a drop is found by chance in 2.5 % of cases; 400 worlds give 10 ± 3."""
-    options: Any = {"max_drop": 0, "test": "t", "resamples": 100}
-    answers = [gate(*world(40, drop=0.0, seed=seed), **options).answer for seed in range(400)]
-    assert 2 <= answers.count("regression") <= 20
-
-
-def test_a_gate_finds_drops_as_often_as_the_power_says() -> None:
-    """Of 60 queries with sd 0.1 a drop of 0.0369 is seen in 80 %; 200 worlds give 160 ± 5.7."""
-    options: Any = {"max_drop": 0, "test": "t", "resamples": 100}
-    passed = [gate(*world(60, drop=0.0369, seed=seed), **options).passed for seed in range(200)]
-    assert 140 <= passed.count(False) <= 180
 
 
 def test_two_sided_strays_less_than_one_sided_where_differences_are_skewed() -> None:

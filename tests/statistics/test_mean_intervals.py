@@ -49,7 +49,7 @@ def test_bca_by_hand() -> None:
 def test_batches_do_not_change_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     values = RANDOM.random((7, 30))
     whole = mean_intervals(values, resamples=1_000)
-    monkeypatch.setattr(rows_module, "BATCH", 1_000)
+    monkeypatch.setattr(rows_module, "BLOCK", 1_000)
     parts = mean_intervals(values, resamples=1_000)
     for one, other in zip(parts, whole, strict=True):
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-14)

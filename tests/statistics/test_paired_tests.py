@@ -83,7 +83,7 @@ def test_a_tiny_p_is_not_zero() -> None:
 
 def test_batches_do_not_change_a_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = {test: [r.p for r in paired_tests(MANY, test=test, resamples=500)] for test in TESTS}
-    monkeypatch.setattr(rows_module, "BATCH", 200)
+    monkeypatch.setattr(rows_module, "BLOCK", 200)
     for test in TESTS:
         assert [r.p for r in paired_tests(MANY, test=test, resamples=500)] == whole[test]
 

@@ -299,8 +299,6 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
         raters=len(rated.raters),
         groups=groups,
         alpha=settings.alpha,
-        resamples=settings.resamples,
-        seed=settings.seed,
     )
     apart = [place for place, each in enumerate(deviations) if each.is_apart]
     comparisons, not_compared = compare_raters(

@@ -25,11 +25,8 @@ BoolArray = npt.NDArray[np.bool_]
 _SMALLEST_RATE = 1e-9
 _MOST_RESAMPLES = 100_000_000
 
-BATCH = 2_000_000
-"""How many numbers a batch of resamples may hold (16 MB of float64)."""
-
 BLOCK = 2_000_000
-"""How many numbers of differences are in memory at once (16 MB of float64)."""
+"""How many numbers a block of resamples or differences may hold (16 MB of float64)."""
 
 FEW = 20_000
 """How many numbers are turned into Python's at once."""
@@ -112,20 +109,18 @@ def check_name(what: str, name: str, known: Iterable[str]) -> None:
 
 def check_level(level: float) -> None:
     """Refuse a confidence level that is not strictly between 0 and 1."""
-    _check_rate(level, "level", 0.95)
+    check_alpha(level, "level", 0.95)
 
 
-def check_alpha(alpha: float, name: str = "alpha") -> None:
-    """Refuse an error rate that is not strictly between 0 and 1."""
-    _check_rate(alpha, name, 0.05)
+def check_alpha(alpha: float, name: str = "alpha", example: float = 0.05) -> None:
+    """Refuse an error rate that is not strictly between 0 and 1.
 
-
-def _check_rate(rate: float, name: str, example: float) -> None:
-    """Refuse also what is so close to 0 or 1 that quantiles there are only rounding errors."""
-    if not _SMALLEST_RATE <= rate <= 1 - _SMALLEST_RATE:
+    Also what is so close to either that quantiles there are only rounding errors.
+    """
+    if not _SMALLEST_RATE <= alpha <= 1 - _SMALLEST_RATE:
         raise InputError(
             f"{name} must be strictly between 0 and 1, such as {example}, and at least "
-            f"{_SMALLEST_RATE:g} away from both, not {rate}"
+            f"{_SMALLEST_RATE:g} away from both, not {alpha}"
         )
 
 
@@ -137,26 +132,17 @@ def check_resamples(resamples: int) -> None:
         )
 
 
-def sizes(total: int, width: int) -> Iterator[int]:
-    """Split ``total`` resamples of ``width`` numbers each into batches that fit in memory."""
-    size = max(1, BATCH // max(width, 1))
-    for start in range(0, total, size):
-        yield min(size, total - start)
-
-
-def row_batches(count: int, width: int) -> Iterator[slice]:
-    """Split ``count`` rows that keep ``width`` numbers each, likewise (up to 64 MB)."""
-    size = max(1, 4 * BATCH // max(width, 1))
-    for start in range(0, count, size):
-        yield slice(start, min(count, start + size))
-
-
-def row_blocks(count: int, width: int) -> Iterator[slice]:
+def blocks(count: int, width: int, scale: int = 1) -> Iterator[slice]:
     """Split ``count`` rows of ``width`` numbers into blocks that are made, used and dropped.
 
-    What is kept of a row is a few numbers, so 499,500 pairs of systems take no more memory than one
-    block of them (`BLOCK` numbers, and a few copies of it).
+    What is kept of a row is a few numbers, so 499,500 pairs take no more memory than one block of
+    them: ``scale`` times `BLOCK` numbers, and a few copies of it.
     """
-    size = max(1, BLOCK // max(width, 1))
+    size = max(1, scale * BLOCK // max(width, 1))
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))
+
+
+def sizes(count: int, width: int) -> Iterator[int]:
+    """Return how many rows are in each of the `blocks`."""
+    return (block.stop - block.start for block in blocks(count, width))

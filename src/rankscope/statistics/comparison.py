@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from rankscope.document.views import Shown
+from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
@@ -32,7 +32,6 @@ from rankscope.statistics.letters import as_good_as_best, letters
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.power import POWER, detectable_like
-from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 from rankscope.statistics.system_pairs import VERDICTS, Equivalence, Pair, Pairs
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
     from rankscope.statistics.noise import Noises
 
 __all__ = ["Comparison", "compare"]
-
-PRINTED = 200
-"""So many runs, and so many pairs, of each measure are printed."""
 
 LETTERED = 15
 """Up to so many systems letters are read beside means; of more, who may be the best is marked."""
@@ -423,24 +419,9 @@ class Comparison(Record, Shown):
         return key
 
     def __repr__(self) -> str:
-        lines = [f"Comparison of {len(self.runs)} runs over {self.queries:,} queries"]
-        wide = max(len(run) for run in self.runs)
-        for measure in self.measures:
-            lines.append(f"  {measure}")
-            means = [self.mean(run, measure) for run in self.runs]
-            for mean in means[:PRINTED]:
-                value = f"{number(mean.mean)} {ends(mean.interval)}"
-                labels = mean.letters if len(self.runs) <= LETTERED else ""
-                lines.append(f"    {mean.run:<{wide}}  {value}  {labels}")
-            rows = self.pairs.rows(measure=measure)
-            lines += [f"    {pair.sentence}" for pair in self.pairs.at(rows[:PRINTED])]
-            left = max(0, len(means) - PRINTED), max(0, len(rows) - PRINTED)
-            if any(left):
-                lines.append(f"    and {left[0]:,} runs and {left[1]:,} pairs more")
-        lines += [
-            f"  warning: {finding.system}: {finding.message}" for finding in self.findings[:PRINTED]
-        ]
-        return "\n".join([*lines, f"  {self.family}"])
+        from rankscope.document.terminal import as_text  # noqa: PLC0415
+
+        return as_text(document_of(self)).rstrip()
 
 
 def compare(

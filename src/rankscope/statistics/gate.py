@@ -45,7 +45,7 @@ from rankscope.statistics.sides import PairedRuns, paired_runs
 from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
-    from rankscope.statistics.arrays import IntArray
+    from rankscope.statistics.arrays import FloatArray, IntArray
     from rankscope.statistics.choices import Test
     from rankscope.statistics.matrix import Matrix
 
@@ -339,7 +339,7 @@ def gate(
     sample = Sample.of(both.matrix.query_ids, clusters, weights)
     matrix = replace(both.matrix.only_measures(len(both.measures)), sample=sample)
     noises = _noises(matrix, noise, both, sides)
-    rule = _Rule(settings, max_drop, max_query_drop, power)
+    rule = Rule(settings, max_drop, max_query_drop, power)
     checks = rule.checks(matrix, noises)
     floors = _check_floors(minimum or {}, both)
     answers = {check.answer for check in checks}
@@ -383,7 +383,7 @@ def gate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class Rule:
     """Decides measures by their intervals."""
 
     settings: Settings
@@ -403,17 +403,18 @@ class _Rule:
                         f"{width:g}; give it in the measure's own unit, such as 0.01"
                     )
         tested = family_tests(matrix, [(0, 1)], self.settings, noises=noises, power=self.power)
+        needed = must_differ(tested.hardest)
+        changes = matrix.query_differences([(0, 1)])
         return tuple(
-            self._check(matrix, row, pair, must_differ(tested.hardest), noisy=(row, 0) in noises)
+            self._check(matrix, row, pair, changes[row], needed, noisy=(row, 0) in noises)
             for row, pair in enumerate(tested.compared())
         )
 
     def _check(
-        self, matrix: Matrix, row: int, pair: Pair, needed: int, *, noisy: bool
+        self, matrix: Matrix, row: int, pair: Pair, change: FloatArray, needed: int, *, noisy: bool
     ) -> MeasureCheck:
         """Decide one measure; so many queries are ``needed`` for any outcome to be significant."""
         higher = matrix.scales[row].higher_is_better
-        change = matrix.query_differences([(0, 1)])[row]
         gains = change if higher else -change
         ranked = np.argsort(gains, kind="stable")  # the largest losses first, equal ones by id
         most = math.inf if self.max_query_drop is None else self.max_query_drop

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -115,25 +116,9 @@ def _smaller_tail(z: FloatArray, skewness: FloatArray) -> FloatArray:
 
 def _two_levels(is_high: BoolArray, members: BoolArray, drawn: IntArray) -> FloatArray:
     """Return the smaller tail of how many of each subset are high: hypergeometric, exact."""
-    total, high = len(is_high), int(is_high.sum())
     counts = members[:, is_high].sum(axis=1)
-    tails = np.empty(len(drawn))
-    for number, (size, count) in enumerate(zip(drawn.tolist(), counts.tolist(), strict=True)):
-        possible = np.arange(max(0, size + high - total), min(size, high) + 1)
-        logs = (
-            _log_choose(high, possible)
-            + _log_choose(total - high, size - possible)
-            - _log_choose(total, np.array(size))
-        )
-        chances = np.exp(logs)
-        below, above = chances[possible <= count].sum(), chances[possible >= count].sum()
-        tails[number] = min(below, above)
-    return tails
-
-
-def _log_choose(total: int, chosen: IntArray) -> FloatArray:
-    gammaln = special().gammaln
-    return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))
+    chance = import_module("scipy.stats").hypergeom(len(is_high), int(is_high.sum()), drawn)
+    return np.asarray(np.minimum(chance.cdf(counts), chance.sf(counts - 1)))
 
 
 class GroupDifference(Part):

@@ -16,12 +16,12 @@ from rankscope.part import High, Low, Part
 from rankscope.statistics.arrays import (
     SAME,
     as_rows,
+    blocks,
     check_level,
     check_name,
     check_resamples,
     constant_rows,
     random_source,
-    row_batches,
     row_deviations,
     row_means,
     sizes,
@@ -47,9 +47,6 @@ the mean in .895 to .910 of cases, t in .924 to .939."""
 MOST = 100_000
 """With more values than this Student's t answers in place of a bootstrap: the two agree to a
 thousandth of their width, and resampling a million queries takes minutes."""
-
-GATHERED = 3
-"""Up to so many rows it is faster to look drawn values up than to count draws."""
 
 SMALL = 1e-3
 """The part of a difference by which an interval that does not hold 0 stays away from it."""
@@ -258,19 +255,13 @@ def resampled_batches(rows: FloatArray, *, resamples: int, seed: int) -> Iterato
     count = rows.shape[1]
     random = np.random.Generator(random_source(seed, 0))
     columns = np.ascontiguousarray(rows.T)  # [n, k], as the matrix product reads them
-    few = len(rows) <= GATHERED
-    for size in sizes(resamples, count * 4 if few else max(count, len(rows) // 4)):
+    for size in sizes(resamples, max(count, len(rows) // 4)):
         drawn = random.integers(0, count, size=(size, count))
-        if few:
-            means = np.stack([row[drawn].sum(axis=1) for row in rows])
-        else:
-            # how often each query was drawn, as [size, n]: one count over all resamples, each with
-            # numbers of its own for its queries
-            drawn += np.arange(size)[:, np.newaxis] * count
-            counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
-            means = (counts.astype(np.float64) @ columns).T
-        means /= count
-        yield means
+        # how often each query was drawn, as [size, n]: one count over all resamples, each with
+        # numbers of its own for its queries
+        drawn += np.arange(size)[:, np.newaxis] * count
+        counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
+        yield (counts.astype(np.float64) @ columns).T / count
 
 
 def _bca(rows: FloatArray, level: float, resamples: int, seed: int) -> list[Interval]:
@@ -278,7 +269,7 @@ def _bca(rows: FloatArray, level: float, resamples: int, seed: int) -> list[Inte
     mirrored = row_means(rows) < 0
     rows = np.sort(np.where(mirrored[:, np.newaxis], -rows, rows), axis=1)
     intervals = []
-    for batch in row_batches(len(rows), resamples):
+    for batch in blocks(len(rows), resamples, 4):
         part = rows[batch]
         means = resampled_means(part, resamples=resamples, seed=seed)
         means.sort(axis=1)

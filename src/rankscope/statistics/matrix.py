@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.noise import add_noise, run_noise
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scores import RunScores, Scores
     from rankscope.statistics.arrays import FloatArray, IntArray
     from rankscope.statistics.clusters import Sample
     from rankscope.statistics.intervals import Interval
@@ -68,18 +68,6 @@ class Scale:
         return "better" if self.is_better(difference) else "worse"
 
 
-class RunValues(Protocol):
-    """One run's values: ``values[m, n]``, a column for each of ``query_ids``."""
-
-    @property
-    def query_ids(self) -> Sequence[str]:
-        """The queries."""
-
-    @property
-    def values(self) -> FloatArray:
-        """A row for each measure."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
     """Values of several systems: ``values[m, s, n]``, measures × systems × queries.
@@ -100,7 +88,7 @@ class Matrix:
     """Which of these have the mean of their runs as values; the others have those of the first."""
 
     @classmethod
-    def of(cls, runs: Iterable[tuple[str, RunValues]], measures: Sequence[str]) -> Matrix:
+    def of(cls, runs: Iterable[tuple[str, RunScores]], measures: Sequence[str]) -> Matrix:
         """Put runs side by side, over the queries that all of them have."""
         named = list(runs)
         columns = [

@@ -26,8 +26,8 @@ import numpy.typing as npt
 from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
+    blocks,
     constant_rows,
-    row_blocks,
     row_deviations,
     row_means,
     special,
@@ -106,22 +106,22 @@ class Differences:
         known = {**pair_noises(matrix, pairs), **(noises or {})}
         by_row = {measure * len(listed) + pair: noise for (measure, pair), noise in known.items()}
         resamples = settings.resamples_for(count if family is None else family)
-        blocks = []
-        for block in list(row_blocks(count, matrix.shape[2])) or [slice(0, 0)]:
+        parts = []
+        for block in list(blocks(count, matrix.shape[2])) or [slice(0, 0)]:
             chosen = np.arange(block.start, block.stop)
             by_query = matrix.pair_rows(chosen, listed)
             measures = chosen // max(len(listed), 1)
             changes = np.array([scale.change for scale in matrix.scales])[measures]
             noisy = {at: by_row[row] for at, row in enumerate(chosen.tolist()) if row in by_row}
-            blocks.append(_tested(matrix, by_query, changes, noisy, settings, resamples))
-        if len(blocks) == 1:
-            return blocks[0]
+            parts.append(_tested(matrix, by_query, changes, noisy, settings, resamples))
+        if len(parts) == 1:
+            return parts[0]
         columns = {
-            field.name: np.concatenate([getattr(block, field.name) for block in blocks])
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
             for field in fields(cls)
             if field.name != "units"
         }
-        return cls(**columns, units=blocks[0].units)
+        return cls(**columns, units=parts[0].units)
 
     def __len__(self) -> int:
         return len(self.mean)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -40,12 +41,6 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 MOST_GRADES = 30
 """With more different grades they are scores, and intervals take their ranks as given."""
-
-MOST_CELLS = 20_000_000
-"""A table of items by grades has no more cells than this."""
-
-CLOSE = 1_000
-"""Whole grades that are less than this apart are numbered without sorting."""
 
 MOST_DRAWN = 200_000
 """With more groups than this there is no interval: a bootstrap would take minutes."""
@@ -94,15 +89,7 @@ class Coded(NamedTuple):
 
 
 def coded(grades: FloatArray) -> Coded:
-    """Number grades; whole numbers that lie close together, as most do, need no sorting."""
-    if grades.size:
-        low, high = float(grades.min()), float(grades.max())
-        if high - low < CLOSE and (grades == np.floor(grades)).all():
-            places = (grades - low).astype(np.int64)
-            totals = np.bincount(places)
-            used = np.flatnonzero(totals)
-            numbers = np.cumsum(totals > 0) - 1
-            return Coded(used.astype(np.float64) + low, numbers[places], totals[used])
+    """Number grades."""
     values, codes, totals = np.unique(grades, return_inverse=True, return_counts=True)
     return Coded(values, codes.astype(np.int64, copy=False), totals.astype(np.int64, copy=False))
 
@@ -150,22 +137,17 @@ class Rated:
         return coded(self.grade)
 
     @cached_property
-    def counts(self) -> FloatArray | None:
-        """By item and grade: how many ratings; None if there are too many for a table."""
+    def votes(self) -> tuple[IntArray, IntArray, IntArray]:
+        """By item and grade that it was given: the item, the grade's number, how many ratings."""
         width = max(len(self.coded.values), 1)
-        if width > MOST_GRADES or self.items * width > MOST_CELLS:
-            return None
-        cells = np.bincount(self.item * width + self.coded.codes, minlength=self.items * width)
-        return cells.reshape(self.items, width).astype(np.float64)
+        cells, votes = np.unique(self.item * width + self.coded.codes, return_counts=True)
+        return cells // width, cells % width, votes
 
     @cached_property
     def squares(self) -> FloatArray:
         """By item: Σ_c n_c², n_c the number of its ratings that are c."""
-        if self.counts is not None:
-            return np.asarray((self.counts**2).sum(axis=1), dtype=np.float64)
-        width = len(self.coded.values)
-        cells, counts = np.unique(self.item * width + self.coded.codes, return_counts=True)
-        return weighted_sums(cells // width, np.square(counts, dtype=np.float64), self.items)
+        item, _, votes = self.votes
+        return weighted_sums(item, np.square(votes, dtype=np.float64), self.items)
 
     def paired(self) -> Rated:
         """Return the ratings of items that have at least two: a single one agrees with nobody."""
@@ -424,22 +406,20 @@ def _resampled(
 
     sizes = rated.sizes.astype(np.float64)
     size = add(sizes)
-    moments = {}
-    few = rated.counts is not None
+    few = len(values) <= MOST_GRADES
     levels: tuple[Level, ...] = ("interval",) if few else ("interval", "ordinal")
+    moments = {}
     for level in levels:
         scores = _scores(values, totals, level)[codes]
-        within, first, second = (
-            _disagreements(rated, scores),
-            rated.sums(scores),
-            rated.sums(scores**2),
-        )
-        moments[level] = add(within), add(first), add(second)
-    if rated.counts is not None:
+        sums_by_item = rated.sums(scores), rated.sums(scores**2)
+        moments[level] = add(_disagreements(rated, scores)), *map(add, sums_by_item)
+    if few:
         nominal = add(_disagreements(rated))
         agreed = add((rated.squares - sizes) / np.maximum(sizes * (sizes - 1), 1))
         items = add((sizes > 0).astype(np.float64))
-        counts = rated.counts.T  # [grade, item]
+        counts = np.zeros((len(values), rated.items))
+        item, code, votes = rated.votes
+        counts[code, item] = votes
         shares = [add(each / np.maximum(sizes, 1)) for each in counts]
         tables = {
             (c, k): add(counts[c] * (counts[k] - (c == k)) / np.maximum(sizes - 1, 1))
@@ -457,9 +437,8 @@ def _resampled(
             table[c, k] = table[k, c] = sums[place]
         margins = table.sum(axis=1)  # [grade, resample]
         total = margins.sum(axis=0)
-        answers["nominal"] = _beyond(
-            (total - 1) * sums[nominal], total**2 - (margins**2).sum(axis=0)
-        )
+        chance = total**2 - (margins**2).sum(axis=0)
+        answers["nominal"] = _beyond((total - 1) * sums[nominal], chance)
         ranks = np.cumsum(margins, axis=0) - margins / 2
         distances = (ranks[:, np.newaxis] - ranks) ** 2
         chance = (margins[:, np.newaxis] * margins * distances).sum(axis=(0, 1))
@@ -494,19 +473,12 @@ def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
     [0.0, nan, 3.0, 1.0]
     """
     rated = Rated.of(grades)
-    if rated.counts is not None and len(rated.grade):
-        most = rated.counts.max(axis=1)
-        winners = rated.counts == most[:, np.newaxis]
-        decided = (most > 0) & (winners.sum(axis=1) == 1)
-        return np.where(decided, rated.coded.values[winners.argmax(axis=1)], np.nan)
-    answer = np.full(rated.items, np.nan)
-    width = max(len(rated.coded.values), 1)
-    cells, votes = np.unique(rated.item * width + rated.coded.codes, return_counts=True)
-    item, code = cells // width, cells % width
+    item, code, votes = rated.votes
     highest = np.zeros(rated.items, np.int64)
     np.maximum.at(highest, item, votes)
     best = np.flatnonzero(votes == highest[item])
     alone = best[np.bincount(item[best], minlength=rated.items)[item[best]] == 1]
+    answer = np.full(rated.items, np.nan)
     answer[item[alone]] = rated.coded.values[code[alone]]
     return answer
 
@@ -539,17 +511,12 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
 
     Reference: Kendall, The treatment of ties in ranking problems, Biometrika 1945.
 
-    >>> kendall([0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.4])
-    0.6666666666666666
+    >>> round(kendall([0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.4]), 4)
+    0.6667
     """
     lists = [as_rows(scores, "scores")[0] for scores in (first, second)]
-    if len(lists[0]) != len(lists[1]):
+    if len(lists[0]) != len(lists[1]) or len(lists[0]) < 2:
         sizes = " and ".join(str(len(scores)) for scores in lists)
-        raise InputError(f"both orders need the same systems, got {sizes}")
-    if len(lists[0]) < 2:
-        raise InputError("at least two systems are needed to have an order")
-    upper = np.triu_indices(len(lists[0]), 1)
-    signs = [np.sign(scores[upper[0]] - scores[upper[1]]) for scores in lists]
-    agreement = float((signs[0] * signs[1]).sum())
-    untied = [int(np.count_nonzero(sign)) for sign in signs]
-    return agreement / math.sqrt(untied[0] * untied[1]) if all(untied) else None
+        raise InputError(f"both orders need the same systems, at least two of them; got {sizes}")
+    tau = float(import_module("scipy.stats").kendalltau(*lists).statistic)
+    return None if math.isnan(tau) else tau

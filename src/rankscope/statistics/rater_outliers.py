@@ -11,25 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.part import Part
+from rankscope.statistics.arrays import SMALLEST, special
 from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.rater_agreement import Rated
-from rankscope.statistics.tests import corrected, paired_tests
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.arrays import FloatArray, IntArray
-
-PERMUTED = 3_000
-"""Up to so many groups times raters the tests permute; beyond, Student's t answers alike."""
+    from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
 
 LEAST = 0.1
 """A rater is apart by at least this: in agreement, and as a part of the range of grades."""
-
-
-STEPPED = 30
-"""Up to so many raters a bias is tested again without those who explain it; among more, a single
-one hardly moves the mean of the others."""
 
 
 class RaterDeviation(Part):
@@ -61,8 +54,6 @@ def rater_deviations(
     raters: int | None = None,
     groups: npt.ArrayLike | None = None,
     alpha: float = 0.05,
-    resamples: int = 10_000,
-    seed: int = 0,
 ) -> list[RaterDeviation]:
     """Return how far each rater is from the others, and whether that is more than chance.
 
@@ -73,10 +64,9 @@ def rater_deviations(
     opposite one; so the largest significant bias is named, and the others are tested without that
     rater.
 
-    Both are tested over groups (means by group; by item if there are fewer than ten groups), two-
-    sided by permutation, or by Student's t where that takes long, with Holm's correction over all
-    raters and both questions. With two raters nobody is named: neither is more wrong than the
-    other.
+    Both are tested over groups (means by group; by item if there are fewer than ten groups) by
+    Student's t, with Holm's correction over all raters and both questions. With two raters nobody
+    is named: neither is more wrong than the other.
 
     >>> right = [0, 1, 2, 3] * 5
     >>> rows = rater_deviations([right, right, right[::-1]])
@@ -85,100 +75,78 @@ def rater_deviations(
     """
     rated = Rated.of(grades)
     count = int(rated.rater.max(initial=-1)) + 1 if raters is None else raters
-    rated = _centred(rated.paired())
-    numbers = _numbered(rated, groups)
+    rated = rated.paired()
+    if len(rated.grade):  # around one of the grades: whole numbers stay whole, large ones get small
+        middle = np.sort(rated.grade)[len(rated.grade) // 2]
+        rated = Rated(rated.rater, rated.item, rated.grade - middle, rated.items)
+    numbers = rated.item
+    if groups is not None and len(rated.item):
+        of_rating = np.asarray(groups, dtype=np.int64)[rated.item]
+        numbers = of_rating if len(np.unique(of_rating)) >= FEWEST else numbers
     spread = float(np.ptp(rated.grade)) if len(rated.grade) else 0.0
     chance = 2 * float(np.var(rated.grade, ddof=1)) if spread else 0.0
-    biases, sizes = _biases(rated), rated.sizes[rated.item]
     near, among = _distances(rated)
-    compared = sizes >= 3
-    options = _Test(alpha, resamples, seed, int(numbers.max(initial=0)) * max(count, 1) <= PERMUTED)
-    of_rater = [np.flatnonzero(rated.rater == rater) for rater in range(count)]
-    bias_p = [options.p(biases[rows], numbers[rows]) for rows in of_rater]
-    apart_p = []
-    for rows in of_rater:
-        both = rows[compared[rows]]
-        apart_p.append(options.p(near[both] - among[both], numbers[both]))
-    tested = [p for p in (*bias_p, *apart_p) if p is not None]
-    family = len(tested)
-    answer = iter(corrected(tested, "holm").tolist())
-    bias_p = [None if p is None else next(answer) for p in bias_p]
-    apart_p = [None if p is None else next(answer) for p in apart_p]
-    if count <= STEPPED:
-        biased = _biased(rated, numbers, count, options, family, spread)
-    else:
-        biased = {
-            rater
-            for rater, (p, rows) in enumerate(zip(bias_p, of_rater, strict=True))
-            if p is not None and p <= alpha and abs(biases[rows].mean()) >= LEAST * spread > 0
-        }
+    both = rated.sizes[rated.item] >= 3
+    bias, bias_p = _tests(_biases(rated), numbers, rated.rater, count)
+    apart_p = _tests((near - among)[both], numbers[both], rated.rater[both], count)[1]
+    raw = np.stack([bias_p, apart_p])
+    known = ~np.isnan(raw)
+    family = int(known.sum())
+    raw[known] = corrected(raw[known])
+    items = np.bincount(rated.rater, minlength=count)
+    compared = np.bincount(rated.rater[both], minlength=count)
+    to_others, of_others = (
+        np.bincount(rated.rater[both], weights=rows[both], minlength=count)
+        / np.maximum(compared, 1)
+        for rows in (near, among)
+    )
+    biased = _biased(rated, numbers, count, alpha / max(family, 1), LEAST * spread)
     deviations = []
-    for rater, rows in enumerate(of_rater):
-        both = rows[compared[rows]]
-        known = len(both) > 0 and chance > 0
-        agreement = 1 - float(near[both].mean()) / chance if known else None
-        others = 1 - float(among[both].mean()) / chance if known else None
-        bias = float(biases[rows].mean()) if len(rows) else 0.0
-        p = apart_p[rater]
+    for rater in range(count):
+        agreement = others = None
+        if compared[rater] and chance > 0:
+            agreement = 1 - float(to_others[rater]) / chance
+            others = 1 - float(of_others[rater]) / chance
+        by_bias, by_distance = (None if np.isnan(p) else float(p) for p in raw[:, rater])
+        is_apart = agreement is not None and others is not None and others - agreement >= LEAST
         deviations.append(
             RaterDeviation(
-                items=len(rows),
-                bias=bias if len(rows) else None,
-                bias_p=bias_p[rater],
+                items=int(items[rater]),
+                bias=float(bias[rater]) if items[rater] else None,
+                bias_p=by_bias,
                 agreement=agreement,
                 others=others,
-                agreement_p=p,
-                is_apart=agreement is not None
-                and others is not None
-                and others - agreement >= LEAST
-                and p is not None
-                and p <= alpha,
-                is_biased=rater in biased,
+                agreement_p=by_distance,
+                is_apart=is_apart and by_distance is not None and by_distance <= alpha,
+                is_biased=bool(biased[rater]),
             )
         )
     return deviations
 
 
-def _centred(rated: Rated) -> Rated:
-    """Return ratings around one of the grades: whole numbers stay whole, large ones get small."""
-    if not len(rated.grade):
-        return rated
-    middle = np.sort(rated.grade)[len(rated.grade) // 2]
-    return Rated(rated.rater, rated.item, rated.grade - middle, rated.items)
+def _tests(
+    values: FloatArray, groups: IntArray, raters: IntArray, count: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each rater's values, and a p-value over groups; NaN without values.
 
-
-class _Test:
-    """How means are tested against 0, over groups."""
-
-    def __init__(self, alpha: float, resamples: int, seed: int, permutes: bool) -> None:
-        self.alpha = alpha
-        self._options = {"resamples": resamples, "seed": seed}
-        self._permutes = permutes
-
-    def p(self, values: FloatArray, groups: IntArray) -> float | None:
-        """Return the p-value of the mean over groups; None without values."""
-        if not len(values):
-            return None
-        counts = np.bincount(groups)
-        used = counts > 0
-        means = np.bincount(groups, weights=values)[used] / counts[used]
-        test = "permutation" if self._permutes else "t"
-        [result] = paired_tests(means, test=test, **self._options)  # type: ignore[arg-type]
-        return result.p
-
-    def is_sure(self, values: FloatArray, groups: IntArray, family: int) -> bool:
-        """Tell whether a mean differs from 0 among a family of tests (Bonferroni)."""
-        p = self.p(values, groups)
-        return p is not None and p * family <= self.alpha
-
-
-def _numbered(rated: Rated, groups: npt.ArrayLike | None) -> IntArray:
-    """By rating: the number of its group, or of its item where there are few groups."""
-    if groups is not None and len(rated.item):
-        of_rating = np.asarray(groups, dtype=np.int64)[rated.item]
-        if np.count_nonzero(np.bincount(of_rating)) >= FEWEST:
-            return of_rating
-    return rated.item
+    Student's t of the means by group; the sign test where these do not vary.
+    """
+    sizes = np.bincount(raters, minlength=count)
+    overall = np.bincount(raters, weights=values, minlength=count) / np.maximum(sizes, 1)
+    width = int(groups.max(initial=0)) + 1
+    cells, place = np.unique(raters * width + groups, return_inverse=True)
+    means = np.bincount(place, weights=values) / np.bincount(place)
+    owner = cells // width
+    n = np.bincount(owner, minlength=count)
+    mean = np.bincount(owner, weights=means, minlength=count) / np.maximum(n, 1)
+    squares = np.bincount(owner, weights=(means - mean[owner]) ** 2, minlength=count)
+    error = np.sqrt(squares / np.maximum(n - 1, 1) / np.maximum(n, 1))
+    varies = error > 1e-12 * np.abs(mean)
+    ratio = np.abs(mean) / np.where(varies, error, 1.0)
+    student = 2 * special().stdtr(np.maximum(n - 1, 1), -ratio)
+    signs = np.where(mean == 0, 1.0, 2.0 ** (1.0 - n))
+    p = np.clip(np.where(varies, student, signs), SMALLEST, 1.0)
+    return overall, np.where(n > 0, p, np.nan)
 
 
 def _biases(rated: Rated) -> FloatArray:
@@ -198,30 +166,17 @@ def _distances(rated: Rated) -> tuple[FloatArray, FloatArray]:
     return np.asarray(near), np.asarray((in_item - to_others) / pairs)
 
 
-def _biased(  # noqa: PLR0917
-    rated: Rated, numbers: IntArray, raters: int, test: _Test, family: int, spread: float
-) -> set[int]:
-    """Return the raters whose bias no other rater's explains, the largest first taken out."""
-    named: set[int] = set()
-    while raters - len(named) >= 3:
-        keep = ~np.isin(rated.rater, list(named))
+def _biased(rated: Rated, numbers: IntArray, count: int, alpha: float, least: float) -> BoolArray:
+    """Tell which biases no other rater's explains: the largest is taken out, then the next."""
+    named = np.zeros(count, dtype=bool)
+    while count - named.sum() >= 3 and least:
+        keep = ~named[rated.rater]
         left = rated.only(keep)
         paired = left.sizes[left.item] >= 2
         left, groups = left.only(paired), numbers[keep][paired]
-        biases = _biases(left)
-        counts = np.bincount(left.rater, minlength=raters)
-        means = np.bincount(left.rater, weights=biases, minlength=raters) / np.maximum(counts, 1)
-        worst = next(
-            (
-                rater
-                for rater in np.argsort(-np.abs(means), kind="stable").tolist()
-                if spread
-                and abs(means[rater]) >= LEAST * spread
-                and test.is_sure(biases[left.rater == rater], groups[left.rater == rater], family)
-            ),
-            None,
-        )
-        if worst is None:
+        means, p_values = _tests(_biases(left), groups, left.rater, count)
+        sizes = np.where((p_values <= alpha) & (np.abs(means) >= least), np.abs(means), 0.0)
+        if not sizes.any():
             break
-        named.add(worst)
+        named[int(np.argmax(sizes))] = True
     return named

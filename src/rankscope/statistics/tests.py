@@ -21,11 +21,11 @@ from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
     as_rows,
+    blocks,
     check_name,
     check_resamples,
     constant_rows,
     random_source,
-    row_batches,
     row_deviations,
     row_means,
     sizes,
@@ -35,11 +35,9 @@ from rankscope.statistics.choices import CORRECTIONS, TESTS, Correction, Test
 from rankscope.statistics.intervals import resampled_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
-    from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.arrays import BoolArray, FloatArray
 
 ENUMERATED = 16
 """Up to so many nonzero differences all sign flips (2^16) are tried, not a sample of them."""
@@ -89,37 +87,46 @@ def paired_tests(
     check_name("test", test, TESTS)
     check_resamples(resamples)
     rows = as_rows(differences, "differences")
+    statistic = row_means(rows)
     if test == "permutation":
-        return _permutation(rows, resamples, seed)
-    if test == "bootstrap":
-        return _with_spread(rows, "bootstrap", lambda part: _bootstrap(part, resamples, seed))
-    return _with_spread(rows, "t", _student)
+        p, drawn = _permutation(rows, statistic, resamples, seed)
+        methods = np.where(drawn, f"permutation, {resamples:,} resamples", "permutation, exact")
+    else:
+        p = np.where(statistic == 0, 1.0, max(2.0 ** (1 - rows.shape[1]), SMALLEST))  # by signs
+        methods = np.where(statistic == 0, test, f"{test}, no spread: sign").astype(object)
+        varying = np.flatnonzero(~constant_rows(rows))
+        if len(varying) and test == "bootstrap":
+            p[varying] = _bootstrap(rows[varying], statistic[varying], resamples, seed)
+            methods[varying] = f"bootstrap, {resamples:,} resamples"
+        elif len(varying):
+            p[varying], statistic[varying] = _student(rows[varying], statistic[varying])
+            methods[varying] = "t"
+    columns = zip(p.tolist(), statistic.tolist(), methods.tolist(), strict=True)
+    return [TestResult(*column) for column in columns]
 
 
-def _permutation(rows: FloatArray, resamples: int, seed: int) -> list[TestResult]:
-    """Flip signs; only the sizes matter, so they are sorted and the order of queries is gone."""
-    means = row_means(rows)
+def _permutation(
+    rows: FloatArray, means: FloatArray, resamples: int, seed: int
+) -> tuple[FloatArray, BoolArray]:
+    """Flip signs; return p-values, and which of them are from a sample of all flips.
+
+    Only the sizes matter, so they are sorted and the order of queries is gone.
+    """
     observed = np.abs(means) * rows.shape[1]
     lengths = np.sort(np.abs(rows), axis=1)
-    tolerance = SAME * lengths.sum(axis=1)
+    threshold = observed - SAME * lengths.sum(axis=1)
     nonzero = np.count_nonzero(lengths, axis=1)
-    sampled = np.flatnonzero(nonzero > ENUMERATED)
-    counts = np.zeros(len(rows))
-    for batch in row_batches(len(sampled), rows.shape[1]):
+    is_sampled = nonzero > ENUMERATED
+    p = np.empty(len(rows))
+    sampled = np.flatnonzero(is_sampled)
+    for batch in blocks(len(sampled), rows.shape[1], 4):
         part = sampled[batch]
-        threshold = observed[part] - tolerance[part]
-        counts[part] = _flips_as_large(lengths[part], threshold, resamples, seed)
-    results = []
-    for row, (mean, count) in enumerate(zip(means.tolist(), nonzero.tolist(), strict=True)):
-        if count > ENUMERATED:
-            p = (counts[row] + 1) / (resamples + 1)
-            method = f"permutation, {resamples:,} resamples"
-        else:
-            sums = _all_flips(lengths[row, rows.shape[1] - count :])  # zeros are sorted first
-            p = np.count_nonzero(np.abs(sums) >= observed[row] - tolerance[row]) / len(sums)
-            method = "permutation, exact"
-        results.append(TestResult(float(p), mean, method))
-    return results
+        counts = _flips_as_large(lengths[part], threshold[part], resamples, seed)
+        p[part] = (counts + 1) / (resamples + 1)
+    for row in np.flatnonzero(~is_sampled).tolist():
+        sums = _all_flips(lengths[row, rows.shape[1] - nonzero[row] :])  # zeros are sorted first
+        p[row] = np.count_nonzero(np.abs(sums) >= threshold[row]) / len(sums)
+    return p, is_sampled
 
 
 def _all_flips(lengths: FloatArray) -> FloatArray:
@@ -156,46 +163,20 @@ def _flips_as_large(
     return counts
 
 
-def _with_spread(
-    rows: FloatArray, name: str, answer: Callable[[FloatArray], list[TestResult]]
-) -> list[TestResult]:
-    """Answer for rows that vary; for the others by the sign test (1 if all are 0)."""
-    constant = constant_rows(rows)
-    results: list[TestResult | None] = [None] * len(rows)
-    varying = np.flatnonzero(~constant)
-    if len(varying):
-        for row, result in zip(varying, answer(rows[varying]), strict=True):
-            results[row] = result
-    for row in np.flatnonzero(constant):
-        value, count = float(row_means(rows[[row]])[0]), rows.shape[1]
-        p = max(2.0 ** (1 - count), SMALLEST) if value else 1.0
-        method = f"{name}, no spread: sign" if value else name
-        results[row] = TestResult(p, value, method)
-    return [result for result in results if result is not None]
-
-
-def _bootstrap(rows: FloatArray, resamples: int, seed: int) -> list[TestResult]:
-    means = row_means(rows)
+def _bootstrap(rows: FloatArray, means: FloatArray, resamples: int, seed: int) -> FloatArray:
     upright = np.where(means[:, np.newaxis] < 0, -rows, rows)  # one form for both directions
     centred = np.sort(upright, axis=1) - np.abs(means)[:, np.newaxis]
     threshold = np.abs(means) - SAME * np.abs(rows).max(axis=1)
     counts = np.zeros(len(rows))
     for drawn in resampled_batches(centred, resamples=resamples, seed=seed):
         counts += np.count_nonzero(np.abs(drawn) >= threshold[:, np.newaxis], axis=1)
-    p_values = (counts + 1) / (resamples + 1)
-    method = f"bootstrap, {resamples:,} resamples"
-    return [
-        TestResult(p, mean, method)
-        for p, mean in zip(p_values.tolist(), means.tolist(), strict=True)
-    ]
+    return np.asarray((counts + 1) / (resamples + 1))
 
 
-def _student(rows: FloatArray) -> list[TestResult]:
+def _student(rows: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
     count = rows.shape[1]
-    means = row_means(rows)
     ratio = means / (row_deviations(rows, means) / np.sqrt(count))
-    p_values = np.maximum(2 * special().stdtr(count - 1, -np.abs(ratio)), SMALLEST)
-    return [TestResult(p, t, "t") for p, t in zip(p_values.tolist(), ratio.tolist(), strict=True)]
+    return np.maximum(2 * special().stdtr(count - 1, -np.abs(ratio)), SMALLEST), ratio
 
 
 def sign_p(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
