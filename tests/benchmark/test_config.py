@@ -40,7 +40,7 @@ baseline: lexical
 measures: [nDCG@10, "nDCG(gain=exp)@10", AP@100, RR@10, R@50, R@100, Success@10]
 targets: {nDCG@10: 0.40, R@100: 0.70}
 bands: [trec-kpi]
-segments: [category, difficulty, words]
+segments: [category, difficulty, length]
 statistics: {interval: bca, test: permutation, correction: holm, seed: 7}
 """
 
@@ -75,7 +75,7 @@ def test_the_example(tmp_path: Path) -> None:
     assert config.systems["hybrid"]["fuse"]["weights"] == [0.5, 0.5]
     assert config.measures == list(MEASURES)
     assert config.targets == {"nDCG@10": 0.4, "R@100": 0.7}
-    assert config.analyses["segments"].fields == ("category", "difficulty", "words")
+    assert config.analyses["segments"].fields == ("category", "difficulty", "length")
     assert config.statistics.seed == 7
     assert (loaded.folder, loaded.systems()) == (tmp_path, config.systems)
     assert (loaded.overrides, loaded.notes, loaded.secrets.names) == ({}, (), ())

@@ -13,7 +13,7 @@ from rankscope.benchmark.verify import verify
 from rankscope.diagnosis.baselines import baselines
 from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
-from rankscope.diagnosis.stages import STAGES
+from rankscope.diagnosis.stages import stages
 from rankscope.records import BenchmarkReport
 
 NOISY = '''
@@ -203,9 +203,9 @@ def test_no_section_shows_what_the_comparison_does_not(report: BenchmarkReport) 
     pair = report.comparison.pair("bad", "good", "nDCG@10")
     assert abs(pair.difference) > 0.3
     assert pair.verdict == "can't tell"
-    stages, against = STAGES.of(report.analyses), baselines.of(report.analyses)
+    pipeline, against = stages.of(report.analyses), baselines.of(report.analyses)
     unjudged = holes.of(report.analyses)
-    assert stages is not None
+    assert pipeline is not None
     assert against is not None
     rows = [row for row in against.ladder if row.verdict is not None]
     assert {row.verdict for row in rows} == {"can't tell"}

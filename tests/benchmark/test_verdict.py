@@ -8,6 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
+from rankscope.diagnosis.segments import segments
+from rankscope.diagnosis.stages import stages
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
 from rankscope.statistics.sentences import p_text
@@ -122,17 +124,18 @@ def test_a_reranker_and_its_ceiling() -> None:
     said = verdict(report)[2]
     assert "0.8713" in said
     assert "(R@20 of 0.79, R@100 of 0.95)" in said
-    stage = report.stages[-1]
-    value = stage.measures["nDCG@10"]
+    found: Any = stages.of(report.analyses)
+    stage = found.stages[-1]
+    value = stage.mean
 
     def about(**update: Any) -> str:
-        return verdict(with_analyses(report, stages=[changed(stage, **update)]))[2]
+        return verdict(with_analyses(report, stages={"stages": (changed(stage, **update),)}))[2]
 
     far = value / NEAR + 0.01
-    assert f"a better reranker has {far - value:.4f} to gain" in about(ceiling={"nDCG@10": far})
+    assert f"a better reranker has {far - value:.4f} to gain" in about(ceiling=far)
     assert "94 % of a query's relevant documents" in about(input_recall=0.94)
     assert "more must come from what it is given" in about(input_recall=None)
-    assert "leaves little" in about(ceiling={}), "without a ceiling the recall counts"
+    assert "leaves little" in about(ceiling=None), "without a ceiling the recall counts"
 
 
 def test_nothing_is_concluded_from_measures_deeper_than_the_runs() -> None:
@@ -168,16 +171,13 @@ def test_failures_and_targets() -> None:
     assert verdict(changed(report, systems=[])) == ["Nothing was measured."]
 
 
-@pytest.mark.parametrize(("p", "expected"), [(0.01, True), (0.2, False), (None, False)])
-def test_a_group_that_contradicts_the_whole(p: float | None, expected: bool) -> None:
+@pytest.mark.parametrize(("p", "expected"), [(0.01, True), (0.2, False)])
+def test_a_group_that_contradicts_the_whole(p: float, expected: bool) -> None:
     report = sample()
-    segment = report.segments[0]
-    group = segment.groups[0]
-    means = [
-        changed(one, difference=-0.2, p_corrected=p) if one.system == "reranked" else one
-        for one in group.means
-    ]
-    segment = changed(segment, groups=[changed(group, means=means), *segment.groups[1:]])
-    said = verdict(with_analyses(report, segments=[segment]))
+    found: Any = segments.of(report.analyses)
+    group = found.groups[0]
+    change = changed(group.changes["reranked"], value=-0.2, p_corrected=p)
+    group = changed(group, changes={**group.changes, "reranked": change})
+    said = verdict(with_analyses(report, segments={"groups": (group, *found.groups[1:])}))
     about = f"reranked is worse than words where category is {group.label} ({group.n} queries)"
     assert any(about in one for one in said) is expected

@@ -25,7 +25,7 @@ systems:
   b: {{run: b.run}}
   both: {{fuse: {{of: [a, b]}}}}
 baseline: a
-segments: [words]
+segments: [length]
 statistics: {{resamples: 200}}
 """
 

@@ -25,7 +25,7 @@ from rankscope.diagnosis.analysis import (
 from rankscope.diagnosis.languages import LanguagesConfig
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.segments import SegmentsConfig
-from rankscope.diagnosis.stages import STAGES, StagesConfig, StageSpec
+from rankscope.diagnosis.stages import StageSpec, stages
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
@@ -167,13 +167,8 @@ def test_a_key_holds_everything_that_decides_and_nothing_else() -> None:
 
 
 def test_a_pipeline_of_one_stage_has_nothing_to_compare() -> None:
-    alone = STAGES.answer(StagesConfig(), replace(inputs(), pipeline=PIPELINE[:1]))
+    alone = stages.answer(AnalysisConfig(), replace(inputs(), pipeline=PIPELINE[:1]))
     assert isinstance(alone, NotApplicable)
-
-
-def test_segments_are_configured_by_a_list() -> None:
-    assert SegmentsConfig.model_validate(["a", "words"]) == SegmentsConfig(fields=("a", "words"))
-    assert SegmentsConfig.model_validate({"fields": ["a"], "bins": 2}).bins == 2
 
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:

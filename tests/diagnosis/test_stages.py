@@ -1,54 +1,59 @@
-"""What stages do, drop and improve: planted cases."""
+"""Stages: planted cases, a naive twin, and rerankers that do more than reorder."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.rankings import Rankings
-from rankscope.diagnosis.stage_roles import Lookup, Seen, Step
-from rankscope.diagnosis.stages import STAGES, StageRow, Stages, StagesConfig, StageSpec
+from rankscope.diagnosis.analysis import AnalysisConfig, Inputs
+from rankscope.diagnosis.stages import StageRow, Stages, StageSpec, stages
+from rankscope.errors import UnknownNameError
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.settings import Settings
 
 Lists = Mapping[str, list[str]]
-Grades = Mapping[str, Mapping[str, float]]
+Pairs = Mapping[str, Mapping[str, float]]
 
 IDS = [f"q{number:03}" for number in range(40)]
 DOCS = [f"d{number:02}" for number in range(20)]
 
 
 def looked(
-    qrels: Grades,
-    runs: Mapping[str, Lists],
-    stages: str | list[StageSpec],
+    qrels: Pairs,
+    runs: Mapping[str, Any],
+    pipeline: str | list[StageSpec],
     measures: Any = ("nDCG@10",),
-    **rules: Any,
+    **given: Any,
 ) -> Stages:
     """Ask about stages; names separated by commas each build on the one before."""
-    if isinstance(stages, str):
-        names = stages.split(",")
-        stages = [
+    if isinstance(pipeline, str):
+        names = pipeline.split(",")
+        pipeline = [
             StageSpec(name, "stage" if place else "retrieval", tuple(names[place - 1 : place]))
             for place, name in enumerate(names)
         ]
     made: Any = {name: rs.Run(dict(run), name=name) for name, run in runs.items()}
     judgments = as_judgments(qrels)
+    options = {"settings": Settings(resamples=100), **given}
+    rules = options.pop("rules", {})
     inputs = Inputs(
         scores=rs.evaluate(judgments, made, list(measures), **rules),
         runs=made,
         qrels=judgments,
-        pipeline=stages,
-        settings=Settings(resamples=999),
+        pipeline=pipeline,
+        **options,
     )
-    answer = STAGES.answer(StagesConfig(), inputs)
+    answer = stages.answer(AnalysisConfig(), inputs)
     assert isinstance(answer, Stages)
     assert Stages.model_validate(answer.to_dict()) == answer
+    assert stages.section(answer).all_blocks
     return answer
 
 
@@ -72,52 +77,46 @@ def shuffled(seed: int, *, depth: int, whole: int = 20) -> dict[str, list[str]]:
 
 BELOW = dict.fromkeys(IDS, DOCS)
 QRELS = {query_id: {"d03": 2, "d08": 1, "d15": 1, "elsewhere": 1} for query_id in IDS}
-
-
-# --- what a stage does ---------------------------------------------------------------------------
-
-
-def seen(below: Lists, above: Lists) -> Seen | None:
-    judgments = as_judgments({query_id: {"d03": 1} for query_id in {**below, **above}})
-    runs: Any = {"below": rs.Run(dict(below)), "above": rs.Run(dict(above))}
-    systems = Rankings.of(judgments, runs).systems
-    return Step(Lookup(systems["below"]), Lookup(systems["above"])).seen()
-
-
 FAILED = [(query_id, ["other", "d00"]) for query_id in IDS[:3]]
 
 
+# --- what a stage does
+
+
 @pytest.mark.parametrize(
-    ("above", "does"),
+    ("above", "role"),
     [
-        (shuffled(1, depth=12), Seen("rerank", 12, "seen")),
-        (shuffled(1, depth=20), Seen("rerank", 20, "seen")),
-        (shuffled(1, depth=5, whole=5), Seen("rerank", 5, "seen")),
+        (shuffled(1, depth=12), "rerank"),
+        (shuffled(1, depth=5, whole=5), "rerank"),
         # two queries may be exceptions, three may not
-        (shuffled(1, depth=12) | dict(FAILED[:2]), Seen("rerank", 12, "seen", 2)),
-        (shuffled(1, depth=12) | dict(FAILED), Seen("other")),
-        (same(*DOCS[1::2]), Seen("filter")),
-        (same(*DOCS[:7]), Seen("filter")),
-        ({**BELOW, "q000": DOCS[1:]}, Seen("filter")),
-        (same("new", *DOCS), Seen("other")),
-        (BELOW, Seen("same")),
+        (shuffled(1, depth=12) | dict(FAILED[:2]), "rerank"),
+        (shuffled(1, depth=12) | dict(FAILED), "other"),
+        (same(*DOCS[1::2]), "filter"),
+        (same(*DOCS[:7]), "filter"),
+        ({**BELOW, "q000": DOCS[1:]}, "filter"),
+        (BELOW, "filter"),
+        (same("new", *DOCS), "other"),
         ({"nobody": ["d00"]}, None),
-        (same(), None),
     ],
 )
-def test_what_a_stage_does(above: Lists, does: Seen | None) -> None:
-    assert seen(BELOW, above) == does
+def test_what_a_stage_does(above: Lists, role: str | None) -> None:
+    qrels = {query_id: {"d03": 1} for query_id in {**BELOW, **above}}
+    assert row_of(looked(qrels, {"a": BELOW, "b": above}, "a,b"), "b").role == role
 
 
-def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
-    """Each query has three documents of the first 18, and the 18th is among them once."""
-    above = {query_id: ["d10", "d02", DOCS[place % 9]] for place, query_id in enumerate(IDS)}
-    above = {query_id: list(dict.fromkeys(docs)) for query_id, docs in above.items()}
-    above["q003"] = ["d17", "d01"]
-    assert seen(BELOW, above) == Seen("rerank and cut", 18, "at least")
+@pytest.mark.parametrize("profile", ["beir", "trec_eval-9"])
+def test_profiles(profile: str) -> None:
+    """With beir a document that has its query's id is left out."""
+    qrels = {**QRELS, "d00": {"d03": 1}}
+    runs = {
+        "a": {**BELOW, "d00": ["d00", "d01", "d03"]},
+        "b": {**shuffled(1, depth=12), "d00": ["d03", "d00", "d01"]},
+    }
+    result = looked(qrels, runs, "a,b", rules={"profile": profile})
+    assert row_of(result, "b").role == "rerank"
 
 
-# --- what it was given, kept and dropped ---------------------------------------------------------
+# --- what it was given, kept and dropped
 
 
 def test_a_filter_drops_relevant_documents() -> None:
@@ -130,78 +129,311 @@ def test_a_filter_drops_relevant_documents() -> None:
     assert (row.input_recall, row.output_recall) == (3 / 4, 2 / 4)
     first, second, third, fourth = (1 / np.log2(rank + 1) for rank in range(1, 5))
     ideal = 2 * first + second + third + fourth
-    assert row.ceiling["nDCG@10"] == pytest.approx((2 * first + second + third) / ideal)
-    left = (first + second) / ideal
-    assert row.dropped_ceiling == pytest.approx(row.ceiling["nDCG@10"] - left)
+    assert row.ceiling == pytest.approx((2 * first + second + third) / ideal)
+    assert row.dropped_ceiling == pytest.approx(row.ceiling - (first + second) / ideal)
     codes = {finding.code: finding for finding in result.findings}
     assert codes["RS712"].severity == "warning"
     assert codes["RS712"].places[0].doc_id == "d03"
     better = looked(QRELS, {"a": BELOW, "b": kept, "c": same("d08", "d15")}, "a,b,c")
-    assert [advice.gain for advice in better.advice] == [row.dropped_ceiling]
+    gains = [finding.gain for finding in better.findings if finding.gain is not None]
+    assert gains == [row.dropped_ceiling]
 
 
 def test_the_ceiling_of_a_fusion() -> None:
     """It is all that its inputs have; unless documents are from elsewhere."""
     qrels = {query_id: {"a": 2, "b": 1, "c": 1} for query_id in IDS}
     runs = {"first": same("x", "a"), "second": same("y", "b", "a"), "both": same("x", "b")}
-    stages = [
+    pipeline = [
         StageSpec("first", "bm25"),
         StageSpec("second", "vector"),
         StageSpec("both", "fuse", ("first", "second")),
     ]
-    row = row_of(looked(qrels, runs, stages, ["RR", "nDCG@2", "SetP", "P@2"]), "both")
-    assert (row.role, row.depth, row.dropped) == ("fuse", None, 40)  # a, which both have
-    assert row.ceiling == {"RR": 1.0, "nDCG@2": 1.0, "P@2": 1.0}
-    assert row.input_recall == pytest.approx(2 / 3)
-    row = row_of(looked(qrels, {**runs, "both": same("x", "b", "new")}, stages), "both")
-    assert (row.ceiling, row.input_recall, row.dropped) == ({}, None, None)
+    for measure, ceiling in (("RR", 1.0), ("nDCG@2", 1.0), ("P@2", 1.0), ("SetP", None)):
+        row = row_of(looked(qrels, runs, pipeline, [measure]), "both")
+        assert row.ceiling == ceiling
+        assert (row.role, row.depth, row.dropped) == ("fuse", None, 40)  # a, which both have
+        assert row.input_recall == pytest.approx(2 / 3)
+    row = row_of(looked(qrels, {**runs, "both": same("x", "b", "new")}, pipeline), "both")
+    assert (row.role, row.ceiling, row.input_recall, row.dropped) == ("other", None, None, None)
 
 
-def test_improvements_are_told_of_the_main_measure_and_of_ndcg() -> None:
+def test_improvements_are_in_per_cent_of_what_was_there() -> None:
     """RR rises from 1/4 to 1, and nDCG from what rank 4 counts to what rank 1 does."""
     qrels = {query_id: {"d03": 1} for query_id in IDS}
-    result = looked(qrels, {"a": BELOW, "b": same("d03", "d00")}, "a,b", ["RR"])
-    assert [(change.measure, change.of) for change in row_of(result, "b").improvements] == [
-        ("RR", "a"),
-        ("nDCG@10", "a"),
-    ]
-    percents = [change.percent for change in row_of(result, "b").improvements]
+    result = looked(qrels, {"a": BELOW, "b": same("d03", "d00")}, "a,b", ["RR", "nDCG@10"])
+    changes = row_of(result, "b").changes
+    assert [(change.measure, change.of) for change in changes] == [("RR", "a"), ("nDCG@10", "a")]
+    percents = [change.percent for change in changes]
     assert percents == pytest.approx([300, 100 * (np.log2(5) - 1)])
+    [figure] = result.figures
+    assert figure.value == pytest.approx(np.log2(5) - 1)
+    nothing = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
+    [change] = row_of(looked(nothing, {"a": same("x"), "b": same("d19")}, "a,b"), "b").changes
+    assert (change.percent, change.improvement, change.after) == (None, None, 1.0)
 
 
-def test_of_nothing_there_is_no_percentage() -> None:
-    qrels = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
-    result = looked(qrels, {"a": same("x"), "b": same("d19")}, "a,b")
-    [change] = row_of(result, "b").improvements
-    assert (change.percent, change.mean) == (None, 1.0)
-
-
-# --- a stage that loses --------------------------------------------------------------------------
+def test_changes_are_those_of_a_comparison_of_all_systems() -> None:
+    random = np.random.default_rng(1)
+    ids = [f"q{number}" for number in range(30)]
+    qrels: Pairs = {query: {f"d{n}": float(n % 3) for n in range(5)} for query in ids}
+    runs: dict[str, Pairs] = {
+        name: {query: {f"d{n}": float(random.random()) for n in range(8)} for query in ids}
+        for name in ("a", "b", "c")
+    }
+    pipeline = [StageSpec("c", "fuse", ("a", "b"), None)]
+    own = Settings(resamples=500, seed=7, level=0.9)
+    row = row_of(looked(qrels, runs, pipeline, ["nDCG@5", "NumRelRet", "RR"], settings=own), "c")
+    compared = rs.compare(qrels, runs, ["nDCG@5", "RR"], resamples=500, seed=7, level=0.9)
+    assert [(change.measure, change.of) for change in row.changes] == [
+        (measure, below) for measure in ("nDCG@5", "RR") for below in "ab"
+    ]
+    assert set(row.measures) == {"nDCG@5", "NumRelRet", "RR"}
+    for change in row.changes:
+        [pair] = [
+            pair
+            for pair in compared.pairs
+            if {pair.base, pair.system} == {"c", change.of} and pair.measure == change.measure
+        ]
+        ends = [pair.interval.low, pair.interval.high]
+        expected = ends if pair.system == "c" else [-end for end in reversed(ends)]
+        assert [change.difference.low, change.difference.high] == pytest.approx(expected)
+        assert change.p_corrected == pytest.approx(pair.p_corrected)
 
 
 def test_a_stage_that_loses_is_named() -> None:
     good = {query_id: ["d03", "d08", "d15", *DOCS[:3]] for query_id in IDS}
     bad = {query_id: [*DOCS[:3], "d15", "d08", "d03"] for query_id in IDS}
-    result = looked(QRELS, {"a": good, "b": bad}, "a,b")
-    [finding] = result.findings
+    [finding] = looked(QRELS, {"a": good, "b": bad}, "a,b").findings
     assert (finding.code, finding.severity) == ("RS711", "warning")
-    [advice] = result.advice
-    assert advice.gain == pytest.approx(-finding.evidence["difference"])
-    # a later stage makes up for it: the finding stays, and nothing is advised
     mended = looked(QRELS, {"a": good, "b": bad, "c": good}, "a,b,c")
     assert [finding.code for finding in mended.findings] == ["RS711"]
-    assert mended.advice == ()
-    assert looked(QRELS, {"a": bad, "b": good}, "a,b").advice == ()
+    assert looked(QRELS, {"a": bad, "b": good}, "a,b").findings == ()
 
 
-@pytest.mark.parametrize("profile", ["beir", "trec_eval-9"])
-def test_profiles(profile: str) -> None:
-    """With beir a document that has its query's id is left out, and so it is here."""
-    qrels = {**QRELS, "d00": {"d03": 1}}
-    runs = {
-        "a": {**BELOW, "d00": ["d00", "d01", "d03"]},
-        "b": {**shuffled(1, depth=12), "d00": ["d03", "d00", "d01"]},
+def test_several_inputs_are_counted_against_the_best_by_the_main_measure() -> None:
+    qrels = {"q": {"a": 1, "b": 1}}
+    runs: dict[str, Pairs] = {
+        "weak": {"q": {"x": 2.0, "a": 1.0}},
+        "strong": {"q": {"b": 2.0, "x": 1.0}},
+        "both": {"q": {"a": 2.0, "x": 1.0}},
     }
-    result = looked(qrels, runs, "a,b", profile=profile)
-    row = row_of(result, "b")
-    assert (row.role, row.depth) == ("rerank", 12)
+    pipeline = [StageSpec("both", "fuse", ("weak", "strong"), None)]
+    for measure, counts in (
+        ("RR", (1, 1)),  # b for a, against strong
+        ("R@5", (0, 0)),  # of equal ones the first
+        ("Unjudged@1", (1, 1)),  # less is better
+    ):
+        row = row_of(looked(qrels, runs, pipeline, [measure]), "both")
+        if measure != "Unjudged@1":
+            assert (row.lost, row.promoted) == counts
+
+
+def test_measures_without_a_best_order_have_no_ceiling() -> None:
+    run = {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    for measure, has_ceiling in (
+        ("nDCG(gain={0:0,1:5,2:1})@3", False),
+        ("nDCG(gain={0:0,1:1,2:5})@3", True),
+        ("Unjudged@1", False),
+        ("P@1", True),
+    ):
+        found = looked({"q": {"a": 1, "b": 2}}, {"below": run, "above": run}, rerank(3), [measure])
+        assert (row_of(found, "above").ceiling is not None) == has_ceiling
+
+
+# --- recall stays what it was
+
+
+def rerank(depth: int) -> list[StageSpec]:
+    return [StageSpec("below", "bm25", (), None), StageSpec("above", "rerank", ("below",), depth)]
+
+
+def table(
+    qrels: Pairs, runs: Mapping[str, Pairs], reranked: int, **given: Any
+) -> tuple[dict[str, StageRow], list[Any]]:
+    """Return the rows of a pipeline with a reranker, and what changed its recall."""
+    found = looked(
+        qrels, runs, rerank(reranked), given.pop("measures", ("nDCG@3", "RR@3")), **given
+    )
+    return {row.system: row for row in found.stages}, [
+        finding for finding in found.findings if finding.code == "RS701"
+    ]
+
+
+def test_a_dropped_and_an_added_document_are_errors() -> None:
+    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 2}, "q3": {"a": 1}}
+    below = {query: {"a": 3.0, "x": 2.0, "b": 1.0} for query in qrels}
+    above = {
+        "q1": {"b": 3.0, "x": 2.0, "a": 1.0},  # b for a: as many, and not the same
+        "q2": {"x": 3.0, "y": 2.0, "a": 1.0},  # a is lost, y stands for it
+        "q3": {"y": 3.0, "a": 2.0, "x": 1.0},  # y is new, and nobody judged it
+    }
+    rows, [finding] = table(qrels, {"below": below, "above": above}, 2)
+    assert (finding.severity, finding.count) == ("error", 2)
+    assert [place.query_id for place in finding.places] == ["q1", "q2"]
+    assert finding.evidence == {"dropped": 2, "added": 1}
+    assert rows["above"].input_recall == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert rows["above"].output_recall == pytest.approx((1 / 2 + 0 + 1) / 3)
+
+
+def test_a_query_that_was_not_answered_is_no_dropped_document() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
+    below: Pairs = {query: {"a": 1.0} for query in qrels}
+    runs: dict[str, Pairs] = {"below": below, "above": {"q1": {"a": 1.0}, "q3": {}}}
+    rows, [finding] = table(qrels, runs, 1)
+    assert [place.query_id for place in finding.places] == ["q3"]  # answered with nothing
+    assert rows["above"].input_recall == 1
+    assert rows["above"].output_recall == pytest.approx(1 / 3)
+    assert rows["above"].lost == 2
+
+
+def test_runs_that_are_cut_above_the_depth_are_not_blamed() -> None:
+    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}}
+    below = {"q1": {"a": 3.0, "x": 2.0}, "q2": {"x": 1.0}}
+    above = {"q1": {"b": 3.0, "a": 2.0}, "q2": {"x": 1.0}}  # b came from below the cut
+    runs: dict[str, Pairs] = {"below": below, "above": above}
+    rows, findings = table(qrels, runs, 5, depth=2)
+    assert findings == []
+    assert rows["above"].input_recall == pytest.approx((1 / 2 + 0) / 2)
+    assert rows["above"].output_recall == pytest.approx((1 + 0) / 2)
+    assert table(qrels, runs, 5)[1] == []  # the longest answer stands for an unknown depth
+    assert len(table(qrels, runs, 2, depth=2)[1]) == 1  # as deep as the runs: everything is seen
+    assert len(table(qrels, runs, 5, depth=100)[1]) == 1  # they could hold more: answers are short
+
+
+def test_ties_are_broken_as_systems_break_them() -> None:
+    """In single precision the scores are equal, and yet b was not among what was reranked."""
+    qrels = {"q": {"a": 1, "b": 1}}
+    below = {"q": {"a": 20000001.0, "b": 20000000.0}}
+    above = {"q": {"a": 2.0, "b": 1.0}}
+    runs: dict[str, Pairs] = {"below": below, "above": above}
+    rows, findings = table(qrels, runs, 1, rules={"profile": "trec_eval-9"})
+    assert findings == []
+    assert rows["above"].input_recall == 0.5
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    rows, [finding] = table(qrels, {"below": tied, "above": above}, 1, measures=["RR@1"])
+    assert finding.evidence["dropped"] == 1  # b is first of the tie
+    assert (rows["above"].lost, rows["above"].promoted) == (1, 1)
+
+
+def test_a_query_as_its_own_document_is_left_out_where_the_profile_does() -> None:
+    qrels = {"q1": {"a": 1, "q1": 1}}
+    runs: dict[str, Pairs] = {
+        "below": {"q1": {"q1": 3.0, "x": 2.0, "a": 1.0}},
+        "above": {"q1": {"q1": 3.0, "a": 2.0, "x": 1.0}},
+    }
+    options: Any = {"rules": {"profile": "beir"}, "measures": ["nDCG@1"], "depth": 3}
+    rows, findings = table(qrels, runs, 3, **options)
+    assert findings == []
+    assert rows["below"].labels == {"1": 0, "unjudged": 1}
+    assert rows["above"].promoted == 1
+    above = {"q1": {"q1": 3.0, "b": 2.0}}
+    qrels = {"q1": {"a": 1, "b": 1}}
+    _, findings = table(qrels, {**runs, "above": above}, 4, **options)
+    assert findings == []  # what is left out was there, so the answer is not short
+
+
+def test_many_grades_are_counted_by_their_whole_part() -> None:
+    run = {"q": {f"d{n}": float(n) for n in range(25)}}
+    runs = {"below": run, "above": run}
+    rows, _ = table({"q": {f"d{n}": n / 10 for n in range(25)}}, runs, 3, measures=["RR@6"])
+    assert rows["below"].labels == {"2": 5, "1": 1, "0": 0, "unjudged": 0}
+    rows, _ = table({"q": {"d1": 0.5, "d2": 1.25}}, runs, 3, measures=["RR@25"])
+    assert rows["below"].labels == {"1.25": 1, "0.5": 1, "unjudged": 23}
+
+
+def test_an_unknown_system_is_named() -> None:
+    run = {"q": {"a": 1.0}}
+    pipeline = [StageSpec("above", "rerank", ("belov",), 3)]
+    with pytest.raises(UnknownNameError, match="nearest: below"):
+        looked({"q": {"a": 1}}, {"below": run, "above": run}, pipeline)
+
+
+# --- a naive twin
+
+
+def ranked(documents: Mapping[str, float]) -> list[str]:
+    by_id = sorted(documents, reverse=True)
+    return sorted(by_id, key=lambda doc: -documents[doc])
+
+
+def naive_ceiling(qrels: Pairs, run: Pairs, depth: int, measure: str) -> float:
+    best: dict[str, dict[str, float]] = {}
+    for query, documents in run.items():
+        order = ranked(documents)
+        grades = qrels.get(query, {})
+        top = sorted(order[:depth], key=lambda doc: -max(grades.get(doc, 0.0), 0.0))
+        best[query] = {doc: -float(n) for n, doc in enumerate(top + order[depth:])}
+    return rs.evaluate(qrels, {"one": best}, [measure]).run("one").means[measure]
+
+
+NAMES = st.sampled_from(["d1", "d2", "d3", "D9", "d10", "é"])
+GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+SCORES = st.sampled_from([0.0, 1.0, 2.0, 2.5])
+QUERIES = st.sampled_from(["q1", "q2", "q3"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    qrels=st.dictionaries(
+        QUERIES, st.dictionaries(NAMES, GRADES, min_size=1), min_size=1, max_size=3
+    ),
+    below=st.dictionaries(QUERIES, st.dictionaries(NAMES, SCORES), min_size=1),
+    above=st.dictionaries(QUERIES, st.dictionaries(NAMES, SCORES), min_size=1),
+    depth=st.integers(1, 6),
+    main=st.sampled_from(["nDCG@3", "nDCG(gain=exp)", "AP", "P@2", "Bpref", "ERR@4"]),
+)
+def test_a_naive_twin(qrels: Pairs, below: Pairs, above: Pairs, depth: int, main: str) -> None:
+    qrels, below, above = ({**pairs, "sound": {"a": 1.0}} for pairs in (qrels, below, above))
+    runs = {"below": below, "above": above}
+    rows, findings = table(qrels, runs, depth, measures=[main], depth=100)
+    row, cutoff = rows["above"], int(main.partition("@")[2] or 10)
+
+    def top(run: Pairs, query: str, end: int) -> set[str]:
+        first = ranked(run.get(query, {}))[:end]
+        return {doc for doc in first if qrels[query].get(doc, 0) >= 1}
+
+    assert row.lost == sum(len(top(below, q, cutoff) - top(above, q, cutoff)) for q in qrels)
+    assert row.promoted == sum(len(top(above, q, cutoff) - top(below, q, cutoff)) for q in qrels)
+    assert row.kept == sum(len(top(above, q, cutoff) & top(below, q, cutoff)) for q in qrels)
+    for name, run in runs.items():
+        seen = Counter(
+            "unjudged" if (grade := qrels[query].get(doc, -1)) < 0 else f"{grade:g}"
+            for query in qrels
+            for doc in ranked(run.get(query, {}))[:cutoff]
+        )
+        assert {label: count for label, count in rows[name].labels.items() if count} == dict(seen)
+    relevant = {q: {doc for doc, grade in qrels[q].items() if grade >= 1} for q in qrels}
+    for run, recall in ((below, row.input_recall), (above, row.output_recall)):
+        shares = [len(top(run, q, depth)) / max(len(relevant[q]), 1) for q in qrels]
+        assert recall == pytest.approx(sum(shares) / len(shares))
+    assert row.ceiling == pytest.approx(naive_ceiling(qrels, below, depth, main))
+    changed = [
+        query
+        for query in qrels
+        if query in below
+        and query in above
+        and top(below, query, depth) != top(above, query, depth)
+    ]
+    assert sum(finding.count for finding in findings) == len(changed)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), depth=st.integers(1, 6))
+def test_an_honest_reranker_is_never_blamed_and_stays_below_its_ceiling(
+    data: st.DataObject, depth: int
+) -> None:
+    one = st.dictionaries(NAMES, GRADES, min_size=1)
+    qrels = data.draw(st.dictionaries(QUERIES, one, min_size=1, max_size=3))
+    below = data.draw(st.dictionaries(QUERIES, st.dictionaries(NAMES, SCORES), min_size=1))
+    qrels, below = ({**pairs, "sound": {"a": 1.0}} for pairs in (qrels, below))
+    above: dict[str, dict[str, float]] = {}
+    for query, documents in below.items():
+        order = ranked(documents)
+        top = data.draw(st.permutations(order[:depth]))
+        above[query] = {doc: -float(n) for n, doc in enumerate([*top, *order[depth:]])}
+    rows, findings = table(qrels, {"below": below, "above": above}, depth, depth=6)
+    row = rows["above"]
+    assert findings == []
+    assert row.input_recall == row.output_recall
+    assert row.ceiling is not None
+    assert row.mean <= row.ceiling + 1e-12

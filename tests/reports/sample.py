@@ -262,9 +262,9 @@ def sample(
 
 
 def with_analyses(report: BenchmarkReport, **rows: Any) -> BenchmarkReport:
-    """Return the report with other segments or stages."""
+    """Return the report with other fields in what analyses found."""
     analyses: Any = report.analyses
     for name, found in rows.items():
-        answer = getattr(analyses, name).model_copy(update={name: tuple(found)})
+        answer = getattr(analyses, name).model_copy(update=found)
         analyses = analyses.model_copy(update={name: answer})
     return report.model_copy(update={"analyses": analyses})

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from rich.cells import cell_len
 
 from rankscope.benchmark.verdict import verdict
+from rankscope.diagnosis.segments import segments
 from rankscope.document.markdown import as_markdown
 from rankscope.document.terminal import as_text
 from rankscope.records import BenchmarkReport
@@ -79,7 +80,7 @@ def test_an_interval_is_not_half_its_width(report: BenchmarkReport) -> None:
 
 def test_less_than_everything_is_drawn(report: BenchmarkReport) -> None:
     bare = changed(report, verdict=[], kpis=[], findings=[], comparison=None)
-    bare = with_analyses(bare, stages=[], segments=[])
+    bare = with_analyses(bare, stages={"stages": ()}, segments={"groups": ()})
     some = [bare, sample(("hybrid",), None), sample(("words", "letters"), None)]
     for less in some:
         assert less.systems[0].name in printed(less)
@@ -129,9 +130,11 @@ def renamed(report: BenchmarkReport, old: str, new: str) -> BenchmarkReport:
 
 
 def with_label(report: BenchmarkReport) -> BenchmarkReport:
-    segment = report.segments[0]
-    groups = [changed(segment.groups[0], label=HOSTILE), *segment.groups[1:]]
-    return with_analyses(report, segments=[changed(segment, groups=groups, field=HOSTILE)])
+    found: Any = segments.of(report.analyses)
+    groups = [changed(group, field=HOSTILE) for group in found.groups]
+    groups[0] = changed(groups[0], label=HOSTILE)
+    changes = {"groups": tuple(groups), "unlabelled": {HOSTILE: 0}}
+    return with_analyses(report, segments=changes)
 
 
 def with_message(report: BenchmarkReport) -> BenchmarkReport:

@@ -18,8 +18,7 @@ from rankscope.benchmark.drawn_pages import pages_of
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.collection.queries import read_queries
-from rankscope.diagnosis.language_means import Languages, language_table
-from rankscope.diagnosis.languages import translations
+from rankscope.diagnosis.languages import Languages, language_table, translations
 from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, counted
 from rankscope.files import replacing

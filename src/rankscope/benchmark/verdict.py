@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from rankscope.benchmark.fallen_back import fallen_back
 from rankscope.diagnosis.repeats import repeats
+from rankscope.diagnosis.segments import segments
+from rankscope.diagnosis.stages import stages
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.figure_targets import figure_text
@@ -418,7 +420,9 @@ def _limit(report: BenchmarkReport) -> str:
     system = _best(report)
     if system is None:
         return ""
-    stage = next((stage for stage in report.stages if stage.system == system.name), None)
+    pipeline = stages.of(report.analyses)
+    rows = () if pipeline is None else pipeline.stages
+    stage = next((row for row in rows if row.system == system.name), None)
     sentence = _about_ceiling(report, system, stage) or _about_recall(report, system)
     return f"{sentence}." if sentence else ""
 
@@ -456,8 +460,8 @@ def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRo
     info = report.measures[0]
     if stage is None or stage.role == "fuse" or not info.higher_is_better:
         return ""
-    ceiling, value = stage.ceiling.get(info.measure), stage.measures.get(info.measure)
-    if not ceiling or value is None:
+    ceiling, value = stage.ceiling, stage.mean
+    if not ceiling:
         return ""
     given = "its input" if stage.depth is None else f"the {stage.depth:,} documents it looks at"
     start = (
@@ -539,19 +543,15 @@ def _contradictions(report: BenchmarkReport) -> list[str]:
         pair.system: pair.verdict
         for pair in comparison.pairs.select(measure=info.measure, base=report.baseline)
     }
+    by_group = segments.of(report.analyses)
     contradictions = []
-    for segment in report.segments:
-        for group in segment.groups:
-            for mean in group.means:
-                if mean.measure != info.measure or not mean.difference or mean.p_corrected is None:
-                    continue
-                relation = "better" if (mean.difference > 0) == info.higher_is_better else "worse"
-                is_opposite = {relation, whole.get(mean.system)} == {"better", "worse"}
-                if is_opposite and mean.p_corrected <= comparison.settings.alpha:
-                    where = f"where {segment.field} is {group.label} ({counted(group.n, 'query')})"
-                    contradictions.append(
-                        f"{mean.system} is {relation} than {report.baseline} {where}"
-                    )
+    for group in () if by_group is None else by_group.groups:
+        for system, change in group.changes.items():
+            relation = "better" if (change.value > 0) == info.higher_is_better else "worse"
+            is_opposite = {relation, whole.get(system)} == {"better", "worse"}
+            if is_opposite and change.value and change.p_corrected <= comparison.settings.alpha:
+                where = f"where {group.field} is {group.label} ({counted(group.n, 'query')})"
+                contradictions.append(f"{system} is {relation} than {report.baseline} {where}")
     if not contradictions:
         return []
     return [f"Contrary to the whole, {listed(contradictions, MOST)}."]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankscope.collection.decisions import Decisions
     from rankscope.collection.ratings import Ratings
     from rankscope.diagnosis.document_texts import DocumentTexts
-    from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.query_fields import Query
     from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.repeats import Repeats
     from rankscope.diagnosis.stages import StageSpec
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scores import Scores
+    from rankscope.statistics.intervals import Interval
 
 Need = Literal[
     "scores",
@@ -246,7 +247,12 @@ class Estimate(Part):
     def of(cls, values: FloatArray, level: float, bounds: tuple[float, float]) -> Estimate:
         """Estimate a mean over questions, by Student's t."""
         [interval] = mean_intervals(values, method="t", level=level, bounds=bounds)
-        return cls(value=float(values.mean()), low=interval.low, high=interval.high)
+        return cls.between(float(values.mean()), interval)
+
+    @classmethod
+    def between(cls, value: float, interval: Interval) -> Estimate:
+        """Take a value with its interval."""
+        return cls(value=value, low=interval.low, high=interval.high)
 
 
 class CannotAnalyseError(Exception):
@@ -323,8 +329,8 @@ class Analysis(Generic[Config, Result]):
         """Make the section of what the decorated function yields; a terminal has the first."""
 
         def section(result: Result) -> Section:
-            first, *others = [block for block in blocks(result) if block is not None]
-            return Section(self.title, (first,), tuple(others))
+            made = tuple(block for block in blocks(result) if block is not None)
+            return Section(self.title, made[:1], made[1:])
 
         self.section = section
         return blocks

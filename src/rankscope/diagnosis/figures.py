@@ -7,15 +7,11 @@ that was answered. Measures of rankings are no figures: their targets go by the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rankscope.diagnosis.analysis import all_analyses
-from rankscope.diagnosis.stages import STAGES, Stages
 from rankscope.document.blocks import Cell, ends
-from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
-from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out
 from rankscope.statistics.decision_rates import Proportion
 from rankscope.statistics.intervals import Interval
@@ -46,7 +42,9 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "gate_efficiency": FigureKind("gate efficiency", "gating"),
     "gate_wrongly_skipped": FigureKind("wrongly skipped", "gating", higher_is_better=False),
-    "reranking_improvement": FigureKind("reranking improvement", "stages", range=(-1.0, math.inf)),
+    "reranking_improvement": FigureKind(
+        "reranking improvement (nDCG)", "stages", range=(-1.0, math.inf)
+    ),
 }
 """Every figure, by name."""
 
@@ -78,10 +76,7 @@ def figures_of(analyses: Part) -> list[Figure]:
     figures: list[Figure] = []
     for analysis in all_analyses():
         answer = analysis.of(analyses)
-        listed = getattr(answer, "figures", ())
-        figures += listed
-        if isinstance(answer, Stages) and not listed:
-            figures += _improvements(answer)
+        figures += getattr(answer, "figures", ())
     return figures
 
 
@@ -93,30 +88,9 @@ def why_missing(name: str, analyses: Part) -> str:
         return f"the analysis {kind.analysis} was not asked"
     if isinstance(answer, NotApplicable):
         return answer.reason
-    if kind.analysis == STAGES.name:
+    if name == "reranking_improvement":
         return "no stage is a reranker, or no nDCG is measured"
     return f"the analysis {kind.analysis} has no such figure here"
-
-
-def _improvements(stages: Stages) -> Iterator[Figure]:
-    """Yield by how much each reranker raises nDCG over what it reranks: a share of the latter."""
-    for row in stages.stages:
-        measure = next((name for name in row.measures if _is_ndcg(name)), None)
-        if row.depth is None or measure is None:
-            continue
-        change = next((change for change in row.changes if change.measure == measure), None)
-        below = None if change is None else row.measures[measure] - change.difference
-        if change is not None and below is not None and below > 0:
-            yield Figure(
-                name="reranking_improvement", value=change.difference / below, system=row.system
-            )
-
-
-def _is_ndcg(name: str) -> bool:
-    try:
-        return Measure.parse(name).name == "nDCG"
-    except InputError:  # a measure of another package, which is not there
-        return False
 
 
 def percent(share: float) -> str:

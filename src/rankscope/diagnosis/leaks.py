@@ -45,7 +45,7 @@ from rankscope.statistics.intervals import agreeing
 from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.query_fields import Query
     from rankscope.measures.judged import FloatArray, IntArray
 
 FEWEST = 5

@@ -91,15 +91,11 @@ class RankedRun:
         ).with_row_index("doc")
         return cls(aligned.judged, aligned.hits.pair.astype(np.int64), pairs)
 
-    def top(self, depth: int) -> IntArray:
-        """Return the relevant documents in the first ``depth``."""
+    def top(self, depth: int | None = None) -> IntArray:
+        """Return the relevant documents, in the first ``depth`` or all."""
         judged = self.judged
-        return self.doc[(judged.hit_rank <= depth) & (judged.hit_grade >= RELEVANT)]
-
-    def only(self, other: RankedRun, cutoff: int) -> int:
-        """Count relevant documents up to the cutoff that the other run does not have there."""
-        mine = self.top(cutoff)
-        return int(np.count_nonzero(~np.isin(mine, other.top(cutoff))))
+        is_inside = True if depth is None else judged.hit_rank <= depth
+        return self.doc[is_inside & (judged.hit_grade >= RELEVANT)]
 
     def labels(self, cutoff: int, grades: FloatArray) -> dict[str, int]:
         """Count the grades up to the cutoff, highest first, then what nobody judged."""

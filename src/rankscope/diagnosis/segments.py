@@ -1,91 +1,100 @@
-"""Segments: which groups of queries a system answers worse, and what that costs its mean.
+"""Segments: which groups of queries are answered worse, what that costs, and who is better there.
 
-An analysis. The groups come from fields that are named, or from all that are sensible
-(`segment_fields`). Each group is compared with the rest of the queries (`segment_costs`), and the
-systems are compared within each group (`rankscope.statistics.strata`, `contradictions`).
+The groups come from fields that are named, or from all that group the queries (`query_fields`).
+The best system is compared with itself on the rest of the queries, and the systems are compared
+with each other in each group: one that is better on the whole may be worse there (Simpson's
+paradox). Groups of fewer than ten queries, or all but ten, are shown and not tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, field_validator, model_validator
+import numpy as np
+from pydantic import Field, FiniteFloat, field_validator, model_validator
 
-from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.diagnosis.contradictions import best_pair, pairs_with, proven_contradictions
-from rankscope.diagnosis.labels import Query, check_field
-from rankscope.diagnosis.query_traits import Known, lacking
-from rankscope.diagnosis.segment_advice import WEAK_GROUPS, segment_advice, weak_groups
-from rankscope.diagnosis.segment_costs import SegmentCost, segment_costs
-from rankscope.diagnosis.segment_fields import Conditions, automatic_groupings, grouping_of
-from rankscope.diagnosis.segment_means import (
-    SMALL_GROUPS,
-    TOO_MANY_GROUPS,
-    Segment,
-    compared_groups,
-    scored_queries,
-    segment_of,
-    segment_table,
+from rankscope.diagnosis.analysis import (
+    Analysed,
+    AnalysisConfig,
+    CannotAnalyseError,
+    Estimate,
+    Inputs,
+    analysis,
 )
-from rankscope.errors import InputError, shown
-from rankscope.findings import Finding, NotApplicable
-from rankscope.statistics.intervals import FEWEST
+from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
+from rankscope.diagnosis.show import part_table
+from rankscope.document.blocks import Block, sentences
+from rankscope.errors import InputError, counted, shown
+from rankscope.findings import Finding, declare
+from rankscope.part import Part
+from rankscope.statistics.groups import group_changes, subset_tests
+from rankscope.statistics.intervals import FEWEST, agreeing
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.strata import STRATA_DISAGREE
+from rankscope.statistics.sentences import listed, p_text
+from rankscope.statistics.strata import STRATA_DISAGREE, by_group
+from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.segment_fields import Grouping
-    from rankscope.document.blocks import Section
+    pass
 
-SHOWN_FIELDS = 3
-"""Of fields that nobody named, so many are compared group by group, the costliest first."""
+MOST_FIELDS = 100
+"""So many fields of the metadata are looked at unasked, those first that most queries have."""
 
+MOST_GROUPS = 50
+"""Of one field so many groups are looked at, the largest first."""
 
-class Segments(Analysed):
-    """Groups of queries: what they cost, and every system's means within them."""
+MOST_ROWS = 8
+"""So many groups are shown at most: who reads more acts on none."""
 
-    measure: str | None
-    """The main measure, which reports show; null if none is a mean."""
-    baseline: str | None
-    """The system that others are compared with; null: none."""
-    alpha: float
-    """A corrected p-value up to this counts as a difference."""
-    segments: tuple[Segment, ...]
-    """By field: those that were named, or of all fields the costliest ones with groups that differ
-    from the rest by more than chance; these by the main measure only, by Student's t, corrected
-    over all groups of all fields."""
-    system: str
-    """The best system, which reports and advice are about."""
-    queries: int = 0
-    """How many queries count."""
-    automatic: bool = False
-    """Whether the fields were chosen, and not named."""
-    costs: tuple[SegmentCost, ...] = ()
-    """Each system in each group of at least 10 queries, against the rest; the costliest first."""
-    small: int = 0
-    """Groups that are not among these, because they or the rest have fewer than 10 queries."""
-    skipped: dict[str, str] = Field(default_factory=dict)
-    """Fields that are not looked at, with the reason; the first 20."""
+MOST_TABLES = 3
+"""Of fields that nobody named, so many are shown group by group, the costliest first."""
+
+ALIKE = 0.5
+"""Two groups that share this part of their queries are one; the costlier is named."""
+
+PHRASES = {
+    "length": "of {} words",
+    "constraints": "with {} constraints",
+    "overlap": "with {} of their words in the best relevant document",
+}
+"""How queries with a label of a derived field are called."""
+
+_ID = re.compile(r"(^|.*[_\-. ])(id|ids|uuid|guid|hash|url|uri)|.*[a-z]I[dD]s?")
+
+WEAK_GROUPS = declare(
+    "RS604",
+    "weak-group",
+    "note",
+    unit="query",
+    advice="look at what these queries have in common, the costliest group first",
+    meaning="""A group of queries on which the best system does worse than on the rest, by more than
+    chance (a permutation of labels, corrected over all groups of all fields).""",
+)
 
 
 class SegmentsConfig(AnalysisConfig):
-    """Which groups of queries to look at; may be written as a list of fields."""
+    """Which groups of queries to look at: a list of fields, or fields with their cut points."""
 
     fields: tuple[str, ...] = ()
-    """Fields of the queries' metadata, or ``words``, ``characters``, ``complexity``,
-    ``question word``, ``rarity``, ``relevant documents``, ``overlap``; none: all that are
-    sensible."""
-    bins: int = Field(default=4, ge=1)
-    """How many ranges numbers are put into."""
+    """Fields of the queries' metadata, or ``length``, ``constraints``, ``overlap``; none: all that
+    group the queries."""
+    cuts: dict[str, tuple[FiniteFloat, ...]] = Field(default_factory=dict)
+    """By field: the numbers at which ranges begin. Without them a length is below 8, below 16 or
+    above, constraints are below 3, below 5 or above, and others fall into four ranges."""
 
     @model_validator(mode="before")
     @classmethod
-    def _listed(cls, data: Any) -> Any:
-        """Take a list of fields, or a single one, for a config that says no more."""
+    def _short_forms(cls, data: Any) -> Any:
+        """Take a field, a list of fields, or cut points by field."""
         if isinstance(data, str):
             return {"fields": [data]}
+        if isinstance(data, Mapping) and not {"fields", "cuts"} & data.keys():
+            return {
+                "fields": list(data),
+                "cuts": {name: cuts for name, cuts in data.items() if cuts},
+            }
         return {"fields": data} if isinstance(data, list | tuple) else data
 
     @field_validator("fields")
@@ -97,175 +106,384 @@ class SegmentsConfig(AnalysisConfig):
         return fields
 
 
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """What is looked at: the groups of all fields, and what is known about their queries."""
+class GroupChange(Estimate):
+    """How much better a system is than another one in a group, with its interval."""
 
-    known: Known
-    columns: dict[str, int]
-    groupings: Sequence[Grouping]
-    skipped: dict[str, str]
+    p_corrected: float
+    """Of the test of pairs, corrected over all groups of all fields."""
+
+
+class QueryGroup(Part):
+    """Queries that have the same in a field."""
+
+    field: str
+    """What the queries are grouped by."""
+    label: str
+    """What those of this group share."""
+    n: int
+    """How many they are."""
+    means: dict[str, Estimate]
+    """By system: the mean of the main measure."""
+    changes: dict[str, GroupChange] = Field(default_factory=dict)
+    """By system: its mean minus that of the system it is compared with; empty if not tested."""
+    rest: float | None = None
+    """The mean of the best system over all other queries; null: the group is not tested."""
+    difference: Estimate | None = None
+    """Its mean in the group minus that; the interval is for all groups at once."""
+    p: float | None = None
+    """Whether a random choice of as many queries would differ so much: a permutation of labels."""
+    p_corrected: float | None = None
+    """Corrected by Holm over all groups of all fields."""
+    cost: float = 0.0
+    """How much its overall mean would gain if the group did as well as the rest; at least 0."""
 
     @property
-    def unknown(self) -> int:
-        """How many scored queries nothing is known about."""
-        return len(self.columns) - len(self.known.queries)
+    def name(self) -> str:
+        """Field and label."""
+        return f"{self.field} = {self.label}"
 
     @property
-    def artefacts(self) -> frozenset[str]:
-        """Derived fields by which the highest value that can be reached may differ.
+    def phrase(self) -> str:
+        """Which queries these are, behind the word "queries"."""
+        known = PHRASES.get(self.field)
+        return f"with {self.name}" if known is None else known.format(self.label)
 
-        With one relevant document P@10 cannot exceed 0.1: such a group is no failure of a system.
-        """
-        field = "relevant documents"
-        return frozenset() if field in self.known.fields else frozenset({field})
-
-
-def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
-    assert inputs.scores is not None
-    assert inputs.queries is not None
-    matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    columns, known = scored_queries(matrix, inputs.queries, inputs.qrels, inputs.corpus)
-    if not config.fields:
-        reason = _too_little(matrix, known)
-        if reason:
-            return SEGMENTS.not_applicable(reason)
-        groupings, skipped = automatic_groupings(known, columns, config.bins)
-        if not groupings:
-            return SEGMENTS.not_applicable("nothing that is known about the queries groups them")
-        return _compared(inputs, matrix, _Groups(known, columns, groupings, skipped))
-    segments, findings = segment_table(
-        inputs.scores,
-        inputs.queries,
-        config.fields,
-        baseline=inputs.baseline,
-        settings=inputs.settings,
-        bins=config.bins,
-        qrels=inputs.qrels,
-        corpus=inputs.corpus,
-    )
-    groupings = [grouping_of(known, columns, field, config.bins) for field in config.fields]
-    skipped = {field: reason for field in config.fields if (reason := lacking(known, field))}
-    groups = _Groups(known, columns, groupings, skipped)
-    return _compared(inputs, matrix, groups, named=segments, findings=findings)
-
-
-def _too_little(matrix: Matrix, known: Known) -> str:
-    """Say why groups cannot be chosen; '' if they can."""
-    if not matrix.scales:
-        return "no measure is a mean over queries"
-    if len(known.queries) < 2 * FEWEST:
-        are = "is" if len(known.queries) == 1 else "are"
+    @property
+    def mean(self) -> float | None:
+        """The mean of the best system in the group."""
         return (
-            f"without a field that is named it needs at least {2 * FEWEST} queries, and there "
-            f"{are} {len(known.queries)}"
+            None
+            if self.rest is None or self.difference is None
+            else self.rest + self.difference.value
         )
-    return ""
+
+    def is_apart(self, alpha: float) -> bool:
+        """Tell whether the group differs from the rest by more than chance."""
+        return self.p_corrected is not None and self.p_corrected <= alpha
+
+    def is_weak(self, alpha: float) -> bool:
+        """Tell whether the group is below the rest by more than chance."""
+        return self.cost > 0 and self.is_apart(alpha)
 
 
-def _compared(
-    inputs: Inputs,
-    matrix: Matrix,
-    groups: _Groups,
-    *,
-    named: Sequence[Segment] | None = None,
-    findings: Sequence[Finding] = (),
-) -> Segments:
-    """Compare groups with the rest, and each other; ``named``: the tables of fields asked for."""
-    assert inputs.scores is not None
-    alpha, focus = inputs.settings.alpha, inputs.focus
-    conditions = Conditions.of(groups.groupings if matrix.scales else (), len(groups.columns))
-    costs = segment_costs(matrix, conditions, inputs.settings)
-    weak = [cost for cost in costs if cost.system == focus and cost.is_weak(alpha)]
-    strong = [cost for cost in costs if cost.system == focus and cost.is_strong(alpha)]
-    blamed = [cost for cost in weak if cost.field not in groups.artefacts]
-    segments = named
-    if segments is None:
-        segments = _different(inputs, matrix, groups, [*weak, *strong])
-    measure = matrix.scales[0].name if matrix.scales else None
-    queries = len(groups.columns)
-    advice = segment_advice(
-        blamed, conditions, inputs.scores.measures[0], several=len(matrix.systems) > 1
-    )
-    return Segments(
-        measure=measure,
-        baseline=inputs.baseline,
-        alpha=alpha,
-        segments=tuple(segments),
-        system=focus,
-        queries=queries,
-        automatic=named is None,
-        costs=tuple(costs),
-        small=conditions.small,
-        skipped=groups.skipped,
-        findings=(
-            *findings,
-            *_contradicted(inputs, matrix, conditions, is_named=named is not None),
-            *weak_groups(blamed, queries),
-        ),
-        # of another measure than the main one a gain says nothing
-        advice=advice if measure == inputs.scores.measures[0] else (),
-    )
+class Segments(Analysed):
+    """Groups of queries: what they cost the best system, and every system's means within them."""
 
-
-def _contradicted(
-    inputs: Inputs, matrix: Matrix, conditions: Conditions, *, is_named: bool
-) -> list[Finding]:
-    """Look for contradictions of the whole, unless `segment_table` did for fields it was given."""
-    if not matrix.scales or (is_named and inputs.baseline is not None):
-        return []
-    pairs = pairs_with(matrix, inputs.baseline) or best_pair(matrix)
-    return proven_contradictions(matrix, conditions.groupings, pairs, inputs.settings)
-
-
-def _different(
-    inputs: Inputs, matrix: Matrix, groups: _Groups, costs: Sequence[SegmentCost]
-) -> list[Segment]:
-    """Compare the systems by the main measure in the first fields whose groups differ."""
-    conditions = Conditions.of(groups.groupings, len(groups.columns))
-    by_field = {grouping.field: grouping for grouping in conditions.groupings}
-    fast = inputs.settings.model_copy(update={"test": "t", "interval": "t"})
-    segments = []
-    for field in list(dict.fromkeys(cost.field for cost in costs))[:SHOWN_FIELDS]:
-        compared = compared_groups(
-            matrix.only_measures(1),
-            by_field[field].members,
-            inputs.baseline,
-            fast,
-            family=len(conditions.names),
-        )
-        segments.append(segment_of(by_field[field], compared, groups.unknown))
-    return segments
+    measure: str
+    """The main measure."""
+    system: str
+    """The best system, which is compared with itself on the rest of the queries."""
+    base: str | None
+    """The system that others are compared with in each group: the baseline or, without one, the
+    second best, with which the best is compared; null: there is one system only."""
+    alpha: float
+    """A corrected p-value up to this counts as a difference."""
+    queries: int
+    """How many queries count."""
+    named: bool
+    """Whether the fields were named, and not chosen."""
+    groups: tuple[QueryGroup, ...]
+    """By field, in the order of its labels."""
+    unlabelled: dict[str, int]
+    """By field: of how many queries it is not known what they have."""
+    skipped: dict[str, str]
+    """Fields that are not looked at, or not in full, with the reason; the first 20."""
 
 
 def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
+    """Refuse a field that no query has."""
+    known = QueryFields(queries)
     for field in config.fields:
-        try:
-            check_field(queries, field)
-        except InputError as error:
-            raise InputError(f"segments: {error}") from None
+        known.check(field, "segments")
 
 
-def _section(result: Segments) -> Section:
-    from rankscope.diagnosis.segment_tables import segment_section  # noqa: PLC0415
-
-    return segment_section(SEGMENTS.title, result)
-
-
-SEGMENTS = register(
-    Analysis(
-        name="segments",
-        title="Groups of queries",
-        summary="Groups of queries: which are answered worse, what that costs, what differs there.",
-        config=SegmentsConfig,
-        written="segments: [category, words]",
-        result=Segments,
-        needs=("scores", "queries"),
-        uses=("qrels", "corpus"),
-        look=_look,
-        section=_section,
-        check=_check,
-        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS, WEAK_GROUPS),
-        place=20,
-    )
+@analysis(
+    "segments",
+    SegmentsConfig,
+    Segments,
+    title="Groups of queries",
+    needs=("scores", "queries"),
+    uses=("qrels", "corpus"),
+    written="segments: {category: [], length: [8, 16]}",
+    codes=(STRATA_DISAGREE, WEAK_GROUPS),
+    check=_check,
+    place=20,
 )
+def segments(config: SegmentsConfig, inputs: Inputs) -> Segments:
+    """Groups of queries: which are answered worse, what that costs, what differs there."""
+    assert inputs.scores is not None
+    assert inputs.queries is not None
+    matrix, measure = Matrix.of_scores(inputs.scores, only_means=True), inputs.scores.measures[0]
+    if not matrix.scales or matrix.scales[0].name != measure:
+        raise CannotAnalyseError(f"{measure} is no mean over queries")
+    matrix = matrix.only_measure(0)
+    column = {query_id: place for place, query_id in enumerate(matrix.query_ids)}
+    _check(config, inputs.queries)
+    known = QueryFields(
+        [query for query in inputs.queries if query[0] in column], inputs.qrels, inputs.corpus
+    )
+    if not config.fields and len(known.queries) < 2 * FEWEST:
+        raise CannotAnalyseError(
+            f"without a field that is named it needs at least {2 * FEWEST} queries, and the text "
+            f"of {len(known.queries)} is known"
+        )
+    by_field, skipped = _grouped(config, known, len(column))
+    if not by_field and not config.fields:
+        raise CannotAnalyseError("nothing that is known about the queries groups them")
+    members = [
+        (field, label, [column[query_id] for query_id in query_ids])
+        for field, groups in by_field.items()
+        for label, query_ids in groups.items()
+    ]
+    pairs = _pairs(matrix, inputs)
+    result = Segments(
+        measure=measure,
+        system=inputs.focus,
+        base=matrix.systems[pairs[0][0]] if pairs else None,
+        alpha=inputs.settings.alpha,
+        queries=len(column),
+        named=bool(config.fields),
+        groups=tuple(_compared(matrix, members, pairs, inputs)),
+        unlabelled={
+            field: len(column) - len({query for queries in groups.values() for query in queries})
+            for field, groups in by_field.items()
+        },
+        skipped=skipped,
+    )
+    findings = (*_reversals(result, matrix, pairs), *_weak(result, members))
+    return result.model_copy(update={"findings": findings})
+
+
+@segments.show
+def _show(result: Segments) -> Iterator[Block | None]:
+    tested = [group for group in result.groups if group.difference is not None]
+    costly = sorted((group for group in tested if group.cost), key=lambda group: -group.cost)
+    apart = [group for group in tested if group.is_apart(result.alpha)]
+    if not any(group.is_weak(result.alpha) for group in apart):
+        size = counted(len(tested), "group")
+        yield sentences([f"{result.system}: none of {size} is below the rest by more than chance."])
+    yield part_table(
+        costly[:MOST_ROWS],
+        "What costs most",
+        notes=_notes(result, tested, apart),
+        legend=("cost",),
+        name="group",
+        n="queries",
+        mean="mean",
+        rest="rest",
+        difference="difference",
+        p_corrected="p",
+        cost="cost",
+    )
+    fields = dict.fromkeys(group.field for group in result.groups)
+    if not result.named:
+        order = sorted(apart, key=lambda group: -group.cost)
+        fields = dict.fromkeys(list(dict.fromkeys(group.field for group in order))[:MOST_TABLES])
+    for field in fields:
+        unknown = result.unlabelled[field]
+        yield part_table(
+            [group for group in result.groups if group.field == field],
+            f"By {field}",
+            notes=[f"not known for {counted(unknown, 'query')}"] if unknown else [],
+            label="group",
+            n="queries",
+            means="{}",
+            changes=f"{{}} over {result.base}",
+        )
+
+
+def _notes(
+    result: Segments, tested: Sequence[QueryGroup], apart: Sequence[QueryGroup]
+) -> Iterator[str]:
+    """Say how groups were tested, what is above the rest, and what was not looked at."""
+    yield (
+        f"{result.measure} of {result.system} over {counted(result.queries, 'query')}, in the "
+        f"group and in all others; p by a permutation of labels, corrected by Holm over "
+        f"{counted(len(tested), 'group')}"
+    )
+    # the rest of a weak group is above it because it is below
+    weak = {group.field for group in apart if group.is_weak(result.alpha)}
+    strong = [group for group in apart if not group.cost and group.field not in weak]
+    if strong:
+        names = [f"{group.name} ({group.mean:.3f} against {group.rest:.3f})" for group in strong]
+        yield f"above the rest by more than chance: {listed(names, 3)}"
+    if len(tested) < len(result.groups):
+        untested = counted(len(result.groups) - len(tested), "group")
+        yield f"not tested: {untested} with fewer than {FEWEST} queries in or outside of them"
+    by_reason: dict[str, list[str]] = {}
+    for field, reason in result.skipped.items():
+        by_reason.setdefault(reason, []).append(field)
+    for reason, fields in by_reason.items():
+        yield f"left out: {', '.join(fields)} ({reason})"
+
+
+# --- which groups --------------------------------------------------------------------------------
+
+
+def _is_testable(size: int, queries: int) -> bool:
+    """Tell whether a group and the rest are both large enough for a mean to say something."""
+    return FEWEST <= size <= queries - FEWEST
+
+
+def _grouped(
+    config: SegmentsConfig, known: QueryFields, queries: int
+) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
+    """Return the queries of each field and label, and why other fields are left out."""
+    often = sorted(known.metadata, key=lambda field: -len(known.metadata[field]))
+    derived = [field for field in DERIVED if field not in known.metadata]
+    grouped, skipped = {}, {}
+    for field in config.fields or (*often[:MOST_FIELDS], *derived):
+        reason = known.lacking(field)
+        groups = {} if reason else known.groups(field, config.cuts.get(field, ()))
+        if not reason and not config.fields:
+            reason = _useless(field, groups, known, queries)
+        if len(groups) > MOST_GROUPS and not reason:
+            skipped[field] = f"only the {MOST_GROUPS} largest of {len(groups):,} groups"
+        if reason:
+            skipped[field] = reason
+        else:
+            grouped[field] = dict(list(groups.items())[:MOST_GROUPS])
+    return grouped, dict(list(skipped.items())[:20])
+
+
+def _useless(
+    field: str, groups: Mapping[str, Sequence[str]], known: QueryFields, queries: int
+) -> str:
+    """Say why the groups of a field that nobody named are of no use; '' if they are."""
+    values = known.values(field)
+    if field in known.metadata and _ID.fullmatch(field):
+        return "an id, by its name"
+    if 2 * len(values) < queries:
+        return f"known for fewer than half of {counted(queries, 'query')}"
+    numbers = {value for value in values.values() if isinstance(value, int)}
+    if field in known.metadata and len(numbers) == len(values) > MOST_GROUPS:
+        return "a different number for every query"
+    testable = [members for members in groups.values() if _is_testable(len(members), queries)]
+    held = len({query_id for members in testable for query_id in members})
+    if not testable or (field in known.metadata and 2 * held < queries):
+        return f"{counted(len(groups), 'group')}, too few of at least {FEWEST} queries"
+    return ""
+
+
+# --- what differs --------------------------------------------------------------------------------
+
+
+def _pairs(matrix: Matrix, inputs: Inputs) -> list[tuple[int, int]]:
+    """Pair the others with the baseline; without one, the best system with the second best."""
+    places = range(len(matrix.systems))
+    if inputs.baseline is not None:
+        base = matrix.systems.index(inputs.baseline)
+        return [(base, system) for system in places if system != base]
+    best = matrix.systems.index(inputs.focus)
+    sign = 1 if matrix.scales[0].higher_is_better else -1
+    others = [system for system in places if system != best]
+    return [(max(others, key=lambda system: sign * matrix.mean(0, system)), best)] if others else []
+
+
+def _compared(
+    matrix: Matrix,
+    members: Sequence[tuple[str, str, list[int]]],
+    pairs: Sequence[tuple[int, int]],
+    inputs: Inputs,
+) -> Iterator[QueryGroup]:
+    """Compare each group with the rest, and the systems in it."""
+    queries = matrix.shape[2]
+    fast = inputs.settings.model_copy(update={"test": "t", "interval": "t"})
+    places = {str(place): columns for place, (_, _, columns) in enumerate(members)}
+    large = [place for place, columns in places.items() if _is_testable(len(columns), queries)]
+    rest = dict(zip(large, _rest(matrix, [places[place] for place in large], inputs), strict=True))
+    names = [matrix.systems[system] for _, system in pairs]
+    for group in by_group(matrix, places, pairs, fast):
+        field, label, _ = members[int(group.label)]
+        means = zip(matrix.systems, group.means, group.intervals, strict=True)
+        changes = zip(
+            names, group.differences, group.difference_intervals, group.p_corrected, strict=True
+        )
+        yield QueryGroup(
+            field=field,
+            label=label,
+            n=group.n,
+            means={name: Estimate.between(mean, interval) for name, mean, interval in means},
+            changes={
+                name: GroupChange(value=value, low=ends.low, high=ends.high, p_corrected=p)
+                for name, value, ends, p in changes
+            },
+            **rest.get(group.label, {}),
+        )
+
+
+def _rest(matrix: Matrix, groups: Sequence[list[int]], inputs: Inputs) -> Iterator[dict[str, Any]]:
+    """Compare the best system in each group with itself on the rest of the queries."""
+    scale, settings = matrix.scales[0], inputs.settings
+    values = matrix.values[0, [matrix.systems.index(inputs.focus)]]
+    inside = np.zeros((len(groups), matrix.shape[2]), np.bool_)
+    for row, columns in zip(inside, groups, strict=True):
+        row[columns] = True
+    p_values = subset_tests(values, inside)[0]
+    level = 1 - (1 - settings.level) / max(len(groups), 1)
+    for row, p, p_corrected in zip(inside, p_values, corrected(p_values), strict=True):
+        [(difference, interval)] = group_changes(
+            values[:, row], values[:, ~row], level=level, bounds=scale.change
+        )
+        interval = agreeing(interval, difference, p_corrected, settings.alpha)
+        loss = -difference if scale.higher_is_better else difference
+        yield {
+            "rest": float(values[:, ~row].mean()),
+            "difference": Estimate.between(difference, interval),
+            "p": p,
+            "p_corrected": p_corrected,
+            "cost": max(loss * float(row.mean()), 0.0),
+        }
+
+
+# --- findings ------------------------------------------------------------------------------------
+
+
+def _weak(result: Segments, members: Sequence[tuple[str, str, list[int]]]) -> Iterator[Finding]:
+    """Name the groups below the rest that cost most, one of those about the same queries.
+
+    The length and the constraints often tell the same story: of two groups that share at least half
+    of the queries that either holds, the costlier is named.
+    """
+    named: list[set[int]] = []
+    order = sorted(zip(result.groups, members, strict=True), key=lambda pair: -pair[0].cost)
+    for group, (_, _, columns) in order:
+        queries = set(columns)
+        is_known = any(len(queries & other) >= ALIKE * len(queries | other) for other in named)
+        if not group.is_weak(result.alpha) or is_known or len(named) == MOST_TABLES:
+            continue
+        named.append(queries)
+        finding = WEAK_GROUPS.finding(
+            f"{result.system} scores lower on the {group.n:,} of {result.queries:,} queries "
+            f"{group.phrase}: {result.measure} is {group.mean:.3f} against {group.rest:.3f} "
+            f"for the rest ({p_text(group.p_corrected or 0.0)} corrected)",
+            count=group.n,
+        )
+        yield finding.model_copy(update={"gain": group.cost})
+
+
+def _reversals(
+    result: Segments, matrix: Matrix, pairs: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
+    """Name the groups in which a system is shown to differ the other way than on the whole."""
+    for base, system in pairs:
+        whole = float(matrix.query_differences([(base, system)]).mean())
+        name = matrix.systems[system]
+        against = [
+            group
+            for group in result.groups
+            if name in group.changes
+            and group.changes[name].value * whole < 0
+            and group.changes[name].p_corrected * len(pairs) <= result.alpha
+        ]
+        if against:
+            groups = [
+                f"{group.name} ({group.changes[name].value:+.3f} on {counted(group.n, 'query')}, "
+                f"{p_text(group.changes[name].p_corrected)} corrected)"
+                for group in against
+            ]
+            yield STRATA_DISAGREE.finding(
+                f"{name} against {matrix.systems[base]}: {result.measure} differs by {whole:+.3f} "
+                f"on the whole, and the other way where {listed(groups, 3)}",
+                count=len(against),
+            )

@@ -1,46 +1,90 @@
 """Stages: what each step of a pipeline adds, loses, and could reach at most.
 
-An analysis: retrieval sets the ceiling, a reranker works within it.
+Retrieval sets the ceiling, and a reranker works within it. How deep a reranker looks is known from
+the config of a benchmark, or was said with the stages; what any other stage does is seen in its
+run. Ranks are rankscope's own, whatever the profile of the scores (`ranked_run`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field
 
-from rankscope.diagnosis.analysis import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.diagnosis.pipeline import Pipeline
-from rankscope.diagnosis.ranked_run import is_best_by_grade
-from rankscope.diagnosis.stage_advice import (
-    RELEVANT_DROPPED,
-    STAGE_LOSES,
-    stage_advice,
-    stage_findings,
+from rankscope.diagnosis.analysis import (
+    Analysed,
+    AnalysisConfig,
+    CannotAnalyseError,
+    Estimate,
+    Inputs,
+    Row,
+    analysis,
+    found,
 )
-from rankscope.diagnosis.stage_checks import (
-    RERANKER_CHANGED_RECALL,
-    TOO_SHALLOW,
-    checked_recall,
-)
-from rankscope.diagnosis.stage_limits import limits
-from rankscope.diagnosis.stage_roles import DepthSource, Role
-from rankscope.diagnosis.stage_tables import stages_section
-from rankscope.findings import Finding, NotApplicable
+from rankscope.diagnosis.figures import Figure
+from rankscope.diagnosis.ranked_run import RankedRun, best_order, is_best_by_grade
+from rankscope.diagnosis.show import part_table, system_table
+from rankscope.document.blocks import Block
+from rankscope.errors import Place, UnknownNameError, counted
+from rankscope.findings import PLACES_SHOWN, Finding, declare
+from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
-from rankscope.part import Part, left_out, left_out_if_empty
+from rankscope.part import left_out
+from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.comparison import compare_with_all
-from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.paired_differences import Differences
-from rankscope.statistics.settings import Settings
+from rankscope.statistics.sentences import listed, number, p_text
+from rankscope.statistics.system_pairs import Verdict
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.diagnosis.rankings import Ranking
+    from rankscope.measures.judged import BoolArray, IntArray
+
+EXCEPTIONS = 0.05
+"""A stage is what it is though this share of the queries is an exception, such as ones that failed.
+"""
+
+NOWHERE = -1
+"""The rank of a document that is not there."""
+
+Role = Literal["rerank", "filter", "fuse", "other"]
+"""What a stage does with what it builds on: rerank (another order, perhaps of fewer documents),
+filter (the same order, perhaps of fewer documents), fuse (several systems become one), other (it
+has documents from elsewhere)."""
+
+RERANKER_CHANGED_RECALL = declare(
+    "RS701",
+    "reranker-changed-recall",
+    "error",
+    unit="query",
+    advice="a reranker may reorder what it is given and not add or drop a document; check that "
+    "both runs are of the same queries, index and depth",
+    meaning="""A relevant document enters or leaves the ranks that a reranker looks at. Queries that
+    one of the two runs lacks, or that holds fewer documents, are not looked at.""",
+)
+STAGE_LOSES = declare(
+    "RS711",
+    "stage-loses",
+    "warning",
+    unit="stage",
+    advice="leave the stage out, or mend it, unless a later one needs what it adds",
+    meaning="""A stage is significantly worse in the main measure than the best system it builds on;
+    corrected over all pairs of systems.""",
+)
+RELEVANT_DROPPED = declare(
+    "RS712",
+    "relevant-dropped",
+    "warning",
+    unit="query",
+    advice="loosen the filter, or return more documents: no later stage can bring them back",
+    meaning="""A stage leaves out relevant documents that the system below has retrieved. A warning
+    of a filter, which keeps the order of the others; a note of a reranker that returns fewer
+    documents than it is given.""",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,291 +97,509 @@ class StageSpec:
     depth: int | None = None
 
 
-class StageChange(Part):
+class StageChange(Row):
     """What a stage changed in one measure, against one system it builds on."""
 
+    of: str
+    """The system below."""
     measure: str
     """The measure."""
-    of: str
-    """The system below."""
-    difference: float
-    """Mean of this stage minus that of the one below."""
-    interval: Interval
-    """Of the difference; of the main measure the one that agrees with the corrected p-value."""
+    before: float
+    """The mean of the system below, over the queries that all systems have."""
+    difference: Estimate
+    """The mean of the stage minus that; its interval agrees with the corrected p-value."""
     p: float
-    """Of a paired test, not corrected."""
-    p_corrected: float | None = left_out()
-    """Of the main measure: corrected over all pairs of systems, as in a comparison of them; left
-    out of other measures."""
+    """Of the paired test, not corrected."""
+    p_corrected: float
+    """Corrected over all pairs of systems, as in a comparison of them."""
+    verdict: Verdict
+    """What that shows."""
 
     @property
-    def decisive_p(self) -> float:
-        """The p-value that decides: the corrected one, where there is one."""
-        return self.p if self.p_corrected is None else self.p_corrected
-
-
-class Improvement(Part):
-    """How many per cent a stage improves one measure, against one system it builds on."""
-
-    measure: str
-    """The main measure, or nDCG@10 where that is no nDCG."""
-    of: str
-    """The system below."""
-    base_mean: float
-    """The mean of the system below, over the queries that all systems have."""
-    mean: float
-    """The mean of the stage, over the same queries."""
+    def after(self) -> float:
+        """The mean of the stage, over the same queries."""
+        return self.before + self.difference.value
 
     @property
     def percent(self) -> float | None:
-        """(mean − base mean) / base mean × 100; None where the base mean is not above 0."""
-        if self.base_mean <= 0:
-            return None
-        return 100 * (self.mean - self.base_mean) / self.base_mean
+        """(after − before) / before × 100; None where the mean before is not above 0."""
+        return 100 * self.difference.value / self.before if self.before > 0 else None
+
+    @property
+    def improvement(self) -> str | None:
+        """What is gained in per cent of the mean before."""
+        return None if self.percent is None else f"{self.percent:+.1f}%"
 
 
-class StageRow(Part):
+class StageRow(Row):
     """One stage of a pipeline."""
 
-    system: str
-    """The stage."""
     kind: str
     """bm25, vector, fuse, rerank, …"""
     of: tuple[str, ...]
     """What it builds on."""
     depth: int | None
-    """How many documents a reranker looks at; null for other stages."""
-    depth_source: DepthSource | None = left_out()
-    """How that is known: given, seen in the runs, or at least this; left out of other stages."""
+    """How many documents a reranker looks at; null: all that it is given."""
     role: Role | None = left_out()
     """What it does with what it builds on, as was said or as the runs show; left out of a stage
     that builds on none, and where that cannot be seen."""
-    exceptions: int | None = left_out()
-    """For a role that was seen: queries for which the stage does something else."""
     measures: dict[str, float]
-    """Its means."""
+    """Its means; the main measure is the first."""
     changes: tuple[StageChange, ...]
-    """What it changed."""
-    ceiling: dict[str, float] = Field(default_factory=dict)
-    """The means that the best order of its input would have; of a reranker, of what it looks at.
-    Empty for a stage that has documents from elsewhere."""
+    """What it changed, by measure."""
+    ceiling: float | None = None
+    """The mean of the main measure if what it is given were in the best order; of a reranker, what
+    it looks at. Null for a stage that has documents from elsewhere."""
     input_recall: float | None = None
-    """Recall of its input, the most its own can be; of a reranker at its depth."""
+    """The share of relevant documents in what it is given, the most that its own can be; of a
+    reranker at its depth."""
     output_recall: float | None = None
-    """Recall of its output, likewise; of a reranker anything but that of its input is an error."""
-    improvements: tuple[Improvement, ...] = left_out_if_empty()
-    """The main measure and nDCG before and after it."""
-    cutoff: int
-    """The rank that lost, promoted and labels are counted to."""
+    """The same of what it returns; of a reranker anything but that of its input is an error."""
     kept: int | None = left_out()
-    """Relevant documents that both have up to the cutoff; left out of a stage that builds on
-    none."""
-    lost: int = 0
-    """Relevant documents that the system below has up to the cutoff, and this one not."""
+    """Relevant documents on top that the best system below has there, too; left out of a stage
+    that builds on none."""
     promoted: int = 0
-    """Relevant documents that this one has up to the cutoff, and the system below not."""
-    labels: dict[str, int] = Field(default_factory=dict)
-    """How many documents up to the cutoff have each grade; 'unjudged' for those nobody judged."""
+    """Relevant documents on top that the system below does not have there."""
+    lost: int = 0
+    """Relevant documents that the system below has on top, and the stage does not."""
     dropped: int | None = left_out()
-    """Relevant documents that the systems below have at any rank, and this one at none: lost for
+    """Relevant documents that the systems below have at some rank and the stage at none: lost for
     good. Left out of a stage that has documents from elsewhere."""
     dropped_queries: int | None = left_out()
     """Of how many queries."""
     dropped_ceiling: float | None = left_out()
     """How much the best order of its output is below that of its input, in the main measure."""
+    labels: dict[str, int]
+    """How many documents on top have each grade; 'unjudged' for those nobody judged."""
+
+    @property
+    def mean(self) -> float:
+        """Its mean of the main measure."""
+        return next(iter(self.measures.values()))
+
+    @property
+    def headroom(self) -> float | None:
+        """How far the mean of the main measure is below the ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.mean
 
 
 class Stages(Analysed):
     """What each stage of a pipeline did."""
 
-    measure: str | None
-    """The main measure, which reports show; null if there is none."""
-    alpha: float
-    """A p-value up to this counts as a change."""
+    measure: str
+    """The main measure."""
+    cutoff: int
+    """How many documents of an answer are its top."""
     stages: tuple[StageRow, ...]
     """The stages, in the order of the systems."""
 
+    @property
+    def figures(self) -> list[Figure]:
+        """By how much each reranker raises nDCG, as a share of what it was."""
+        ndcg = {
+            row.system: [change for change in row.changes if re.match(r"nDCG\b", change.measure)]
+            for row in self.stages
+            if row.role == "rerank"
+        }
+        return [
+            Figure(name="reranking_improvement", value=changes[0].percent / 100, system=system)
+            for system, changes in ndcg.items()
+            if changes and changes[0].percent is not None
+        ]
 
-class StagesConfig(AnalysisConfig):
-    """How stages are looked at."""
 
-    cutoff: int = Field(default=10, ge=1)
-    """The rank that documents gained and lost are counted to."""
+@analysis(
+    "stages",
+    AnalysisConfig,
+    Stages,
+    title="Stages",
+    needs=("scores", "runs", "qrels", "pipeline"),
+    codes=(RERANKER_CHANGED_RECALL, STAGE_LOSES, RELEVANT_DROPPED),
+    brief=True,
+    place=10,
+)
+def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
+    """What each step of a pipeline adds, loses, and could reach at most.
 
-
-def stage_table(
-    pipeline: Pipeline, *, cutoff: int, settings: Settings, depth: int | None
-) -> tuple[list[StageRow], list[Finding]]:
-    """Say of each stage what it changed, and of a reranker whether it kept what it was given.
-
-    ``depth`` is how many documents the runs were asked for; without it, the longest answer of a
-    reranker and its input is taken for it.
-
-    - ``changes``: mean paired difference to each system the stage builds on, with the interval and
-      the test of ``settings``, over the queries all runs have; p is not corrected. Measures that
-      are no mean over queries (sums, GMAP) are left out.
-    - ``role``: what it does with what it builds on (`rankscope.diagnosis.stage_roles`); where
-      nobody said how deep a reranker looks, the runs show it.
-    - ``ceiling``: the means if the first ``depth`` documents of the input were ordered by grade
-      from high to low, unjudged and negative ones as 0 and in the order they had, those below as
-      they were. For filters all documents of the input, for fusions those of all inputs. Left out:
-      measures for which less is better, that may fall when a relevant document moves up, or that
-      need subtopics or lengths; for stages that choose documents also those that count them.
+    - ``changes``: the mean paired difference to each system below, by every measure that is a mean
+      over queries, as in a comparison of all systems.
+    - ``ceiling``: the mean if the first ``depth`` documents of the input were ordered by grade from
+      high to low, unjudged and negative ones as 0 and in the order they had, those below as they
+      were. Of a fusion the documents of all inputs count. Null for measures of which less is
+      better, that may fall when a relevant document moves up, or that need more than grades; also
+      for stages that choose documents, if the measure counts how many there are.
     - ``input_recall``, ``output_recall``: R at ``depth``. A reranker changes places only, so a
       relevant document that enters or leaves these ranks is an error (RS701), query by query;
-      queries that one of the two runs lacks are not looked at. Runs that are cut above ``depth``
-      hide what the reranker was given: a relevant document may then rise above the cut, the
-      recalls are those of the part that is seen, and a note says so (RS702). Queries with fewer
-      documents than the runs were asked for are checked all the same. Only rerankers that were
-      said to be some are checked.
-    - ``improvements``: (mean − base mean) / base mean × 100 of the main measure (of which higher is
-      better), and of nDCG@10 where that is no nDCG.
-    - ``kept``, ``lost``, ``promoted``: relevant documents up to ``cutoff`` that both have, that
-      only the input has, that only the stage has. Of several inputs the one with the best mean of
-      the first measure counts.
-    - ``dropped``: relevant documents that the stage has nowhere, though an input has them.
-    - ``labels``: the grades up to ``cutoff`` over all judged queries; a negative grade is unjudged.
+      runs that are cut above ``depth`` hide what the reranker was given, and are not looked at.
     """
-    scores, ranked = pipeline.scores, pipeline.ranked
-    grades = pipeline.judgments.judged_grade
-    ordered = {name for name in scores.measures if is_best_by_grade(Measure.parse(name), grades)}
-    changes = _changes(pipeline.stages, scores, settings)
-    rows, findings = [], []
-    for spec in pipeline.stages:
-        after = ranked[spec.system]
-        seen = pipeline.seen(spec)
-        row = StageRow(
-            system=spec.system,
-            kind=spec.kind,
-            of=spec.of,
-            depth=spec.depth,
-            measures=dict(scores.run(spec.system).means),
-            changes=tuple(changes[spec.system]),
-            cutoff=cutoff,
-            labels=after.labels(cutoff, grades),
-        )
-        if spec.of:
-            base = ranked[pipeline.best(spec.of)]
-            lost = base.only(after, cutoff)
-            update: dict[str, Any] = {
-                "kept": len(base.top(cutoff)) - lost,
-                "lost": lost,
-                "promoted": after.only(base, cutoff),
-                "improvements": tuple(_improvements(pipeline, spec)),
-            }
-            if seen is not None:
-                update |= {
-                    "role": seen.role,
-                    "depth": seen.depth or spec.depth,
-                    "depth_source": seen.source,
-                    "exceptions": seen.exceptions or None,
-                }
-            row = row.model_copy(update=update)
-            row = row.model_copy(update=limits(pipeline, row, ordered))
-        if row.depth_source == "given":
-            removed = int(not pipeline.keeps_identical)
-            before = ranked[spec.of[0]]
-            findings += checked_recall(row, before, after, asked=depth, removed=removed)
+    assert inputs.scores is not None
+    assert inputs.pipeline is not None
+    if not any(spec.of for spec in inputs.pipeline):
+        raise CannotAnalyseError("no system builds on another")
+    ranked = _ranked(inputs)
+    changes = _changes(inputs)
+    rows: list[StageRow] = []
+    findings: list[Finding] = []
+    for spec in inputs.pipeline:
+        row = _row(spec, ranked, changes.get(spec.system, ()), inputs)
         rows.append(row)
-    return rows, findings
+        if row.role == "rerank" and spec.depth is not None:
+            findings += _changed_recall(row, ranked, inputs)
+        elif row.dropped and row.role != "fuse":  # what fusions drop, the depth of runs does
+            findings.append(_dropped(row, ranked, inputs))
+    losing = {
+        row.system: change
+        for row in rows
+        for change in row.changes
+        if change.measure == inputs.scores.measures[0]
+        and change.verdict == "worse"
+        and change.of == _best(row.of, inputs)
+    }
+
+    def sentence(row: Row) -> str:
+        change = losing[row.system]
+        low, high = change.difference.low, change.difference.high
+        return (
+            f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
+            f"{change.difference.value:+.3f} [{low:+.3f}, {high:+.3f}], "
+            f"{p_text(change.p_corrected)} corrected"
+        )
+
+    lost = found(
+        STAGE_LOSES, [row for row in rows if row.system in losing], sentence, focus=inputs.focus
+    )
+    return Stages(
+        measure=inputs.scores.measures[0],
+        cutoff=inputs.cutoff,
+        stages=tuple(rows),
+        findings=(*findings, *lost),
+    )
 
 
-def _changes(
-    stages: Sequence[StageSpec], scores: Scores, settings: Settings
-) -> dict[str, list[StageChange]]:
-    """Compare each stage with what it builds on, all rows at once."""
-    changes: dict[str, list[StageChange]] = {spec.system: [] for spec in stages}
-    names = [(below, spec.system) for spec in stages for below in spec.of]
-    if not names:
-        return changes
-    matrix = Matrix.of_scores(scores, only_means=True)
-    if not matrix.scales:
-        return changes
-    pairs = [(matrix.systems.index(below), matrix.systems.index(above)) for below, above in names]
-    differences = Differences.of(matrix, pairs, settings, family=1)
-    intervals = differences.intervals(differences.p, settings.alpha)
-    compared = compare_with_all(matrix, pairs, settings)
-    for place, (below, system) in enumerate(names):
-        for measure, scale in enumerate(matrix.scales):
-            row = measure * len(pairs) + place
-            change = StageChange(
-                measure=scale.name,
-                of=below,
-                difference=float(differences.mean[row]),
-                interval=intervals[row],
-                p=float(differences.p[row]),
-            )
-            if scale.name == scores.measures[0]:
-                shown = {
-                    "interval": compared[place].interval,
-                    "p_corrected": compared[place].p_corrected,
-                }
-                change = change.model_copy(update=shown)
-            changes[system].append(change)
-    return changes
+@stages.show
+def _show(result: Stages) -> Iterator[Block | None]:
+    rows = [row for row in result.stages if row.of]
+    changes = [change for row in rows for change in row.changes]
+    main = [change for change in changes if change.measure == result.measure]
+    columns = {
+        "before": "before",
+        "after": "after",
+        "difference": "change",
+        "improvement": "in per cent",
+        "p_corrected": "p",
+        "verdict": "result",
+    }
+    yield part_table(
+        main,
+        notes=[f"change in {result.measure}; p is corrected over all pairs of systems"],
+        names=2,
+        system="stage",
+        of="against",
+        **columns,
+    )
+    lacking = [
+        f"{row.system} has documents that are not in the {counted(len(row.of), 'run')} of "
+        f"{listed(row.of)}, so it has no ceiling"
+        for row in rows
+        if row.role == "other"
+    ]
+    yield system_table(
+        rows,
+        "What each stage made of its input",
+        legend=("ceiling", "kept", "promoted", "lost", "dropped"),
+        notes=lacking,
+        role="role",
+        depth="looks at",
+        input_recall="recall before",
+        output_recall="recall after",
+        mean=result.measure,
+        ceiling="ceiling",
+        headroom="headroom",
+        kept="kept",
+        promoted="gained",
+        lost="lost",
+        dropped="dropped",
+    )
+    yield system_table(result.stages, "What each stage has", kind="kind", measures="{}")
+    yield part_table(
+        [change for change in changes if change.measure != result.measure],
+        "What each stage changed in other measures",
+        names=3,
+        system="stage",
+        of="against",
+        measure="measure",
+        **columns,
+    )
+    yield system_table(
+        result.stages,
+        f"Grades in the first {result.cutoff} of each answer",
+        notes=["how many documents have each grade, over all queries"],
+        labels="{}",
+    )
 
 
-def _improvements(pipeline: Pipeline, spec: StageSpec) -> Iterator[Improvement]:
-    """Yield the main measure and nDCG before and after a stage, over the same queries."""
-    main = Measure.parse(pipeline.scores.measures[0])
-    measures = [main] if main.name == "nDCG" else [main, Measure.of("nDCG", cutoff=10)]
-    for measure in measures:
-        definition = measure.definition
-        if definition.aggregate == "mean" and definition.higher_is_better:
-            mean = _common_mean(pipeline, measure, spec.system)
-            for below in spec.of:
-                base_mean = _common_mean(pipeline, measure, below)
-                yield Improvement(measure=str(measure), of=below, base_mean=base_mean, mean=mean)
+# --- what a stage is given and returns -----------------------------------------------------------
 
 
-def _common_mean(pipeline: Pipeline, measure: Measure, system: str) -> float:
-    """Return a mean over the queries that all systems of the scores have."""
-    scores = pipeline.scores
-    if str(measure) in scores.measures:
-        matrix = Matrix.of_scores(scores.only([str(measure)]))
-        return matrix.mean(0, matrix.systems.index(system))
-    counted = np.logical_and.reduce([pipeline.counted(name) for name in scores.runs])
-    return aggregate(measure, compute(measure, pipeline.ranked[system].judged)[counted])
-
-
-# --- the analysis --------------------------------------------------------------------------------
-
-
-def _look(config: StagesConfig, inputs: Inputs) -> Stages | NotApplicable:
+def _ranked(inputs: Inputs) -> dict[str, RankedRun]:
+    """By system: its judged documents and their ranks; a system without a run is an error."""
     assert inputs.scores is not None
     assert inputs.runs is not None
     assert inputs.qrels is not None
     assert inputs.pipeline is not None
-    if not any(spec.of for spec in inputs.pipeline):
-        return STAGES.not_applicable("no system builds on another")
-    shared = None if inputs.qrels.gold is not None else inputs.rankings
-    pipeline = Pipeline(inputs.qrels, inputs.runs, inputs.pipeline, inputs.scores, shared)
-    settings = inputs.settings
-    rows, findings = stage_table(
-        pipeline, cutoff=config.cutoff, settings=settings, depth=inputs.depth
+    keeps_identical = inputs.scores.profile.identical_ids
+    ranked = {}
+    for name in (name for spec in inputs.pipeline for name in (spec.system, *spec.of)):
+        if name not in inputs.runs:
+            raise UnknownNameError("run", name, inputs.runs)
+        run: Any = inputs.runs[name]
+        if name not in ranked:
+            ranked[name] = RankedRun.of(
+                inputs.qrels, run if keeps_identical else without_identical(run)
+            )
+    return ranked
+
+
+def _changes(inputs: Inputs) -> dict[str, list[StageChange]]:
+    """Compare each stage with what it builds on, by every measure that is a mean."""
+    assert inputs.scores is not None
+    assert inputs.pipeline is not None
+    matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    place = {name: row for row, name in enumerate(matrix.systems)}
+    pairs = [(place[below], place[spec.system]) for spec in inputs.pipeline for below in spec.of]
+    changes: dict[str, list[StageChange]] = {}
+    for measure in range(len(matrix.scales)):
+        for pair in compare_with_all(matrix.only_measure(measure), pairs, inputs.settings):
+            changes.setdefault(pair.system, []).append(
+                StageChange(
+                    system=pair.system,
+                    of=pair.base,
+                    measure=pair.measure,
+                    before=pair.base_mean,
+                    difference=Estimate.between(pair.difference, pair.interval),
+                    p=pair.p,
+                    p_corrected=pair.p_corrected,
+                    verdict=pair.verdict,
+                )
+            )
+    return changes
+
+
+def _row(
+    spec: StageSpec,
+    ranked: Mapping[str, RankedRun],
+    changes: Sequence[StageChange],
+    inputs: Inputs,
+) -> StageRow:
+    """Say what one stage did."""
+    assert inputs.scores is not None
+    assert inputs.qrels is not None
+    after, cutoff = ranked[spec.system], inputs.cutoff
+    row = StageRow(
+        system=spec.system,
+        kind=spec.kind,
+        of=spec.of,
+        depth=spec.depth,
+        role=_role(spec, inputs),
+        measures=dict(inputs.scores.run(spec.system).means),
+        changes=tuple(changes),
+        labels=after.labels(cutoff, inputs.qrels.judged_grade),
     )
-    result = Stages(measure=inputs.scores.measures[0], alpha=settings.alpha, stages=tuple(rows))
-    return result.model_copy(
-        update={
-            "findings": (*findings, *stage_findings(result, pipeline)),
-            "advice": tuple(stage_advice(result, inputs.focus)),
+    if not spec.of:
+        return row
+    mine, below = after.top(cutoff), ranked[_best(spec.of, inputs)].top(cutoff)
+    kept = len(np.intersect1d(mine, below))
+    counts: dict[str, Any] = {
+        "kept": kept,
+        "promoted": len(mine) - kept,
+        "lost": len(below) - kept,
+    }
+    if row.role not in (None, "other"):
+        counts |= _limits(row, ranked, inputs)
+    return row.model_copy(update=counts)
+
+
+def _limits(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> dict[str, Any]:
+    """Return what a stage was given, kept, and could have made of it, as fields of its row."""
+    assert inputs.scores is not None
+    assert inputs.qrels is not None
+    averaged = set(inputs.scores.run(row.system).query_ids)
+    counts = np.array([query_id in averaged for query_id in inputs.qrels.query_ids], np.bool_)
+    after = ranked[row.system]
+    returned = after.judged.only(counts)
+    inputs_of = [ranked[name] for name in row.of]
+    given = (inputs_of[0].judged if len(row.of) == 1 else _together(inputs_of)).only(counts)
+    most = max(int(run.retrieved.max(initial=1)) for run in (given, returned))
+    depth = row.depth or most
+    recall, best = Measure.of("R", cutoff=depth), best_order(given, depth)
+    missing = _missing(row, ranked)
+    limits: dict[str, Any] = {
+        "input_recall": aggregate(recall, compute(recall, given)),
+        "output_recall": aggregate(recall, compute(recall, returned)),
+        "dropped": len(missing),
+        "dropped_queries": len(np.unique(after.pairs["query"].to_numpy()[missing])),
+    }
+    main = inputs.main
+    values = compute(main, best)
+    # of a measure that counts documents, a choice of them may be better than all in the best order
+    longer = replace(best, retrieved=best.retrieved + 1)
+    is_by_choice = row.role != "rerank" and not np.array_equal(values, compute(main, longer))
+    if is_best_by_grade(main, inputs.qrels.judged_grade) and not is_by_choice:
+        limits["ceiling"] = aggregate(main, values)
+        if row.depth is None:
+            reached = aggregate(main, compute(main, best_order(returned, most)))
+            limits["dropped_ceiling"] = max(limits["ceiling"] - reached, 0.0)
+    return limits
+
+
+def _best(names: Sequence[str], inputs: Inputs) -> str:
+    """Return the system with the best mean of the main measure; of equal ones the first."""
+    scores = inputs.scores
+    assert scores is not None
+    sign = 1 if inputs.main.definition.higher_is_better else -1
+    means = {name: sign * scores.run(name).means[scores.measures[0]] for name in names}
+    return max(means, key=means.__getitem__)
+
+
+def _missing(row: StageRow, ranked: Mapping[str, RankedRun]) -> IntArray:
+    """Return the relevant documents that a stage dropped, as rows of judgments."""
+    below = np.concatenate([ranked[name].top() for name in row.of])
+    return np.setdiff1d(below, ranked[row.system].top())
+
+
+def _together(ranked: Sequence[RankedRun]) -> JudgedRun:
+    """Return all documents that several systems have as one run, the best grades first.
+
+    How many documents there are is at most the sum.
+    """
+    runs = [each.judged for each in ranked]
+    doc, where = np.unique(np.concatenate([each.doc for each in ranked]), return_index=True)
+    grade = np.concatenate([run.hit_grade for run in runs])[where]
+    query = np.concatenate([run.hit_query for run in runs])[where]
+    order = np.lexsort((doc, -grade, query))
+    return replace(
+        runs[0],
+        retrieved=np.sum([run.retrieved for run in runs], axis=0),
+        in_run=np.logical_or.reduce([run.in_run for run in runs]),
+        hit_query=query[order],
+        hit_rank=place_in(query[order]),
+        hit_grade=grade[order],
+        subtopics=None,
+        spans=None,
+        terms=None,
+    )
+
+
+# --- what a stage does ---------------------------------------------------------------------------
+
+
+def _role(spec: StageSpec, inputs: Inputs) -> Role | None:
+    """Tell what a stage does with what it builds on: as was said, or as its run shows."""
+    assert inputs.qrels is not None
+    if spec.of and spec.kind == "rerank" and spec.depth is not None:
+        return "rerank"
+    if not spec.of or inputs.qrels.gold is not None:  # pieces of text are judged, not documents
+        return None
+    systems = inputs.rankings.systems
+    above, below = systems[spec.system], [systems[name] for name in spec.of]
+    answered = (above.sizes > 0) & np.logical_or.reduce([each.sizes > 0 for each in below])
+    if not answered.any():
+        return None
+    ranks = [_ranks_in(each, above) for each in below]
+    query = above.query
+
+    def is_usual(rows: BoolArray) -> bool:
+        """Whether more than a few queries have such documents."""
+        queries = np.unique(query[rows & answered[query]])
+        return len(queries) > EXCEPTIONS * int(np.count_nonzero(answered))
+
+    is_new = np.logical_and.reduce([each == NOWHERE for each in ranks])
+    if is_usual(is_new):
+        return "other"
+    if len(below) > 1:
+        return "fuse"
+    falls = np.zeros(len(query), np.bool_)
+    falls[1:] = (query[1:] == query[:-1]) & (ranks[0][1:] < ranks[0][:-1])
+    return "rerank" if is_usual(falls) else "filter"
+
+
+def _ranks_in(below: Ranking, above: Ranking) -> IntArray:
+    """By row of one ranking: the rank of the document in another one, or `NOWHERE`."""
+    ranks = np.full(len(above.key), NOWHERE, np.int64)
+    if len(below.key):
+        order = np.argsort(below.key)
+        at = order[np.searchsorted(below.key, above.key, sorter=order).clip(max=len(order) - 1)]
+        is_there = below.key[at] == above.key
+        ranks[is_there] = below.rank[at[is_there]]
+    return ranks
+
+
+# --- findings ------------------------------------------------------------------------------------
+
+
+def _places(row: StageRow, documents: IntArray, ranked: Mapping[str, RankedRun]) -> Any:
+    """Name some judged documents, one of each query."""
+    judged, pairs = ranked[row.system].judged, ranked[row.system].pairs
+    query_of = pairs["query"].to_numpy()
+    _, first = np.unique(query_of[documents], return_index=True)
+    return tuple(
+        Place(row.system, None, judged.query_ids[query_of[doc]], pairs["doc_id"][doc])
+        for doc in documents[first[:PLACES_SHOWN]].tolist()
+    )
+
+
+def _changed_recall(
+    row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs
+) -> Iterator[Finding]:
+    """Look whether a reranker added or dropped a relevant document, where that can be seen.
+
+    Without the depth that was asked for, the longest answer stands for it.
+    """
+    assert row.depth is not None
+    assert inputs.scores is not None
+    before, after = ranked[row.of[0]], ranked[row.system]
+    sizes = before.judged.retrieved, after.judged.retrieved
+    asked = inputs.depth or int(max(size.max(initial=0) for size in sizes))
+    in_both = before.judged.in_run & after.judged.in_run
+    # the profile may have left out the document that has the id of its query
+    is_full = sizes[0] + (not inputs.scores.profile.identical_ids) >= asked
+    hidden = in_both & is_full & (row.depth > asked)
+    given, returned = before.top(row.depth), after.top(row.depth)
+    changed = np.setxor1d(given, returned)
+    query = before.pairs["query"].to_numpy()
+    changed = changed[(in_both & ~hidden)[query[changed]]]
+    if len(changed):
+        queries = len(np.unique(query[changed]))
+        dropped = int(np.isin(changed, given).sum())
+        have = "has" if queries == 1 else "have"
+        yield RERANKER_CHANGED_RECALL.finding(
+            f"{counted(queries, 'query')} {have} other relevant documents in the first "
+            f"{row.depth:,} of {row.system} than of {row.of[0]}: {dropped:,} dropped, "
+            f"{len(changed) - dropped:,} added",
+            count=queries,
+            places=_places(row, changed, ranked),
+            evidence={"dropped": dropped, "added": len(changed) - dropped},
+        )
+
+
+def _dropped(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> Finding:
+    """Say that a stage drops relevant documents; a gain, if the best system builds on a filter."""
+    assert inputs.pipeline is not None
+    worth = ""
+    if row.dropped_ceiling:
+        worth = f"; the best order of what is left has {number(row.dropped_ceiling)} less"
+    finding = RELEVANT_DROPPED.finding(
+        f"{row.system} drops {counted(row.dropped or 0, 'relevant document')} of "
+        f"{counted(row.dropped_queries or 0, 'query')} that {row.of[0]} has retrieved{worth}",
+        count=row.dropped_queries or 0,
+        places=_places(row, _missing(row, ranked), ranked),
+        severity="warning" if row.role == "filter" else "note",
+    )
+    built_on = {inputs.focus}
+    for _ in inputs.pipeline:  # stages may be in any order: each pass finds one more at least
+        built_on |= {
+            name for spec in inputs.pipeline if spec.system in built_on for name in spec.of
         }
-    )
-
-
-STAGES = register(
-    Analysis(
-        name="stages",
-        title="Stages",
-        summary="What each step of a pipeline adds, loses, and could reach at most.",
-        config=StagesConfig,
-        written="",
-        result=Stages,
-        needs=("scores", "runs", "qrels", "pipeline"),
-        look=_look,
-        section=stages_section,
-        codes=(RERANKER_CHANGED_RECALL, TOO_SHALLOW, STAGE_LOSES, RELEVANT_DROPPED),
-        brief=True,
-        place=10,
-    )
-)
+    if row.role == "filter" and row.system in built_on and row.dropped_ceiling:
+        return finding.model_copy(update={"gain": row.dropped_ceiling})
+    return finding

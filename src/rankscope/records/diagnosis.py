@@ -32,7 +32,7 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnalysisConfig, AnyAnalysis, Search
-    from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.query_fields import Query
     from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scores import Scores

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import analyses_model
-from rankscope.diagnosis.segment_means import Segment
-from rankscope.diagnosis.segments import SEGMENTS
-from rankscope.diagnosis.stages import STAGES, StageRow
 from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
@@ -341,15 +338,3 @@ class BenchmarkReport(KeptRecord, Shown):
     """How many results of each answer the results files hold."""
     seconds: dict[str, float]
     """How long each stage took."""
-
-    @property
-    def segments(self) -> tuple[Segment, ...]:
-        """The groups of queries that were looked at."""
-        segments = SEGMENTS.of(self.analyses)
-        return () if segments is None else segments.segments
-
-    @property
-    def stages(self) -> tuple[StageRow, ...]:
-        """The stages of the pipelines that were looked at."""
-        stages = STAGES.of(self.analyses)
-        return () if stages is None else stages.stages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.language_section import languages_section
+from rankscope.diagnosis.languages import languages
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -32,7 +32,7 @@ def languages_document(report: LanguageReport) -> Document:
         f"Benchmark: {report.name}",
         (
             Section("Verdict by language", (sentences(lines, listed=True),)),
-            languages_section(report.table, "Languages"),
+            languages.section(report.table),
             Section("Experiments", details=(sentences(folders, listed=True),)),
         ),
         subtitle=f"{counted(len(report.experiments), 'language')}, each an experiment of its own: "

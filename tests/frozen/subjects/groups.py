@@ -18,7 +18,8 @@ from frozen.diagnosed import (
 )
 from frozen.subjects import subject
 
-FIELDS = ["category", "difficulty", "words", "characters"]
+FIELDS: Any = {"category": [], "difficulty": [], "length": [6, 9, 13]}
+BINNED = "length"
 
 
 @subject
@@ -27,49 +28,45 @@ def segments() -> Any:
 
     Oracle: SciPy (`test_oracles_diagnosis`).
     """
-    options: Any = {"queries": recipe_queries(), "baseline": "lexical", "configs": _by(FIELDS)}
-    answer = ask("segments", recipe_qrels(), some_runs(), ["nDCG@10", "RR@10"], **options)
-    return {
-        "groups": {segment.field: _segment(segment) for segment in answer.segments},
-        "costs": _costs(answer),
-    }
-
-
-def _by(fields: list[str]) -> dict[str, Any]:
-    return {"segments": {"fields": fields}}
-
-
-def _segment(segment: Any) -> Any:
-    groups = {group.label: {"queries": group.n, **_means(group)} for group in segment.groups}
-    return list(groups.values()) if segment.binned else groups
-
-
-def _means(group: Any) -> Any:
-    return {
-        f"{row.system} {row.measure}": {
-            "mean": row.mean,
-            "interval": ends(row.interval),
-            "difference": row.difference,
-            "p": row.p_corrected,
-        }
-        for row in group.means
-    }
-
-
-def _costs(answer: Any) -> Any:
-    binned = {segment.field for segment in answer.segments if segment.binned}
+    groups: dict[str, Any] = {}
     costs: dict[str, Any] = {}
-    for row in answer.costs:
-        figures = [row.n, row.mean, row.rest, row.difference, row.p, row.cost]
-        place = costs.setdefault(f"{row.field} of {row.system}", {})
-        place[row.label] = figures
+    for field, cuts in FIELDS.items():
+        for measure in ("nDCG@10", "RR@10"):
+            answer = _by_field({field: cuts}, some_runs(), measure, baseline="lexical")
+            for group in answer.groups:
+                row = groups.setdefault(field, {}).setdefault(group.label, {"queries": group.n})
+                row |= {f"{name} {measure}": _mean(group, name) for name in group.means}
+        for system in some_runs():
+            answer = _by_field({field: cuts}, some_runs(system), "nDCG@10")
+            costs[f"{field} of {system}"] = {group.label: _cost(group) for group in answer.groups}
+    groups[BINNED] = list(groups[BINNED].values())
     return {
-        name: sorted(groups.values()) if name.split(" of ")[0] in binned else groups
-        for name, groups in costs.items()
+        "groups": groups,
+        "costs": {
+            name: sorted(rows.values()) if name.startswith(BINNED) else rows
+            for name, rows in costs.items()
+        },
     }
 
 
-TRAITS = ["complexity", "question word", "rarity", "relevant documents", "overlap"]
+def _by_field(fields: Any, runs: Any, measure: str, **more: Any) -> Any:
+    configs = {"segments": fields}
+    more = {"queries": recipe_queries(), **more}
+    return ask("segments", recipe_qrels(), runs, measure, configs=configs, **more)
+
+
+def _mean(group: Any, system: str) -> Any:
+    mean, change = group.means[system], group.changes.get(system)
+    return {
+        "mean": mean.value,
+        "interval": ends(mean),
+        "difference": change and change.value,
+        "p": change and change.p_corrected,
+    }
+
+
+def _cost(group: Any) -> Any:
+    return [group.n, group.mean, group.rest, group.difference.value, group.p, group.cost]
 
 
 @subject
@@ -78,22 +75,18 @@ def query_traits() -> Any:
 
     The rules have no oracle but the examples in their docstrings and tests.
     """
-    texts: Any = {"queries": recipe_queries(), "corpus": recipe_corpus()}
-    recipes = ask("segments", recipe_qrels(), some_runs("lexical"), configs=_by(TRAITS), **texts)
-    cases = clinical_cases()
-    letters, options = {"letters": cases.runs["letters"]}, {"configs": _by(TRAITS[:3])}
-    clinical = ask("segments", cases.qrels, letters, "RR@10", queries=cases.queries, **options)
-    return {"recipes": _by_trait(recipes), "clinical phrases": _by_trait(clinical)}
-
-
-def _by_trait(answer: Any) -> Any:
+    texts: Any = {"corpus": recipe_corpus()}
+    fields: Any = {"constraints": [], "overlap": []}
+    answer = _by_field(fields, some_runs("lexical"), "nDCG@10", **texts)
     return {
-        segment.field: {
-            "queries": [group.n for group in segment.groups],
-            "means": [group.means[0].mean for group in segment.groups],
-            "unknown": segment.unlabelled,
+        field: {
+            "queries": [group.n for group in answer.groups if group.field == field],
+            "means": [
+                group.means["lexical"].value for group in answer.groups if group.field == field
+            ],
+            "unknown": answer.unlabelled[field],
         }
-        for segment in answer.segments
+        for field in fields
     }
 
 
@@ -121,16 +114,22 @@ def _languages(answer: Any) -> Any:
     return {
         f"{row.measure} {row.system}": {
             "languages": {
-                each.language: [each.n, each.mean, ends(each.interval)] for each in row.languages
+                language: [row.queries[language], mean.value, ends(mean)]
+                for language, mean in row.means.items()
             },
             "mean": row.mean,
             "variance": row.variance,
             "spread": row.spread,
-            "worst pair": row.worst and [row.worst.difference, row.worst.p, row.worst.p_corrected],
+            "worst pair": row.worst
+            and [row.worst.difference.value, row.worst.p, row.worst.p_corrected],
             "pairs, differing": [row.pairs, row.differing],
         }
         for row in answer.systems
     }
+
+
+LENGTHS = {70: [3, 4], 200: [2, 3, 4]}
+"""Where ranges of words begin, by the number of cases."""
 
 
 @subject
@@ -149,14 +148,17 @@ def _german(content: Any) -> Any:
     asked = ["RR@10", "Success@5", "AP"]
     gaps = ask("gaps", cases.qrels, cases.runs, asked)
     failures = ask("failures", cases.qrels, cases.runs, asked)
-    segments = ask(
-        "segments",
-        cases.qrels,
-        cases.runs,
-        asked,
-        queries={query_id: query["text"] for query_id, query in cases.queries.items()},
-        configs={"segments": {"fields": ["words"]}},
-    )
+    by_length = [
+        ask(
+            "segments",
+            cases.qrels,
+            cases.runs,
+            measure,
+            queries={query_id: query["text"] for query_id, query in cases.queries.items()},
+            configs={"segments": {"length": LENGTHS[len(cases.qrels)]}},
+        )
+        for measure in asked
+    ]
     return {
         "cases": len(cases.qrels),
         "gaps": {
@@ -174,7 +176,12 @@ def _german(content: Any) -> Any:
             for row in failures.systems
         },
         "words": [
-            {"cases": group.n} | {f"{row.system} {row.measure}": row.mean for row in group.means}
-            for group in segments.segments[0].groups
+            {"cases": groups[0].n}
+            | {
+                f"{system} {measure}": mean.value
+                for measure, group in zip(asked, groups, strict=True)
+                for system, mean in group.means.items()
+            }
+            for groups in zip(*(answer.groups for answer in by_length), strict=True)
         ],
     }

@@ -130,11 +130,20 @@ def stages() -> Any:
     Oracle: sets in plain Python and SciPy's t test (`test_oracles_diagnosis`).
     """
     runs = some_runs(*(str(stage["system"]) for stage in STAGES))
-    answer = ask("stages", recipe_qrels(), runs, OF_STAGES, stages=list(STAGES))
-    return {"stages": {row.system: _stage(row) for row in answer.stages}}
+    by_main = {}
+    for main in OF_STAGES:
+        measures = sorted(OF_STAGES, key=lambda name: name != main)
+        answer = ask("stages", recipe_qrels(), runs, measures, stages=list(STAGES))
+        by_main[main] = {row.system: row for row in answer.stages}
+    return {
+        "stages": {
+            system: _stage(row, {main: rows[system].ceiling for main, rows in by_main.items()})
+            for system, row in by_main[OF_STAGES[0]].items()
+        }
+    }
 
 
-def _stage(row: Any) -> Any:
+def _stage(row: Any, ceilings: Any) -> Any:
     first = {
         "means": row.measures,
         "grades in the first 10": row.labels,
@@ -143,13 +152,15 @@ def _stage(row: Any) -> Any:
         return first
     return first | {
         "differences": {
-            f"{change.measure} to {change.of}": [change.difference, change.p]
+            f"{change.measure} to {change.of}": [change.difference.value, change.p]
             for change in row.changes
         },
         "per cent": {
-            f"{change.measure} to {change.of}": change.percent for change in row.improvements
+            f"{change.measure} to {change.of}": change.percent
+            for change in row.changes
+            if change.measure == OF_STAGES[0]
         },
-        "ceiling": row.ceiling,
+        "ceiling": ceilings,
         "recall of input and output": [row.input_recall, row.output_recall],
         "relevant in the first 10": {
             "kept": row.kept,
