@@ -45,7 +45,7 @@ def test_from_dicts_rows_and_documents() -> None:
     assert Corpus([{"docno": "d1", "title": "T", "text": "a"}, {"pid": 2, "text": "b"}]) == expected
     assert Corpus(expected.documents()) == expected
     assert Corpus(expected) == expected
-    with pytest.raises(InputError, match="row 2: document 'd'"):
+    with pytest.raises(InputError, match="row 2: the doc_id 'd'"):
         Corpus([("d", "a"), ("d", "b")])
     with pytest.raises(InputError, match="read_corpus"):
         Corpus("corpus.jsonl")

@@ -81,7 +81,7 @@ def test_from_frames(make: Callable[[Any], Any]) -> None:
         ({"q": "\ud800"}, "surrogate"),
         ({"q": {"text": "a", "x": {1, 2}}}, "set"),
         ([{"text": "a"}], "row 1: no id"),
-        ([("7", "a"), (7, "b")], "row 2: query '7'"),
+        ([("7", "a"), (7, "b")], "row 2: the query_id '7'"),
         ("queries.jsonl", "read_queries"),
         (5, "'5'"),
     ],
@@ -202,7 +202,7 @@ GOOD = '{"_id": "a", "text": "x"}\n'
     ("name", "content", "words"),
     [
         ("q.jsonl", GOOD + "{oops}\n", "q.jsonl:2: "),
-        ("q.jsonl", GOOD + GOOD, "q.jsonl:2: query 'a'"),
+        ("q.jsonl", GOOD + GOOD, "q.jsonl:2: the query_id 'a'"),
         ("q.jsonl", '{"_id": "a", "_id": "b"}', "'_id' appears twice"),
         ("q.jsonl", '{"_id": true, "text": "x"}', "'True'"),
         ("q.jsonl", '{"_id": "a", "text": "\\ud800"}', "surrogate"),

@@ -38,8 +38,6 @@ _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "product
 
 CORPUS = RecordLayout(
     kind="corpus",
-    formats=("jsonl", "json", "tsv", "csv", "parquet"),
-    suffixes={},
     headerless={2: ("_id", "text"), 3: ("_id", "title", "text")},
     noun="document",
     id_column="doc_id",
@@ -67,22 +65,6 @@ class Document:
     def text(self) -> str:
         """The field ``text``, or the first of its other names; empty if there is none."""
         return self._first(_TEXTS)
-
-    @property
-    def body(self) -> str:
-        r"""The text, and behind it the other fields that hold text or lists of it, by name.
-
-        >>> Document("d1", {"title": "Soup", "text": "Boil.", "ingredients": ["leek"]}).body
-        'Boil.\ningredients: leek'
-        """
-        used = {name for names in (TITLES, _TEXTS) for name in names if name in self.fields}
-        texts = [self.text] if self.text else []
-        for name, value in self.fields.items():
-            if name not in used and isinstance(value, str | list | tuple) and value:
-                lines = _as_text(value).splitlines()
-                comma = " " if all(line.endswith((".", "!", "?")) for line in lines) else ", "
-                texts.append(f"{name}: {comma.join(lines)}")
-        return "\n".join(texts)
 
     def _first(self, names: Sequence[str]) -> str:
         present = (name for name in names if self.fields.get(name) is not None)

@@ -15,18 +15,13 @@ from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import RecordLayout
-from rankscope.tables.record_rows import identify, rows_from
+from rankscope.tables.record_rows import identified, rows_from
 
 COSTS = RecordLayout(
     kind="costs",
-    formats=("csv", "tsv", "json", "jsonl", "parquet"),
-    suffixes={},
-    headerless={},
     noun="cost",
     id_column="system",
     id_names=("system", "system_id", "system_name", "run", "run_name", "model", "id", "name"),
-    text_names=(),
-    columns=(),
 )
 
 
@@ -40,16 +35,10 @@ def as_costs(data: Any, systems: Iterable[str]) -> dict[str, dict[str, float]]:
     {'bm25': {'latency_ms': 12.0}}
     """
     known = list(systems)
-    costs: dict[str, dict[str, float]] = {}
-    for placed in rows_from(data, COSTS):
-        origin, position, _ = placed
-        system, fields = identify(placed, COSTS)
-        if system not in known:
+    costs: dict[str, dict[str, float]] = {system: {} for system in known}
+    for (origin, position, _), system, fields in identified(rows_from(data, COSTS), COSTS):
+        if system not in costs:
             raise origin.error(str(UnknownNameError("system", system, known)), position)
-        if system in costs:
-            problem = f"system {shown(system)} was given before; keep one row for each system"
-            raise origin.error(problem, position)
-        costs[system] = {}
         for name, value in fields.items():
             if not str(name).strip():
                 raise origin.error("a cost has no name; name each column", position)
@@ -66,4 +55,4 @@ def as_costs(data: Any, systems: Iterable[str]) -> dict[str, dict[str, float]]:
     if not any(costs.values()):
         where = f"{source_name(data)}: " if is_path(data) else ""
         raise InputError(f"{where}the costs hold no number; expected one for each system and cost")
-    return {system: costs[system] for system in known if costs.get(system)}
+    return {system: numbers for system, numbers in costs.items() if numbers}

@@ -14,9 +14,8 @@ names of the columns.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ import polars as pl
 from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, shown
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.record_rows import Placed, identify, rows_from
+from rankscope.tables.record_rows import identified, rows_from
 from rankscope.tables.table_columns import written_list
 from rankscope.tables.unanswered import NO, YES
 
@@ -67,66 +66,54 @@ def _confidence(value: Any) -> float:
 
 
 class Column(NamedTuple):
-    """A column: how its cells are read, its type, and its other names with blanks between."""
+    """A column: how its cells are read, their type, and its names."""
 
     read: Callable[[Any], Any]
     dtype: Any
-    other: str
+    names: tuple[str, ...]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What else it may be called."""
-        return tuple(self.other.split())
+
+def _column(read: Callable[[Any], Any], dtype: Any, names: str) -> Column:
+    return Column(read, dtype, tuple(names.split()))
 
 
 _ROUTES = pl.List(pl.String)
 
 COLUMNS: Mapping[str, Column] = {
-    "route": Column(_route, pl.String, "routed_to selected_route expert selected_expert"),
-    "best": Column(
-        _routes,
-        _ROUTES,
-        "best_route optimal_route gold_route correct_route expected_route target_route "
-        "best_expert optimal_expert gold_expert correct_expert expected_expert target_expert",
-    ),
-    "allowed": Column(
-        _routes,
-        _ROUTES,
-        "allowed_routes allowed_experts acceptable_routes acceptable_experts",
-    ),
-    "routes": Column(_routes, _ROUTES, "ranked_routes candidate_routes experts ranked_experts"),
-    "retrieved": Column(_truth, pl.Boolean, "gate did_retrieve gate_decision retrieve"),
-    "needed": Column(_truth, pl.Boolean, "should_retrieve needs_retrieval retrieval_needed"),
-    "confidence": Column(
-        _confidence, pl.Float64, "route_confidence routing_confidence router_confidence"
-    ),
-    "gate_confidence": Column(_confidence, pl.Float64, "gating_confidence"),
+    column.names[0]: column
+    for column in (
+        _column(_route, pl.String, "route routed_to selected_route expert selected_expert"),
+        _column(
+            _routes,
+            _ROUTES,
+            "best best_route optimal_route gold_route correct_route expected_route target_route "
+            "best_expert optimal_expert gold_expert correct_expert expected_expert target_expert",
+        ),
+        _column(
+            _routes,
+            _ROUTES,
+            "allowed allowed_routes allowed_experts acceptable_routes acceptable_experts",
+        ),
+        _column(_routes, _ROUTES, "routes ranked_routes candidate_routes experts ranked_experts"),
+        _column(_truth, pl.Boolean, "retrieved gate did_retrieve gate_decision retrieve"),
+        _column(_truth, pl.Boolean, "needed should_retrieve needs_retrieval retrieval_needed"),
+        _column(
+            _confidence,
+            pl.Float64,
+            "confidence route_confidence routing_confidence router_confidence",
+        ),
+        _column(_confidence, pl.Float64, "gate_confidence gating_confidence"),
+    )
 }
 """The columns of decisions; case, blanks, dashes and underscores of names do not matter."""
 
 DECISIONS = RecordLayout(
     kind="decisions",
-    formats=("csv", "tsv", "jsonl", "json", "parquet"),
-    suffixes={},
-    headerless={},
     noun="decision",
     id_column="query_id",
     id_names=tuple(dict.fromkeys(["query_id", "qid", "_id", "id", *ALIASES["query_id"]])),
-    text_names=tuple(each for name, column in COLUMNS.items() for each in (name, *column.names)),
-    columns=(),
+    text_names=tuple(name for column in COLUMNS.values() for name in column.names),
 )
-
-
-def as_decisions(data: Any) -> Decisions:
-    """Take decisions in any form: a file (csv, tsv, JSON, JSON lines or Parquet), a frame, rows.
-
-    >>> decisions = as_decisions([{"query_id": "q1", "expert": "law", "best": "law|tax"}])
-    >>> decisions.column("best").to_list(), "needed" in decisions.columns
-    ([['law', 'tax']], False)
-    """
-    if isinstance(data, Decisions):
-        return data
-    return Decisions(_collected(rows_from(data, DECISIONS)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -160,21 +147,12 @@ class Decisions:
         missing = next((name for name in names if name not in self.columns), None)
         if missing is None:
             return None
-        others = ", ".join(COLUMNS[missing].names[:3])
+        others = ", ".join(COLUMNS[missing].names[1:4])
         return f"the decisions have no column {missing} (or {others})"
 
     def to_polars(self) -> pl.DataFrame:
         """Return all columns, one row for each query."""
         return self._frame
-
-    def fingerprint(self) -> str:
-        """Return a hash of the content, whatever the order of rows."""
-        lines = sorted(
-            repr([value, *rest])
-            for value, *rest in self._frame.select("query_id", *sorted(self.columns)).iter_rows()
-        )
-        content = "\n".join([*sorted(self.columns), *lines])
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __len__(self) -> int:
         return self._frame.height
@@ -183,40 +161,41 @@ class Decisions:
         return f"Decisions({len(self)} queries: {', '.join(self.columns)})"
 
 
-def _collected(records: Iterable[Placed]) -> pl.DataFrame:
-    """Return rows as columns."""
-    first: dict[str, int] = {}
+def as_decisions(data: Any) -> Decisions:
+    """Take decisions in any form: a file (csv, tsv, JSON, JSON lines or Parquet), a frame, rows.
+
+    >>> decisions = as_decisions([{"query_id": "q1", "expert": "law", "best": "law|tax"}])
+    >>> decisions.column("best").to_list(), "needed" in decisions.columns
+    ([['law', 'tax']], False)
+    """
+    if isinstance(data, Decisions):
+        return data
+    query_ids: list[str] = []
     values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     given: dict[str, None] = {}
-    for placed in records:
-        origin, position, _ = placed
-        query_id, fields = identify(placed, DECISIONS)
-        if query_id in first:
-            raise origin.error(
-                f"query {shown(query_id)} was given before, at {origin.unit} {first[query_id]}; "
-                "keep one decision for each query",
-                position,
-            )
-        first[query_id] = position
+    for (origin, position, _), query_id, fields in identified(
+        rows_from(data, DECISIONS), DECISIONS
+    ):
+        query_ids.append(query_id)
         given |= dict.fromkeys(map(str, fields))
-        for column, taken in values.items():
-            name = find_name(fields, (column, *COLUMNS[column].names))
+        for column, cells_read in values.items():
+            name = find_name(fields, COLUMNS[column].names)
             value = None if name is None else fields[name]
             try:
-                taken.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
+                cells_read.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
             except ValueError as error:
                 raise origin.error(
                     f"query {shown(query_id)}: {shown(name, 30)} is {shown(value, 40)}; expected "
                     f"{error}; leave it empty where it is not known",
                     position,
                 ) from None
-    if not first:
+    if not query_ids:
         raise InputError("there is no decision; give at least one query with what was decided")
-    known = {name: taken for name, taken in values.items() if any(c is not None for c in taken)}
+    known = {name: held for name, held in values.items() if any(v is not None for v in held)}
     if not known:
-        raise placed[0].error(
+        raise origin.error(
             f"no decision among the columns {shown(', '.join(given)) if given else '(none)'}; name "
             f"what was decided {', '.join(COLUMNS)}"
         )
-    columns = [pl.Series(name, taken, dtype=COLUMNS[name].dtype) for name, taken in known.items()]
-    return pl.DataFrame([pl.Series("query_id", list(first), dtype=pl.String), *columns])
+    columns = [pl.Series(name, held, dtype=COLUMNS[name].dtype) for name, held in known.items()]
+    return Decisions(pl.DataFrame([pl.Series("query_id", query_ids, dtype=pl.String), *columns]))

@@ -15,7 +15,6 @@ __all__ = ["Queries", "read_queries"]
 
 QUERIES = RecordLayout(
     kind="queries",
-    formats=("jsonl", "json", "tsv", "csv", "parquet"),
     suffixes={".trec": "trec", ".topics": "trec", ".sgml": "trec", ".xml": "trec"},
     headerless={2: ("_id", "text")},
     noun="query",

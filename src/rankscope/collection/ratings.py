@@ -7,7 +7,6 @@ once: the ratings are then its repeats, numbered from 1 on.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,17 +27,14 @@ from rankscope.tables.columns import (
     folded,
     rater_columns,
 )
-from rankscope.tables.record_rows import Placed, rows_from
+from rankscope.tables.record_rows import Placed, checked_id, rows_from
 
 RATINGS = RecordLayout(
     kind="ratings",
-    formats=("tsv", "csv", "jsonl", "json", "parquet"),
-    suffixes={},
     noun="rating",
     id_column="query_id",
     id_names=ALIASES["query_id"],
     text_names=ALIASES["doc_id"],  # a header is known by the names of both
-    columns=(),
     headerless={
         4: ("query_id", "doc_id", "rater", "grade"),
         5: ("query_id", "doc_id", "rater", "grade", "repeat"),
@@ -142,15 +138,6 @@ class Ratings:
         pairs = self._frame.group_by("query_id", "doc_id", maintain_order=True)
         return Qrels(pairs.agg(ways[way].alias("grade")))
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the content: equal for equal ratings, whatever their order and format."""
-        keys = ["query_id", "doc_id", "rater", "repeat"]
-        digest = hashlib.sha256()
-        for frame in (self._frame.sort(keys), self._final.sort(keys[:2])):
-            digest.update(frame.write_csv().encode())
-        return digest.hexdigest()
-
 
 def as_ratings(data: Any) -> Ratings:
     """Take ratings in any form: `Ratings`, a file, a frame or records.
@@ -169,59 +156,33 @@ def as_ratings(data: Any) -> Ratings:
     """
     if isinstance(data, Ratings):
         return data
-    if isinstance(data, Mapping) and all(
-        isinstance(docs, Mapping)
-        for queries in data.values()
-        for docs in (queries.values() if isinstance(queries, Mapping) else [None])
-    ):
-        data = [
-            (query_id, doc_id, rater, grade)
-            for rater, queries in data.items()
-            for query_id, docs in queries.items()
-            for doc_id, grade in docs.items()
-        ]
-    rows = list(rows_from(data, RATINGS))
+    rows = list(rows_from(_unnested(data), RATINGS))
     if not rows:
         source = source_name(data) if is_path(data) else "ratings"
         raise InputError(f"{source}: there are no ratings; give at least one")
-    names = [str(name) for name in dict.fromkeys(name for _, _, row in rows for name in row)]
-    roles = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
-    for role, column in roles.items():
-        if column is None:
-            raise rows[0][0].error(
-                f"no column for the {role} of ratings among {_listed(names)}; name one of them "
-                f"{', '.join(ALIASES[role][:4])}"
-            )
-    rest = [name for name in names if name not in roles.values()]
-    rater, grade = find_name(rest, RATERS), find_name(rest, _GRADES)
-    raters = [name for name in rest if name not in (rater, grade) and _is_rater(name, rows)]
-    is_long = grade is not None and (rater is not None or not raters)
+    is_long, singles = _singles(rows)
     given: dict[tuple[str, str, str], list[tuple[float, float, Placed]]] = {}
     final: dict[tuple[str, str], tuple[float, Placed]] = {}
-    singles = _long(rows, rest, rater, str(grade)) if is_long else _wide(rows, rest, raters)
-    for placed, by, value, repeat in singles:
-        origin, position, row = placed
-        query_id, doc_id = (
-            _id(row.get(str(column)), role, placed) for role, column in roles.items()
-        )
-        what = f"query {shown(query_id, 40)}, document {shown(doc_id, 40)}"
-        number = _grade(value, by, placed)
-        if number is None:
+    for placed, pair, rater, value, repeat in singles:
+        origin, position, _ = placed
+        what = f"query {shown(pair[0], 40)}, document {shown(pair[1], 40)}"
+        grade = _grade(value, rater, placed)
+        if grade is None:
             continue
-        if folded(by) in _FINALS:
-            settled, before = final.setdefault((query_id, doc_id), (number, placed))
-            if settled != number:
+        if folded(rater) in _FINALS:
+            settled, (_, line, _) = final.setdefault(pair, (grade, placed))
+            if settled != grade:
                 raise origin.error(
-                    f"{what} has the final grade {number:g}, and {settled:g} at "
-                    f"{before[0].unit} {before[1]}; keep one",
+                    f"{what} has the final grade {grade:g}, and {settled:g} at {origin.unit} "
+                    f"{line}; keep one",
                     position,
                 )
             continue
-        repeats = given.setdefault((query_id, doc_id, by), [])
-        repeats.append((repeat, number, placed))
+        repeats = given.setdefault((*pair, rater), [])
+        repeats.append((repeat, grade, placed))
         if len(repeats) > 1 and not is_long:
             raise origin.error(
-                f"{what} was rated by {shown(by, 40)} before, at {origin.unit} "
+                f"{what} was rated by {shown(rater, 40)} before, at {origin.unit} "
                 f"{repeats[0][2][1]}; keep one row, or write a row for each rating (columns rater "
                 "and grade) if it was judged twice",
                 position,
@@ -229,51 +190,80 @@ def as_ratings(data: Any) -> Ratings:
     if not given:
         raise rows[0][0].error("holds no grade of any rater; give at least one")
     records = [
-        (*key, number, value)
+        (*key, number, grade)
         for key, repeats in given.items()
-        for number, (_, value, _) in enumerate(
-            sorted(repeats, key=lambda rating: rating[0]), start=1
-        )
+        for number, (_, grade, _) in enumerate(sorted(repeats, key=lambda each: each[0]), start=1)
     ]
-    settled_on = [(*pair, number) for pair, (number, _) in final.items()]
     return Ratings(
         pl.DataFrame(records, schema=_SCHEMA, orient="row"),
-        pl.DataFrame(settled_on, schema=_FINAL_SCHEMA, orient="row"),
+        pl.DataFrame(
+            [(*pair, grade) for pair, (grade, _) in final.items()],
+            schema=_FINAL_SCHEMA,
+            orient="row",
+        ),
     )
 
 
-_Single = tuple[Placed, str, object, float]
-"""One rating: its row, the rater, the grade as it is written, and the number of the repeat."""
+_Single = tuple[Placed, tuple[str, str], str, object, float]
+"""One rating: its row, query and document, rater, the grade as written, number of the repeat."""
 
 
-def _long(rows: list[Placed], rest: list[str], rater: str | None, grade: str) -> Iterator[_Single]:
-    """Yield the ratings of a table with a row for each."""
-    others = [name for name in rest if name not in (rater, grade)]
-    repeat, settled = find_name(others, REPEATS), find_name(others, FINAL)
-    for placed in rows:
-        row = placed[2]
-        if settled is not None:
-            yield placed, "final", row.get(settled), 0
-        place = cells.number(row.get(str(repeat)))
-        by = "rater" if rater is None else _id(row.get(rater), "rater", placed)
-        yield placed, by, row.get(grade), math.inf if place is None else place
+def _unnested(data: Any) -> Any:
+    """Return the tuples of ``{rater: {query_id: {doc_id: grade}}}``; anything else as it is."""
+    if not isinstance(data, Mapping):
+        return data
+    by_query = [each for each in data.values() if isinstance(each, Mapping)]
+    is_nested = all(isinstance(docs, Mapping) for each in by_query for docs in each.values())
+    if len(by_query) < len(data) or not is_nested:
+        return data
+    return [
+        (query_id, doc_id, rater, grade)
+        for rater, queries in data.items()
+        for query_id, docs in queries.items()
+        for doc_id, grade in docs.items()
+    ]
 
 
-def _wide(rows: list[Placed], rest: list[str], raters: list[str]) -> Iterator[_Single]:
-    """Yield the ratings of a table with a column for each rater."""
-    settled = find_name(rest, (*FINAL, *_GRADES))
-    raters = [name for name in raters if name != settled]
-    if not raters:
+def _singles(rows: list[Placed]) -> tuple[bool, Iterator[_Single]]:
+    """Return whether the table is long, and its single ratings."""
+    names = [str(name) for name in dict.fromkeys(name for _, _, row in rows for name in row)]
+    listed = ", ".join(shown(name, 30) for name in names[:8])
+    roles = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
+    for role, column in roles.items():
+        if column is None:
+            raise rows[0][0].error(
+                f"no column for the {role} of ratings among {listed}; name one of them "
+                f"{', '.join(ALIASES[role][:4])}"
+            )
+    others = [name for name in names if name not in roles.values()]
+    rater, grade = find_name(others, RATERS), find_name(others, _GRADES)
+    raters = [name for name in others if name not in (rater, grade) and _is_rater(name, rows)]
+    is_long = grade is not None and (rater is not None or not raters)
+    others = [name for name in others if not is_long or name not in (rater, grade)]
+    repeat = find_name(others, REPEATS) if is_long else None
+    final = find_name(others, FINAL if is_long else (*FINAL, *_GRADES))
+    raters = [name for name in raters if name != final]
+    if not is_long and not raters:
         raise rows[0][0].error(
-            f"no column holds the grades of a rater among {_listed(rest)}; give each rater a "
-            "column of numbers such as rater_1, or a row for each rating with the columns rater "
-            "and grade"
+            f"no column holds the grades of a rater among {listed}; give each rater a column of "
+            "numbers such as rater_1, or a row for each rating with the columns rater and grade"
         )
-    for placed in rows:
-        if settled is not None:
-            yield placed, "final", placed[2].get(settled), 0
-        for rater in raters:
-            yield placed, rater, placed[2].get(rater), 0
+
+    def singles() -> Iterator[_Single]:
+        for placed in rows:
+            row = placed[2]
+            query_id, doc_id = (_id(row.get(name), role, placed) for role, name in roles.items())
+            pair = (query_id, doc_id)
+            if final is not None:
+                yield placed, pair, "final", row.get(final), 0
+            if is_long:
+                number = cells.number(row.get(repeat))
+                by = "rater" if rater is None else _id(row.get(rater), "rater", placed)
+                yield placed, pair, by, row.get(grade), math.inf if number is None else number
+            else:
+                yield from ((placed, pair, name, row.get(name), 0) for name in raters)
+
+    return is_long, singles()
 
 
 def _is_rater(name: str, rows: list[Placed]) -> bool:
@@ -288,10 +278,6 @@ def _is_rater(name: str, rows: list[Placed]) -> bool:
         return True
     given = [row[name] for _, _, row in rows if not cells.is_empty(row.get(name))]
     return bool(given) and 2 * sum(cells.number(cell) is not None for cell in given) >= len(given)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(shown(name, 30) for name in names[:8])
 
 
 def _grade(value: object, rater: str, placed: Placed) -> float | None:
@@ -312,12 +298,6 @@ def _grade(value: object, rater: str, placed: Placed) -> float | None:
 
 
 def _id(value: object, role: str, placed: Placed) -> str:
-    """Return an id as text."""
-    origin, position, _ = placed
-    try:
-        text = cells.name(value)
-    except ValueError as error:
-        raise origin.error(f"the {role} is {error}", position) from None
-    if not text:
-        raise origin.error(f"the {role} is empty; give every rating one", position)
-    return text
+    """Return an id as text; frames with missing cells have whole numbers as floats."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return checked_id("" if whole is None else whole, role, placed)

@@ -222,7 +222,6 @@ def _read_documents(path: str) -> dict[str, str]:
     layout = RecordLayout(
         kind="corpus",
         formats=tuple(ending[1:] for ending in _TABLES),
-        suffixes={},
         noun="chunk",
         id_column="chunk_id",
         id_names=("chunk_id", "_id", "id", "node_id", "passage_id", "segment_id", "chunk"),

@@ -379,17 +379,17 @@ class RecordLayout:
     """
 
     kind: Kind | Literal["ratings"]
-    formats: tuple[str, ...]
-    suffixes: Mapping[str, str] = field(hash=False)
     noun: str
     id_column: str
     id_names: tuple[str, ...]
-    text_names: tuple[str, ...]
-    columns: tuple[str, ...]
-    headerless: Mapping[int, tuple[str, ...]] = field(hash=False)
+    text_names: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    headerless: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
     needs_text: bool = False
     key: str | None = None
+    formats: tuple[str, ...] = ("jsonl", "json", "tsv", "csv", "parquet")
     read_only: tuple[str, ...] = ()
+    suffixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 
     @property

@@ -72,7 +72,7 @@ def identified(rows: Iterable[Placed], layout: RecordLayout) -> Iterator[tuple[P
         record_id, fields = identify(placed, layout)
         if record_id in first:  # positions may be equal: several topics can share a line
             raise origin.error(
-                f"{layout.noun} {shown(record_id)} was given before, at {origin.unit} "
+                f"the {layout.id_column} {shown(record_id)} was given before, at {origin.unit} "
                 f"{first[record_id]}; keep one row, or give each an id of its own",
                 position,
             )

@@ -27,13 +27,10 @@ if TYPE_CHECKING:
 
 POOL = RecordLayout(
     kind="ratings",  # what holds queries and documents, too
-    formats=("jsonl", "json", "tsv", "csv", "parquet"),
-    suffixes={},
     noun="pair",
     id_column="query_id",
     id_names=ALIASES["query_id"],
     text_names=ALIASES["doc_id"],  # a header is known by the names of both
-    columns=(),
     headerless={
         2: ("query_id", "doc_id"),
         3: ("query_id", "doc_id", "grade"),
