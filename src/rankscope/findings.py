@@ -125,7 +125,6 @@ _DECLARING = (
     "runs.checks",
     "ontology.term_codes",
     "scoring.soundness_codes",
-    "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",
     "diagnosis",

@@ -60,7 +60,11 @@ def test_objects() -> None:
         ("a.csv", "system,ms\nbm25,-1\n", "'-1'"),
         ("a.csv", "system,ms\nbm25,١٢\n", ":2: system 'bm25'"),
         ("a.csv", "system,ms\nbm52,12\n", "nearest: bm25"),
-        ("a.csv", "system,ms\nbm25,12\nbm25,13\n", ":3: the system 'bm25' was given before, at line 2"),
+        (
+            "a.csv",
+            "system,ms\nbm25,12\nbm25,13\n",
+            ":3: the system 'bm25' was given before, at line 2",
+        ),
         ("a.csv", "system,\nbm25,1\n", "no name"),
         ("a.csv", "system,ms\nbm25,\n", "no number"),
         ("a.json", '{"bm25": {"ms": {"p50": 1}}}', "item 1: system 'bm25'"),

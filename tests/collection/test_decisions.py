@@ -101,7 +101,11 @@ def test_what_is_not_there_is_named() -> None:
 
 
 FILES = [
-    ("csv", "query_id,route\nq1,a\nq2,b\nq1,b\n", ":4: the query_id 'q1' was given before, at line 2"),
+    (
+        "csv",
+        "query_id,route\nq1,a\nq2,b\nq1,b\n",
+        ":4: the query_id 'q1' was given before, at line 2",
+    ),
     ("csv", "query_id,confidence\nq1,1.7\n", ":2: query 'q1': 'confidence' is '1.7'"),
     ("csv", "query_id,confidence\nq1,87\n", "0.87"),
     ("csv", "query_id,gate\nq1,maybe\n", ":2: query 'q1': 'gate' is 'maybe'"),

@@ -20,7 +20,7 @@ from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
 from rankscope.benchmark.workflow import Workflow, fault_of
-from rankscope.collection.qrels_codes import GRADES_TOO_LOW
+from rankscope.collection.qrels_checks import GRADES_TOO_LOW
 from rankscope.diagnosis.analysis import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.errors import counted

@@ -66,6 +66,22 @@ class Document:
         """The field ``text``, or the first of its other names; empty if there is none."""
         return self._first(_TEXTS)
 
+    @property
+    def body(self) -> str:
+        r"""The text, and behind it the other fields that hold text or lists of it, by name.
+
+        >>> Document("d1", {"title": "Soup", "text": "Boil.", "ingredients": ["leek"]}).body
+        'Boil.\ningredients: leek'
+        """
+        used = {name for names in (TITLES, _TEXTS) for name in names if name in self.fields}
+        texts = [self.text] if self.text else []
+        for name, value in self.fields.items():
+            if name not in used and isinstance(value, str | list | tuple) and value:
+                lines = _as_text(value).splitlines()
+                comma = " " if all(line.endswith((".", "!", "?")) for line in lines) else ", "
+                texts.append(f"{name}: {comma.join(lines)}")
+        return "\n".join(texts)
+
     def _first(self, names: Sequence[str]) -> str:
         present = (name for name in names if self.fields.get(name) is not None)
         return document_text(self, [next(present, names[0])])
@@ -148,14 +164,11 @@ class Corpus(RecordTable):
         ['Soup\nBoil.', 'Fry.']
         """
         frame = self._frame if positions is None else self._frame[positions]
-        title, text = frame["title"].fill_null(""), frame["text"].fill_null("")
-        joined = text
-        if (title != "").any():
-            both = pl.DataFrame({"title": title, "text": text})
-            lines = pl.concat_str("title", "text", separator="\n")
-            only = pl.when(pl.col("title") == "").then("text").otherwise("title")
-            is_full = (pl.col("title") != "") & (pl.col("text") != "")
-            joined = both.select(pl.when(is_full).then(lines).otherwise(only)).to_series()
+        joined = frame["text"].fill_null("")
+        if (frame["title"] != "").any():
+            lines = pl.col("title", "text").replace("", None)
+            both = pl.concat_str(lines, separator="\n", ignore_nulls=True)
+            joined = frame.select(both).to_series()
         is_unclear = frame["title"].is_null() | frame["text"].is_null()  # among other fields?
         rows = (is_unclear & frame["extras"].is_not_null()).arg_true()
         if not len(rows):

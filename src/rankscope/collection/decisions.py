@@ -23,7 +23,7 @@ import polars as pl
 
 from rankscope.collection import single_cells as cells
 from rankscope.errors import InputError, shown
-from rankscope.tables.columns import ALIASES, RecordLayout, find_name
+from rankscope.tables.columns import ALIASES, RecordLayout, find_name, id_text
 from rankscope.tables.record_rows import identified, rows_from
 from rankscope.tables.table_columns import written_list
 from rankscope.tables.unanswered import NO, YES
@@ -34,9 +34,11 @@ from rankscope.tables.unanswered import NO, YES
 def _route(value: Any) -> str:
     """Return the name of a route; experts may be numbered."""
     try:
-        return cells.name(value).strip()
+        text = "" if value is None else id_text(cells.whole(value))
+        text.encode()
     except ValueError:
         raise ValueError("the name of a route") from None
+    return text.strip()
 
 
 def _routes(value: Any) -> list[str] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from itertools import pairwise
+from itertools import zip_longest
 from typing import TYPE_CHECKING, BinaryIO
 
 from rankscope.errors import FormatError
@@ -99,31 +99,31 @@ def read_topics(stream: BinaryIO, source: str) -> Iterator[tuple[int, Row]]:
     may leave tags open, ``&`` is an ordinary character in it, and labels (``Number:``) are dropped.
     """
     text = decoded(stream.read(), source=source).replace("\r\n", "\n")
+
+    def refusal(problem: str, line: int | None = None) -> FormatError:
+        return FormatError(problem, source=source, line=line)
+
     first = _TOPIC.search(text)
     xml = text.lstrip().startswith("<?xml") or (first is not None and first[1].lower() == "topic")
     if _DECLARATIONS.search(text):
-        raise FormatError("a DOCTYPE with declarations is not read; remove it", source=source)
+        raise refusal("a DOCTYPE with declarations is not read; remove it")
     plain, unclosed = _without_comments(text, escape=xml)
     if unclosed >= 0:
         line = text.count("\n", 0, unclosed) + 1
-        raise FormatError("a comment or CDATA is never closed; close it", source=source, line=line)
+        raise refusal("a comment or CDATA is never closed; close it", line)
     openings = list(_TOPIC.finditer(plain))
     if not openings:
-        raise FormatError("expected TREC topics, found no <top> or <topic>", source=source)
+        raise refusal("expected TREC topics, found no <top> or <topic>")
     line, counted = 1, 0
-    for opening, following in pairwise([*openings, None]):
-        assert opening is not None
+    for opening, following in zip_longest(openings, openings[1:]):
         line, counted = line + plain.count("\n", counted, opening.end()), opening.end()
         until = len(plain) if following is None else following.start()
         closing = _TOPIC_END.search(plain, opening.end(), until)
-        body = plain[opening.end() : until if closing is None else closing.start()]
-        row = _topic(opening, body, xml=xml)
+        row = _topic(opening, plain[opening.end() : closing.start() if closing else until], xml=xml)
         if row["_id"] is None:
-            problem = "a topic without a number; give it <num> or number="
-            raise FormatError(problem, source=source, line=line)
+            raise refusal("a topic without a number; give it <num> or number=", line)
         if row["text"] is None:
-            problem = "a topic without text; give it <title> or <query>"
-            raise FormatError(problem, source=source, line=line)
+            raise refusal("a topic without text; give it <title> or <query>", line)
         yield line, row
 
 
@@ -186,40 +186,39 @@ def read_documents(stream: BinaryIO, source: str) -> Iterator[tuple[int, Row]]:
     element are the text; in a document without ``<TEXT>`` everything but id, title and headers is.
     A tag that is never closed is no element.
     """
+
+    def refusal(problem: str, line: int | None = None) -> FormatError:
+        return FormatError(problem, source=source, line=line)
+
     pieces: list[str] | None = None
     begun = size = count = 0
     for number, line in enumerate(stream, start=1):
         text = decoded(line, source=source, line=number)
         position = 0
         for tag in _BOUNDARY.finditer(text) if "<" in text else ():
-            if tag[1] and pieces is None:
-                problem = "</DOC> without a <DOC> before it"
-                raise FormatError(problem, source=source, line=number)
-            if tag[1] and pieces is not None:
-                pieces.append(text[position : tag.start()])
-                row = _document("".join(pieces))
+            if not tag[1] and pieces is not None:
+                problem = f"<DOC> inside the document of line {begun}; close that with </DOC>"
+                raise refusal(problem, number)
+            if not tag[1]:
+                pieces, begun, size = [], number, 0
+            elif pieces is None:
+                raise refusal("</DOC> without a <DOC> before it", number)
+            else:
+                row = _document("".join([*pieces, text[position : tag.start()]]))
                 if row["_id"] is None:
-                    problem = "a document without <DOCNO>; give every document one"
-                    raise FormatError(problem, source=source, line=begun)
+                    raise refusal("a document without <DOCNO>; give every document one", begun)
                 yield begun, row
                 pieces, count = None, count + 1
-            elif pieces is not None:
-                problem = f"<DOC> inside the document of line {begun}; close that with </DOC>"
-                raise FormatError(problem, source=source, line=number)
-            else:
-                pieces, begun, size = [], number, 0
             position = tag.end()
         if pieces is not None:
             pieces.append(text[position:])
             size += len(text) - position
             if size > _LARGEST:
-                problem = "a document has more than 1 GiB; close it with </DOC>"
-                raise FormatError(problem, source=source, line=begun)
+                raise refusal("a document has more than 1 GiB; close it with </DOC>", begun)
     if pieces is not None:
-        problem = "the last document is not closed; end it with </DOC>"
-        raise FormatError(problem, source=source, line=begun)
+        raise refusal("the last document is not closed; end it with </DOC>", begun)
     if not count:
-        raise FormatError("expected documents, found no <DOC>", source=source)
+        raise refusal("expected documents, found no <DOC>")
 
 
 def _document(text: str) -> Row:

@@ -257,24 +257,23 @@ def _marked(rows: Rows) -> Rows:
         return rows
     values = rows.frame[mark].to_list()
     marked = pl.Series([is_marked(mark, value, rows.source) for value in values], dtype=pl.Boolean)
-    frame = rows.frame.drop(MARKS, strict=False)
+    frame, line_of = rows.frame.drop(MARKS, strict=False), rows.line_of
     if not marked.any():
         return replace(rows, frame=frame)
     query_id = as_ids(frame["query_id"], rows).cast(pl.String)
     names_none = marked & missing(as_ids(frame["doc_id"], rows))
-    wrong = (marked & ~names_none & (as_numbers(frame["grade"]) != 0)).arg_true()
+    wrong = query_id.filter(marked & ~names_none & (as_numbers(frame["grade"]) != 0))
     if len(wrong):
-        raise refuse_answer(query_id[int(wrong[0])], rows.source)
+        raise refuse_answer(wrong[0], rows.source)
     others = (~names_none).arg_true()
-    unanswered = query_id.filter(marked).unique(maintain_order=True).to_list()
-    named = set(query_id.gather(others))
-    line_of = rows.line_of
+    no_answer = query_id.filter(marked).unique(maintain_order=True)
+    without_documents = no_answer.filter(~no_answer.is_in(query_id.gather(others).to_list()))
     return replace(
         rows,
         frame=frame[others],
         line_of=None if line_of is None else lambda row: line_of(int(others[row])),
-        empty_queries=(*rows.empty_queries, *(name for name in unanswered if name not in named)),
-        no_answer=tuple(unanswered),
+        empty_queries=(*rows.empty_queries, *without_documents),
+        no_answer=tuple(no_answer),
     )
 
 
@@ -297,16 +296,16 @@ def parse_labels(text: str) -> dict[str, float]:
     """Parse ``E=3,S=2,C=1,I=0``."""
     labels: dict[str, float] = {}
     for part in text.split(","):
-        label, equals, number = part.strip().partition("=")
+        label, _, number = part.strip().partition("=")
         try:
-            if not equals or not label:
-                raise ValueError
             labels[label] = float(number)
         except ValueError:
+            label = ""
+        if not label:
             raise InputError(
                 f"labels: expected LABEL=NUMBER, found {shown(part)}; write for example "
                 "E=3,S=2,C=1,I=0"
-            ) from None
+            )
     return labels
 
 

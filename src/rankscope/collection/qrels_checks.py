@@ -1,18 +1,62 @@
-"""The checks of qrels. Errors are what `read_qrels` refuses; the rest is for `runs validate`."""
+"""The checks of qrels. Errors are what `read_qrels` refuses; the rest is for `runs validate`.
+
+Scoring by qrels makes some of these findings too, also of plain dicts; so nothing here loads
+Polars.
+"""
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING
 
-from rankscope.collection.qrels import grades_of
-from rankscope.collection.qrels_codes import NOTHING_RELEVANT
-from rankscope.findings import Checks, Place, Seen
+from rankscope.findings import Checks, Place, Seen, declare
 from rankscope.tables import row_checks
 from rankscope.tables.columns import LARGEST_GRADE
 from rankscope.tables.row_checks import seen_rows
-from rankscope.tables.rows import Rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankscope.tables.rows import Rows
 
 QRELS_CHECKS: Checks[Rows] = Checks()
+
+JUDGED_TWICE = declare(
+    "RS208",
+    "judged-twice",
+    "error",
+    unit="line",
+    advice="keep one line per pair; if the second column is a subtopic, ask for a measure by "
+    "subtopic too, such as alpha_nDCG@10",
+    meaning="""A pair was judged before in a TREC file, with something else in the second column.
+    Measures by subtopic read subtopics there; for all others it is a duplicate, as in
+    trec_eval.""",
+)
+NOTHING_RELEVANT = declare(
+    "RS214",
+    "nothing-relevant",
+    "error",
+    unit="file",
+    advice="judge relevant documents with grade 1 or above, or name the grade from which on a "
+    "document counts, as in P(rel=2)@10",
+    meaning="""No document of any query is relevant: no grade is above 0, or none reaches the
+    threshold that a measure was given, so every system would score 0.""",
+)
+GRADES_TOO_LOW = declare(
+    "RS215",
+    "grades-below-threshold",
+    "warning",
+    unit="judgment",
+    advice="name the grade from which on a document counts, as in P(rel=0.5)@10, or use a graded "
+    "measure such as nDCG",
+    meaning="""Grades between 0 and 1 are below the threshold of 1 from which on binary measures
+    count a document as relevant, and no measure that was asked for counts them.""",
+)
+
+
+def _grades(rows: Rows) -> pl.Series:
+    from rankscope.collection.qrels import grades_of  # noqa: PLC0415
+
+    return grades_of(rows)
 
 
 @QRELS_CHECKS.add("RS201", "error", unit="file", advice="give a file with judgments")
@@ -42,13 +86,13 @@ def qrels_missing_id(rows: Rows) -> Seen | None:
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    return row_checks.not_a_number(rows, grades_of(rows), "grade")
+    return row_checks.not_a_number(rows, _grades(rows), "grade")
 
 
 @QRELS_CHECKS.add("RS205", "error", advice="give the pair a grade, or drop the line")
 def grade_not_finite(rows: Rows) -> Seen | None:
     """A grade is NaN or infinite."""
-    return row_checks.not_finite(rows, grades_of(rows))
+    return row_checks.not_finite(rows, _grades(rows))
 
 
 @QRELS_CHECKS.add(
@@ -56,46 +100,44 @@ def grade_not_finite(rows: Rows) -> Seen | None:
 )
 def grade_too_large(rows: Rows) -> Seen | None:
     """A grade is beyond 2^53, so that sums of gains are not exact, or not finite."""
-    grades = grades_of(rows)
+    grades = _grades(rows)
     large = (grades.is_finite() & (grades.abs() > LARGEST_GRADE)).arg_true()
     return seen_rows(f"the grade is {grades[int(large[0])] if len(large) else ''}", rows, large)
 
 
-def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
-    """Return the rows that repeat a pair with the same grade, and with another one."""
+def _repeats(rows: Rows, *, same_grade: bool) -> pl.Series:
+    """Return the rows that repeat a pair, with the grade it had first or with another one."""
     keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
-    frame = rows.frame.select(keys).with_columns(grades_of(rows)).with_row_index("_row")
-    repeats = frame.filter(~pl.struct(keys).is_first_distinct())
-    firsts = frame.filter(pl.struct(keys).is_first_distinct()).select(*keys, "grade")
-    joined = repeats.join(firsts, on=keys, suffix="_first", nulls_equal=True)
-    same = joined["grade"].eq_missing(joined["grade_first"])
-    return joined.filter(same)["_row"].sort(), joined.filter(~same)["_row"].sort()
+    frame = rows.frame.select(keys).with_columns(_grades(rows)).with_row_index("row")
+    firsts = frame.unique(keys, keep="first", maintain_order=True)
+    repeats = frame.join(firsts, on="row", how="anti")
+    joined = repeats.join(firsts.select(*keys, "grade"), on=keys, nulls_equal=True)
+    is_same = joined["grade"].eq_missing(joined["grade_right"])
+    return joined["row"].filter(is_same if same_grade else ~is_same).sort()
 
 
 @QRELS_CHECKS.add(
-    "RS206",
-    "error",
-    advice="keep one line per pair, or combine them (convert --raters mean)",
+    "RS206", "error", advice="keep one line per pair, or combine them (convert --raters mean)"
 )
 def duplicate_pair(rows: Rows) -> Seen | None:
     """A pair was judged before, with the same grade."""
-    return seen_rows("the pair was judged before, with the same grade", rows, _repeats(rows)[0])
+    repeats = _repeats(rows, same_grade=True)
+    return seen_rows("the pair was judged before, with the same grade", rows, repeats)
 
 
 @QRELS_CHECKS.add(
-    "RS207",
-    "error",
-    advice="choose one grade, or combine them (convert --raters mean)",
+    "RS207", "error", advice="choose one grade, or combine them (convert --raters mean)"
 )
 def conflicting_grades(rows: Rows) -> Seen | None:
     """A pair was judged before, with another grade."""
-    return seen_rows("the pair was judged before, with another grade", rows, _repeats(rows)[1])
+    repeats = _repeats(rows, same_grade=False)
+    return seen_rows("the pair was judged before, with another grade", rows, repeats)
 
 
 @QRELS_CHECKS.under(NOTHING_RELEVANT)
 def nothing_relevant(rows: Rows) -> Seen | None:
     """See that no grade is above 0."""
-    highest = grades_of(rows).max()
+    highest = _grades(rows).max()
     if not isinstance(highest, float) or not highest <= 0:
         return None
     message = "no document is relevant: no grade in the qrels is above 0"
@@ -110,7 +152,7 @@ def nothing_relevant(rows: Rows) -> Seen | None:
 )
 def negative_grades(rows: Rows) -> Seen | None:
     """A grade is below zero: pooled and not judged, as in trec_eval."""
-    return seen_rows("grades below zero", rows, (grades_of(rows) < 0).arg_true())
+    return seen_rows("grades below zero", rows, (_grades(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(
@@ -121,9 +163,9 @@ def negative_grades(rows: Rows) -> Seen | None:
 )
 def no_relevant_document(rows: Rows) -> Seen | None:
     """A query has no document of grade 1 or above, so every system scores 0 on it."""
-    frame = rows.frame.select(pl.col("query_id").cast(pl.String)).with_columns(grades_of(rows))
-    best = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
-    ids = best.filter(pl.col("grade") < 1)["query_id"].to_list() + list(rows.empty_queries)
+    frame = rows.frame.select(rows.frame["query_id"].cast(str)).with_columns(_grades(rows))
+    best = frame.group_by("query_id", maintain_order=True).max()
+    ids = [*best["query_id"].filter(best["grade"] < 1), *rows.empty_queries]
     ids = [query_id for query_id in ids if query_id not in rows.no_answer]
     if not ids:
         return None

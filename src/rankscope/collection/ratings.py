@@ -59,14 +59,14 @@ FINAL = (
 
 _FINALS = frozenset(map(folded, FINAL))
 _GRADES = tuple(name for name in ALIASES["grade"] if name not in FINAL)
-_ROLES = ("query_id", "doc_id", "rank", "tag", "subtopic")
 _OTHERS = (
     *("id", "index", "row", "line", "timestamp", "date", "time", "year", "title", "text"),
-    *("query_text", "comment", "comments", "note", "notes", "reason"),
+    *("query_text", "comment", "comments", "note", "notes", "reason", ""),
 )
-_NO_RATER = frozenset(
-    map(folded, ("", *_OTHERS, *(name for role in _ROLES for name in ALIASES[role])))
-)
+_ROLES = ("query_id", "doc_id", "rank", "tag", "subtopic")
+_NO_RATER = {
+    folded(name) for names in (_OTHERS, *map(ALIASES.__getitem__, _ROLES)) for name in names
+}
 """Columns that are nobody's grades, though numbers may be in them."""
 
 Raters = Literal["mean", "median", "max", "majority"]
@@ -117,10 +117,8 @@ class Ratings:
         pairs = self._frame.select("query_id", "doc_id").n_unique()
         names = ", ".join(shown(name, 24)[1:-1] for name in self.raters[:4])
         more = ", …" if len(self.raters) > 4 else ""
-        return (
-            f"Ratings({counted(len(self), 'rating')} of {counted(pairs, 'pair')} by "
-            f"{counted(len(self.raters), 'rater')}: {names}{more})"
-        )
+        count = f"{counted(len(self), 'rating')} of {counted(pairs, 'pair')}"
+        return f"Ratings({count} by {counted(len(self.raters), 'rater')}: {names}{more})"
 
     def combined(self, way: Raters) -> Qrels:
         """Return one grade for each pair, in one of the ways of `Raters`."""
@@ -252,14 +250,16 @@ def _singles(rows: list[Placed]) -> tuple[bool, Iterator[_Single]]:
     def singles() -> Iterator[_Single]:
         for placed in rows:
             row = placed[2]
-            query_id, doc_id = (_id(row.get(name), role, placed) for role, name in roles.items())
+            query_id, doc_id = (
+                _id(row.get(str(name)), role, placed) for role, name in roles.items()
+            )
             pair = (query_id, doc_id)
             if final is not None:
                 yield placed, pair, "final", row.get(final), 0
             if is_long:
-                number = cells.number(row.get(repeat))
+                number = cells.number(row.get(repeat or ""))
                 by = "rater" if rater is None else _id(row.get(rater), "rater", placed)
-                yield placed, pair, by, row.get(grade), math.inf if number is None else number
+                yield placed, pair, by, row.get(str(grade)), math.inf if number is None else number
             else:
                 yield from ((placed, pair, name, row.get(name), 0) for name in raters)
 
@@ -298,6 +298,5 @@ def _grade(value: object, rater: str, placed: Placed) -> float | None:
 
 
 def _id(value: object, role: str, placed: Placed) -> str:
-    """Return an id as text; frames with missing cells have whole numbers as floats."""
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return checked_id("" if whole is None else whole, role, placed)
+    """Return an id as text."""
+    return checked_id("" if value is None else cells.whole(value), role, placed)

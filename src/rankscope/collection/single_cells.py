@@ -1,8 +1,6 @@
-"""Single cells of ratings, decisions and costs: what is empty, a number, a name."""
+"""Single cells of ratings, decisions and costs: what is empty, or a number."""
 
 from __future__ import annotations
-
-from rankscope.tables.columns import id_text
 
 
 def is_empty(value: object) -> bool:
@@ -24,18 +22,6 @@ def number(value: object) -> float | None:
         return None
 
 
-def name(value: object) -> str:
-    """Return a cell as text, exactly as it is; '' if it is empty.
-
-    Whole numbers are names too, and frames with missing cells have them as floats. What cannot be
-    a name is a ValueError that says what it is.
-    """
-    if is_empty(value):
-        return ""
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    text = id_text(whole)
-    try:
-        text.encode()
-    except UnicodeError:
-        raise ValueError("not valid text") from None
-    return text
+def whole(value: object) -> object:
+    """Return a whole number as one: frames with missing cells have them as floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

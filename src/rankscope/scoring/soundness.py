@@ -72,7 +72,7 @@ class Remark:
 
     def finding(self, run: str) -> Finding:
         """Make the finding about a run."""
-        from rankscope.collection import qrels_codes  # noqa: F401, PLC0415
+        from rankscope.collection import qrels_checks  # noqa: F401, PLC0415
         from rankscope.findings import declared  # noqa: PLC0415
         from rankscope.ontology import term_codes  # noqa: F401, PLC0415
         from rankscope.runs import checks  # noqa: F401, PLC0415
