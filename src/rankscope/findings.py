@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -195,14 +195,8 @@ class Check(Code, Generic[Subject]):
         )
 
 
-class Checks(Generic[Subject]):
+class Checks(list[Check[Subject]]):
     """The checks of one kind of subject; each is registered where it is written."""
-
-    def __init__(self) -> None:
-        self._checks: list[Check[Subject]] = []
-
-    def __iter__(self) -> Iterator[Check[Subject]]:
-        return iter(self._checks)
 
     def add(
         self, code: str, severity: Severity, *, advice: str, unit: str = "line"
@@ -223,19 +217,19 @@ class Checks(Generic[Subject]):
         """Register the decorated function as the check of a code that is declared elsewhere."""
 
         def register(look: Look[Subject]) -> Check[Subject]:
-            self._checks.append(Check(**asdict(code), look=look))
-            return self._checks[-1]
+            self.append(Check(**asdict(code), look=look))
+            return self[-1]
 
         return register
 
     def errors(self, subject: Subject) -> list[Finding]:
         """Run the checks that are errors."""
-        results = (check(subject) for check in self._checks if check.severity == "error")
+        results = (check(subject) for check in self if check.severity == "error")
         return [result for result in results if isinstance(result, Finding)]
 
     def all(self, subject: Subject) -> tuple[list[Finding], list[NotApplicable]]:
         """Run every check; also tell which could not look."""
-        results = [check(subject) for check in self._checks]
+        results = [check(subject) for check in self]
         return (
             [result for result in results if isinstance(result, Finding)],
             [result for result in results if isinstance(result, NotApplicable)],

@@ -64,22 +64,9 @@ Unbounded = High
 """A positive number that may be infinite, such as a difference no number of queries shows."""
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-def _is_empty(value: object) -> bool:
-    return value == ()
-
-
-def left_out() -> Any:
-    """Return the default of a field that is None and not written unless it is set."""
-    return Field(default=None, exclude_if=_is_none)
-
-
-def left_out_if_empty() -> Any:
-    """Return the default of a tuple that is empty, and is written only if it is not."""
-    return Field(default=(), exclude_if=_is_empty)
+def left_out(default: tuple[()] | None = None) -> Any:
+    """Return the default of a field that is None, or empty, and not written unless it is set."""
+    return Field(default=default, exclude_if=lambda value: value == default)
 
 
 @cache
@@ -99,14 +86,12 @@ def field_docs(model: type[Any]) -> Mapping[str, str]:
             continue
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
         for statement, following in pairwise(body):
-            if (
-                isinstance(statement, ast.AnnAssign)
-                and isinstance(statement.target, ast.Name)
-                and isinstance(following, ast.Expr)
-                and isinstance(following.value, ast.Constant)
-                and isinstance(following.value.value, str)
-            ):
-                docs[statement.target.id] = inspect.cleandoc(following.value.value)
+            match statement, following:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    docs[name] = inspect.cleandoc(text)
     return docs
 
 

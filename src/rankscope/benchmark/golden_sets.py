@@ -17,7 +17,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare, worst_first
-from rankscope.part import Part, left_out, left_out_if_empty
+from rankscope.part import Part, left_out
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
@@ -106,7 +106,7 @@ class CasesValidation(Part, Shown):
     """The ontology that expected ids were looked up in, with its version."""
     size: str = ""
     """What a set of so many questions is called: tiny, small, standard or comprehensive."""
-    groups: tuple[CaseGroup, ...] = left_out_if_empty()
+    groups: tuple[CaseGroup, ...] = left_out(())
     """The strata of cases: by language, difficulty, category and domain."""
     visible: float | None
     """About the smallest difference between two systems that so many questions show with 80 %

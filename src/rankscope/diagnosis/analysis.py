@@ -21,7 +21,7 @@ from rankscope.document.blocks import Section
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
-from rankscope.part import High, Low, Part, left_out_if_empty
+from rankscope.part import High, Low, Part, left_out
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.sentences import listed
 from rankscope.statistics.settings import Settings
@@ -222,7 +222,7 @@ class Analysed(Part):
 
     findings: tuple[Finding, ...] = ()
     """What a reader should know."""
-    advice: tuple[Advice, ...] = left_out_if_empty()
+    advice: tuple[Advice, ...] = left_out(())
     """What would gain most, for the summary; left out where nothing stands out."""
 
 

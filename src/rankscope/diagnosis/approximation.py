@@ -28,7 +28,7 @@ from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import declare
-from rankscope.part import left_out, left_out_if_empty
+from rankscope.part import left_out
 from rankscope.runs.origin import Exactness
 
 ENOUGH = 0.9
@@ -131,7 +131,7 @@ class Approximation(Analysed):
     """How many documents are looked at."""
     systems: tuple[ApproximateSystem, ...]
     """By system."""
-    by_filter: tuple[FilteredRecall, ...] = left_out_if_empty()
+    by_filter: tuple[FilteredRecall, ...] = left_out(())
     """By system, and by how much filters leave out; left out where queries have no filters."""
 
 

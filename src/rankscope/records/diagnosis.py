@@ -21,7 +21,7 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
-from rankscope.part import Record, dotted, left_out_if_empty
+from rankscope.part import Record, dotted, left_out
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
 from rankscope.scoring.evaluate import score
@@ -61,7 +61,7 @@ class Diagnosis(Record, Shown):
     """Whose rules counted."""
     settings: Settings
     """How differences were tested."""
-    verdict: tuple[str, ...] = left_out_if_empty()
+    verdict: tuple[str, ...] = left_out(())
     """With a baseline: how each other system compares with it on the main measure."""
     no_answer: int = Field(default=0, exclude_if=_is_zero)
     """Queries that are meant to have no answer, if there are any; they are in no mean."""
@@ -69,7 +69,7 @@ class Diagnosis(Record, Shown):
     """What would gain most, in at most five sentences; none: nothing stands out."""
     remarks: tuple[Finding, ...] = ()
     """What should be known of the runs themselves beside all numbers."""
-    figure_kpis: tuple[FigureKpi, ...] = left_out_if_empty()
+    figure_kpis: tuple[FigureKpi, ...] = left_out(())
     """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
     """By name; null: it was not asked for."""

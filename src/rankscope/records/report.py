@@ -11,7 +11,7 @@ from rankscope.diagnosis.analysis import analyses_model
 from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
-from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
+from rankscope.part import FileRef, High, Low, Part, left_out
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
@@ -100,7 +100,7 @@ class OntologyInfo(Part):
     """What puts a term below another."""
     annotations_sha256: str = ""
     """The hash of the file of annotations, if there is one."""
-    undefined: tuple[str, ...] = left_out_if_empty()
+    undefined: tuple[str, ...] = left_out(())
     """Ids that terms are said to be below and that are not defined."""
 
 
@@ -125,7 +125,7 @@ class CollectionInfo(Part):
     """A hash of the judgments; the same as in a score file."""
     training: str | None = None
     """What trained parts learn from: a split, or cross-validation; null: nothing is trained."""
-    no_answer: tuple[str, ...] = left_out_if_empty()
+    no_answer: tuple[str, ...] = left_out(())
     """The queries that are meant to have no answer, if there are any: asked, and in no mean."""
     chunks_sha256: str | None = left_out()
     """A hash of what says which document a chunk is of, if systems return chunks."""
@@ -163,9 +163,9 @@ class RunInfo(Part):
     """What exactly answered: kind, version, parameters, snapshot of the index."""
     collapsed: Collapsed | None = left_out()
     """How the chunks that the system returned became the documents of the run, if they did."""
-    engines: tuple[EngineFacts, ...] = left_out_if_empty()
+    engines: tuple[EngineFacts, ...] = left_out(())
     """The engines that were asked, if any: version, documents, settings, snapshot."""
-    usage: tuple[ModelUsage, ...] = left_out_if_empty()
+    usage: tuple[ModelUsage, ...] = left_out(())
     """What asking language models took, if any were asked."""
 
 
@@ -236,7 +236,7 @@ class SystemRecord(Part):
     """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
     timing: Timings
     """How long it took."""
-    again: tuple[RunInfo, ...] = left_out_if_empty()
+    again: tuple[RunInfo, ...] = left_out(())
     """Its other runs, where it was asked more than once."""
     per_query: FileRef
     """Parquet: query_id, measure, value."""
@@ -322,7 +322,7 @@ class BenchmarkReport(KeptRecord, Shown):
     """Differences and how sure they are; null where there is only one system."""
     kpis: list[Kpi]
     """Every system's measures beside their targets."""
-    figure_kpis: tuple[FigureKpi, ...] = left_out_if_empty()
+    figure_kpis: tuple[FigureKpi, ...] = left_out(())
     """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
     """What analyses found, by name."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import field_serializer
 
-from rankscope.part import Part, left_out, left_out_if_empty
+from rankscope.part import Part, left_out
 from rankscope.runs.collapsing import Collapse
 from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
@@ -118,7 +118,7 @@ class Accounting(Part):
     """How overlaps were counted, where gold is spans or texts."""
     ontology: OntologyAccounting | None = left_out()
     """How documents were found in an ontology, if there is one."""
-    languages: tuple[str, ...] = left_out_if_empty()
+    languages: tuple[str, ...] = left_out(())
     """The languages of cases that are averaged together, as was asked for."""
 
     @field_serializer("missing_queries", when_used="json")

@@ -21,7 +21,7 @@ from rankscope.files import can_be_read_again, decoded, open_bytes, read_bytes, 
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
-from rankscope.part import FileRef, Part, Record, checked, left_out, left_out_if_empty
+from rankscope.part import FileRef, Part, Record, checked, left_out
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
@@ -87,7 +87,7 @@ class RunRecord(Part):
     """What the means are made of."""
     per_query: dict[str, dict[str, Value | None]] | None = left_out()
     """By query and measure, every value; only if values by query were asked for."""
-    findings: tuple[Finding, ...] = left_out_if_empty()
+    findings: tuple[Finding, ...] = left_out(())
     """What makes the means mean less than they seem, such as queries that the run lacks."""
     bounds: tuple[Bounds, ...] | None = left_out()
     """How far ties and unjudged documents could move the means; only where that was looked at."""
