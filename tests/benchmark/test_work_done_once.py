@@ -13,7 +13,7 @@ import pytest
 from benchmark.world import QUERIES, write_world
 from rankscope.benchmark.run import run_benchmark
 from rankscope.runs.table import Run
-from rankscope.runs.under_test import RunUnderTest
+from rankscope.runs.validation import RunUnderTest
 from rankscope.scoring import align
 from rankscope.scoring.judgments import Judgments
 

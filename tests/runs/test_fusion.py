@@ -13,7 +13,7 @@ import pytest
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.runs.fusion.fuse import fuse, normalize
 from rankscope.runs.fusion.methods import METHODS
-from rankscope.runs.fusion.normalisation import NORMALISATIONS
+from rankscope.runs.fusion.pooling import NORMALISATIONS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 

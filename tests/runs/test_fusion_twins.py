@@ -16,7 +16,7 @@ from rankscope.errors import InputError
 from rankscope.runs import order
 from rankscope.runs.fusion.fuse import fuse, normalize
 from rankscope.runs.fusion.methods import METHODS
-from rankscope.runs.fusion.normalisation import NORMALISATIONS
+from rankscope.runs.fusion.pooling import NORMALISATIONS
 from rankscope.runs.table import Run
 
 List = dict[str, float]

@@ -16,7 +16,7 @@ from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing
 from rankscope.tables import row_checks
 
 if TYPE_CHECKING:
-    from rankscope.runs.under_test import RunUnderTest
+    from rankscope.runs.validation import RunUnderTest
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
@@ -309,7 +309,7 @@ def no_document_in_common(run: RunUnderTest) -> Seen | None:
         return None
     if any(doc_id in judged for doc_id in retrieved):
         return None
-    if run.corpus_ids is not None:
+    if run.reference.corpus_ids is not None:
         named_outside, judged_outside = run.outside
         if len(named_outside) < len(retrieved) and len(judged_outside) < len(judged):
             return None  # documents of both are in one corpus: their ids are right

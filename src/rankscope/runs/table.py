@@ -440,9 +440,9 @@ def scores_of(rows: Rows) -> pl.Series:
 def refuse(rows: Rows) -> NoReturn:
     """Raise for the errors of a run, in the words of the checks."""
     from rankscope.runs.checks import RUN_CHECKS  # noqa: PLC0415
-    from rankscope.runs.under_test import RunUnderTest  # noqa: PLC0415
+    from rankscope.runs.validation import Reference, RunUnderTest  # noqa: PLC0415
 
-    findings = RUN_CHECKS.errors(RunUnderTest(rows))
+    findings = RUN_CHECKS.errors(RunUnderTest(rows, Reference()))
     more = len(findings) - 1
     hint = f" (and {more} more kind{'s' * (more > 1)} of error)" if more else ""
     raise InvalidDataError(f"{findings[0].sentence}{hint}", findings)

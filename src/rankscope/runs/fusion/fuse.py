@@ -19,8 +19,13 @@ from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
-from rankscope.runs.fusion.normalisation import INVERTED, normalisation_named, normalised
-from rankscope.runs.fusion.pooling import Pool, SideBySide
+from rankscope.runs.fusion.pooling import (
+    INVERTED,
+    Pool,
+    SideBySide,
+    normalisation_named,
+    normalised,
+)
 from rankscope.runs.run_files import run_names
 from rankscope.runs.table import Run, as_run
 from rankscope.tables.columns import NO_COLUMNS, Columns

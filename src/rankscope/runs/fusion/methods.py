@@ -27,7 +27,7 @@ import numpy as np
 
 from rankscope.errors import UnknownNameError
 from rankscope.runs.fusion import learning
-from rankscope.runs.fusion.normalisation import normalised, plain_name
+from rankscope.runs.fusion.pooling import normalised, plain_name
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.learning import Lesson
