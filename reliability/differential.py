@@ -30,6 +30,7 @@ from measures.naive import TWINS, Query
 from measures.test_oracles import SHARED
 from measures.variants import IR_MEASURES, VARIANTS
 from rankscope.measures.language import Measure, parse_trec_measures
+from rankscope.measures.registry import computation
 from scoring.worlds import naive_ranking
 
 ALIKE = 1e-9
@@ -279,7 +280,7 @@ def against_twins(
     measures = [measure for measure in PLAIN if not unreachable(measure, given.qrels)]
     scores = rs.evaluate(qrels, run, measures, **rules)
     for measure in measures:
-        options = measure.own_options
+        options = {k: v for k, v in computation(measure).options.items() if k != "cutoff"}
         condense = measure.options["judged_only"]
         theirs = {
             name: TWINS[measure.name](

@@ -10,11 +10,12 @@ from measures.variants import BUILT_IN, VARIANTS
 from measures.worlds import World, worlds
 from rankscope.measures.definition import NEARNESS
 from rankscope.measures.language import Measure
-from rankscope.measures.registry import compute
+from rankscope.measures.registry import computation, compute
 
 
 def expected(measure: Measure, world: World) -> list[float]:
-    options = measure.own_options
+    options = dict(computation(measure).options)
+    options.pop("cutoff", None)
     condense = measure.options["judged_only"]
     queries = [query.condensed() if condense else query for query in world.queries]
     return [TWINS[measure.name](query, measure.cutoff, **options) for query in queries]

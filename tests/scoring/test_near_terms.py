@@ -16,6 +16,7 @@ import rankscope as rs
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.measures.definition import SIMILARITIES
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
+from rankscope.measures.registry import computation
 from rankscope.ontology.nearness import all_similarities
 
 # root ─ a ─ b ─ c
@@ -225,7 +226,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 def test_accuracy_keeps_its_own_depth() -> None:
     measure = Measure.parse("Accuracy(rel=0.5,depth=5,sim=hybrid)")
-    assert measure.own_options == {"rel": 0.5, "depth": 5}
+    assert computation(measure).options == {"rel": 0.5, "depth": 5}
     assert str(measure.strict) == "Accuracy(rel=0.5,depth=5)"
 
 

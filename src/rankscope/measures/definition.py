@@ -194,19 +194,6 @@ LEAST = optional_number("least", "grade below which nothing is gained")
 """A level for measures that look at gains, where ``rel`` would make them binary."""
 
 
-def numbers(
-    name: str,
-    default: tuple[float, ...],
-    summary: str,
-    *,
-    lowest: float = -LARGEST,
-    highest: float = LARGEST,
-    places: tuple[str, ...] = (),
-) -> Parameter:
-    """Make a parameter that takes a list; ``places`` names its entries if their count is fixed."""
-    return Parameter(name, "numbers", default, summary, lowest, highest, choices=places)
-
-
 def flag(name: str, summary: str, *, default: bool = False) -> Parameter:
     """Make a parameter that is True or False."""
     return Parameter(name, "flag", default, summary)
@@ -263,14 +250,7 @@ def nearness_parameters(default: str | None) -> tuple[Parameter, Parameter, Para
 
 
 SIMILARITIES = (
-    "hybrid",
-    "resnik-like",
-    "wu-palmer",
-    "resnik",
-    "lin",
-    "jiang-conrath",
-    "simgic",
-    "path",
+    *("hybrid", "resnik-like", "wu-palmer", "resnik", "lin", "jiang-conrath", "simgic", "path"),
     "credit",
 )
 """The names of similarities, those of `rankscope.ontology.nearness`."""

@@ -136,14 +136,6 @@ def q_measure(
     return ratio(total, relevant if cutoff is None else np.minimum(relevant, cutoff))
 
 
-def _satisfied(run: JudgedRun, grades: FloatArray, max_rel: float | None) -> FloatArray:
-    """Return the chance that a document of each grade satisfies the user."""
-    highest = max(run.max_grade, 0.0) if max_rel is None else max_rel
-    grades = np.clip(grades, 0.0, highest)
-    chance: FloatArray = np.exp2(grades - highest) - np.exp2(-highest)
-    return chance
-
-
 def _reciprocal(
     run: JudgedRun,
     documents: tuple[IntArray, IntArray, FloatArray],
@@ -153,7 +145,8 @@ def _reciprocal(
     query, rank, grade = documents
     keep = grade > 0
     query, rank = query[keep], rank[keep]
-    satisfied = _satisfied(run, grade[keep], max_rel)
+    highest = max(run.max_grade, 0.0) if max_rel is None else max_rel
+    satisfied = np.exp2(np.clip(grade[keep], 0.0, highest) - highest) - np.exp2(-highest)
     place = place_in(query)
     still = running(place, 1.0 - satisfied, np.multiply)
     reached = np.ones(len(query))
@@ -202,9 +195,5 @@ def scaled_discounted_gain(
     Reference: Järvelin & Kekäläinen 2002; Azzopardi, Thomas & Moffat 2019
     """
     documents = scaled_gains(run, min_rel, max_rel)
-    return discounted_total(run, documents, cutoff) / _discounts(cutoff)
-
-
-def _discounts(cutoff: int) -> float:
-    """Return Σ 1 / log2(rank + 1) down to a rank."""
-    return float(np.sum(1.0 / np.log2(np.arange(2.0, cutoff + 2.0))))
+    most = float(np.sum(1.0 / np.log2(np.arange(2.0, cutoff + 2.0))))
+    return discounted_total(run, documents, cutoff) / most

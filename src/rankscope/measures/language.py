@@ -20,7 +20,6 @@ from typing import cast
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
 from rankscope.measures.definition import (
-    JUDGED_ONLY,
     LARGEST_CUTOFF,
     NEARNESS,
     Definition,
@@ -101,13 +100,6 @@ class Measure:
         chosen = {item.name: item.default for item in self.definition.parameters}
         chosen.update(self.params)
         return chosen
-
-    @property
-    def own_options(self) -> dict[str, Value]:
-        """The options of its function: not what is done to a run before, to condense or grade."""
-        apart = (JUDGED_ONLY, *NEARNESS)
-        chosen = {item.name for item in self.definition.parameters if item not in apart}
-        return {name: value for name, value in self.options.items() if name in chosen}
 
     @property
     def needs(self) -> Need:
@@ -304,17 +296,14 @@ def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
         raise UnknownNameError(
             "measure", name, [*names.SETS, *names.SPELLED, *names.NICKNAMES, *known]
         )
-    given = _matched(definition_of(alias.name), names.renamed_parameters(alias.name, params))
+    parameters = definition_of(alias.name).parameters
+    folded = {item.name.casefold(): item.name for item in parameters}  # RBP(P=0.8) is forgiven
+    renamed = names.renamed_parameters(alias.name, params)
+    given = {folded.get(name.casefold(), name): value for name, value in renamed.items()}
     target = alias.name
     if target == "NumRet" and "rel" in given:  # ir_measures: NumRet(rel=1)
         target = "NumRelRet"
     return Request(target, {**alias.params, **given})
-
-
-def _matched(definition: Definition, given: dict[str, object]) -> dict[str, object]:
-    """Forgive the case of parameters: ``RBP(P=0.8)``."""
-    ours = {parameter.name.casefold(): parameter.name for parameter in definition.parameters}
-    return {ours.get(name.casefold(), name): value for name, value in given.items()}
 
 
 def _ours(name: str, *, cut: bool) -> str | None:

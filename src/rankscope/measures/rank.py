@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import REL, choice, number, numbers, optional_number
+from rankscope.measures.definition import REL, Parameter, choice, number, optional_number
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
@@ -220,8 +220,9 @@ def interpolated_precision(run: JudgedRun, *, recall: float, rel: float, rule: i
 
 @define(
     "11pt",
-    numbers(
+    Parameter(
         "points",
+        "numbers",
         tuple(tenth / 10 for tenth in range(11)),
         "the recall points",
         lowest=0.0,

@@ -29,7 +29,7 @@ from rankscope.measures.definition import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rankscope.measures.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
@@ -123,6 +123,7 @@ def define(
     def register(function: _F) -> _F:
         if name in _definitions:
             raise InputError(f"there is a measure {name} already; choose another name")
+        taken = {parameter.name for parameter in parameters}
         sections, cutoff = _sections(function.__doc__ or ""), _cutoff_rule(function)
         family = function.__module__.rpartition(".")[2]
         built_in = function.__module__ == f"rankscope.measures.{family}"
@@ -134,7 +135,7 @@ def define(
             parameters=(
                 *parameters,
                 JUDGED_ONLY,
-                *(_nearness(parameters, needs) if by_grade else ()),
+                *(near for near in NEARNESS if by_grade and not needs and near.name not in taken),
             ),
             summary=sections["Summary"],
             formula=sections.get("Formula", ""),
@@ -155,12 +156,6 @@ def define(
         return function
 
     return register
-
-
-def _nearness(parameters: Sequence[Parameter], needs: Need) -> tuple[Parameter, ...]:
-    """Return what a measure takes to look at nearness, but for names it has for something else."""
-    taken = {parameter.name for parameter in parameters}
-    return () if needs else tuple(item for item in NEARNESS if item.name not in taken)
 
 
 measure = define

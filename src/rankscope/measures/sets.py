@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import INFINITY, REL, flag, number, numbers, optional_number
+from rankscope.measures.definition import INFINITY, REL, Parameter, flag, number, optional_number
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
@@ -130,12 +130,13 @@ def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
 
 @define(
     "Utility",
-    numbers(
+    Parameter(
         "weights",
+        "numbers",
         (1.0, -1.0, 0.0, 0.0),
         "worth of a document that is relevant and retrieved, nonrelevant and retrieved, "
         "relevant and missed, nonrelevant and not retrieved",
-        places=("relevant retrieved", "nonrelevant retrieved", "relevant missed", "the rest"),
+        choices=("relevant retrieved", "nonrelevant retrieved", "relevant missed", "the rest"),
     ),
     REL,
     optional_number("collection", "how many documents there are, for the rest", whole=True),
