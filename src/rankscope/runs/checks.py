@@ -71,7 +71,7 @@ def score_not_finite(run: RunUnderTest) -> Seen | None:
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
     """A document appears twice for one query, so it would count twice."""
-    repeats = run.repeats("doc_id")
+    repeats = run.is_repeated("doc_id")
     return run.seen_rows("the document appears more than once for this query", repeats)
 
 
@@ -100,7 +100,7 @@ def rank_not_unique(run: RunUnderTest) -> Seen | None:
     """Two documents of a query have the same rank, or one has none."""
     if not run.has_ranks:
         return None
-    bad = run.frame["rank"].is_null() | run.repeats("rank")
+    bad = run.frame["rank"].is_null() | run.is_repeated("rank")
     return run.seen_rows("a rank is missing, or there twice for this query", bad)
 
 
@@ -153,7 +153,7 @@ def tied_scores(run: RunUnderTest) -> Seen | None:
 
     The message tells in how many queries a tie straddles rank 10 and the depth.
     """
-    tied = run.where("ties")
+    tied = run.where("has_ties")
     if not tied:
         return None
     documents = run.tied_documents

@@ -159,10 +159,14 @@ class RunUnderTest:
     def frame(self) -> pl.DataFrame:
         """All rows as they are in the file: ids, score and rank, null where there is no number."""
         columns = [as_ids(self.rows.frame[name], self.rows) for name in ("query_id", "doc_id")]
-        if "rank" in self.rows.frame.columns:
+        columns = [column.cast(pl.String) for column in columns]
+        if self.has_ranks:
             columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
-        columns.append(self.given_scores.fill_nan(None))
-        return pl.DataFrame([columns[0].cast(pl.String), columns[1].cast(pl.String), *columns[2:]])
+        return pl.DataFrame([*columns, self.given_scores.fill_nan(None)])
+
+    def is_repeated(self, column: str) -> pl.Series:
+        """Tell which rows have a value that their query had before."""
+        return ~self.frame.select(pl.col(column).is_first_distinct().over("query_id"))[column]
 
     @cached_property
     def by_query(self) -> pl.DataFrame:
@@ -173,7 +177,7 @@ class RunUnderTest:
             "documents": pl.len(),
             "is_deep": pl.len() > self.max_depth,
             "rises": (score.diff() > 0).any(),
-            "ties": score.drop_nulls().is_duplicated().any(),
+            "has_ties": score.drop_nulls().n_unique() < score.count(),
             "is_level": (score.n_unique() == 1) & (pl.len() > 1),
         }
         for cutoff in self.cuts:
@@ -201,8 +205,8 @@ class RunUnderTest:
     @property
     def tied_documents(self) -> int:
         """How many documents share a score with another one of their query."""
-        scored = self.frame.select("query_id", "score").drop_nulls().to_struct()
-        return int(scored.is_duplicated().sum())
+        scored = self.frame.drop_nulls("score")
+        return int(scored.select(pl.col("score").is_duplicated().over("query_id"))["score"].sum())
 
     @cached_property
     def several(self) -> int:
@@ -269,10 +273,6 @@ class RunUnderTest:
     def seen_rows(self, message: str, bad: pl.Series) -> Seen | None:
         """Say something about the rows that are bad; nothing if there are none."""
         return seen_rows(message, self.rows, bad.arg_true())
-
-    def repeats(self, column: str) -> pl.Series:
-        """Tell which rows have a value that their query had before."""
-        return ~self.frame.select("query_id", column).to_struct().is_first_distinct()
 
     def seen_queries(self, message: str, query_ids: list[str], **evidence: object) -> Seen | None:
         """Say something about queries; nothing if there are none."""
