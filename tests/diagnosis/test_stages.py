@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,18 @@ def test_the_ceiling_of_a_fusion() -> None:
         assert row.input_recall == pytest.approx(2 / 3)
     row = row_of(looked(qrels, {**runs, "both": same("x", "b", "new")}, pipeline), "both")
     assert (row.role, row.ceiling, row.input_recall, row.dropped) == ("other", None, None, None)
+
+
+def test_a_measure_of_subtopics_has_no_ceiling(tmp_path: Path) -> None:
+    path = tmp_path / "subtopics.qrels"
+    path.write_text("q 1 a 1\nq 2 b 1\nq 1 c 1\n")
+    runs = {"x": {"q": ["a", "z"]}, "y": {"q": ["b", "c"]}, "both": {"q": ["a", "b"]}}
+    pipeline = [{"system": "both", "kind": "fuse", "of": ["x", "y"]}]
+    diagnosis = rs.diagnose(path, runs, ["alpha_nDCG@5"], stages=pipeline, only="stages")
+    answer = stages.of(diagnosis.analyses)
+    assert answer is not None
+    assert row_of(answer, "both").ceiling is None
+    assert row_of(answer, "both").dropped == 1
 
 
 def test_improvements_are_in_per_cent_of_what_was_there() -> None:

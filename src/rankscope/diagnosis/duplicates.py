@@ -28,8 +28,7 @@ from rankscope.diagnosis.analysis import (
 from rankscope.diagnosis.document_texts import Words
 from rankscope.diagnosis.near_copies import near_copies
 from rankscope.diagnosis.ranked_run import counts_as_relevant, rescored
-from rankscope.diagnosis.shares import share_of
-from rankscope.diagnosis.show import part_table, query_table, system_table
+from rankscope.diagnosis.show import part_table, query_table, share_of, system_table
 from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare

@@ -27,8 +27,7 @@ from rankscope.diagnosis.analysis import (
 )
 from rankscope.diagnosis.failure_causes import CAUSES, OUTSIDE, Cause, Gold, causes_of
 from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
-from rankscope.diagnosis.shares import share_of
-from rankscope.diagnosis.show import query_table
+from rankscope.diagnosis.show import query_table, share_of
 from rankscope.document.blocks import Block, Cell, Column, Notes, Table, shortened
 from rankscope.document.links import queries_link
 from rankscope.errors import counted

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 from rankscope.diagnosis.analysis import all_analyses
-from rankscope.document.blocks import Cell, ends
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, left_out
 from rankscope.statistics.decision_rates import Proportion
@@ -111,11 +110,3 @@ def share_text(share: Proportion) -> str:
         return "–"
     interval = f"[{percent(share.interval.low)}, {percent(share.interval.high)}]"
     return f"{percent(share.share)} {interval}"
-
-
-def percent_cell(share: Proportion) -> Cell:
-    """Make a cell of a share in per cent, with its interval."""
-    limits = ends(share.interval)
-    if share.share is None or limits is None:
-        return Cell()
-    return Cell(100 * share.share, (100 * limits[0], 100 * limits[1]))

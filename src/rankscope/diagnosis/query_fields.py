@@ -24,6 +24,7 @@ import polars as pl
 from rankscope.collection.corpus import document_text
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.findings import declare
 from rankscope.scoring.text_words import words_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ DEEPEST = 20
 
 LARGEST = 1e300
 """A larger number is taken as text."""
+
+UNKNOWN_QUERIES = declare(
+    "RS721",
+    "queries-without-text",
+    "warning",
+    unit="query",
+    advice="give the file that holds all judged queries, or check the ids",
+    meaning="""Queries were given, and some judged queries are not among them: their text and
+    metadata are not known, so groups of queries are told apart without them.""",
+)
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", re.ASCII)
 

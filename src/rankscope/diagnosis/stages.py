@@ -298,8 +298,7 @@ def _show(result: Stages) -> Iterator[Block | None]:
         **columns,
     )
     lacking = [
-        f"{row.system} has documents that are not in the {counted(len(row.of), 'run')} of "
-        f"{listed(row.of)}, so it has no ceiling"
+        f"{row.system} has documents that {listed(row.of)} did not retrieve, so it has no ceiling"
         for row in rows
         if row.role == "other"
     ]
@@ -440,11 +439,12 @@ def _limits(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> d
         "dropped_queries": len(np.unique(after.pairs["query"].to_numpy()[missing])),
     }
     main = inputs.main
+    if not is_best_by_grade(main, inputs.qrels.judged_grade):
+        return limits
     values = compute(main, best)
     # of a measure that counts documents, a choice of them may be better than all in the best order
     longer = replace(best, retrieved=best.retrieved + 1)
-    is_by_choice = row.role != "rerank" and not np.array_equal(values, compute(main, longer))
-    if is_best_by_grade(main, inputs.qrels.judged_grade) and not is_by_choice:
+    if row.role == "rerank" or np.array_equal(values, compute(main, longer)):
         limits["ceiling"] = aggregate(main, values)
         if row.depth is None:
             reached = aggregate(main, compute(main, best_order(returned, most)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, ValidationError
 
 from rankscope.diagnosis.analysis import Analysed, Inputs, all_analyses
-from rankscope.diagnosis.matching import UNKNOWN_QUERIES
+from rankscope.diagnosis.query_fields import UNKNOWN_QUERIES
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.views import Shown

@@ -68,27 +68,21 @@ def by_group(
     members: Mapping[str, Sequence[int]],
     pairs: Sequence[tuple[int, int]],
     settings: Settings,
-    *,
-    family: int | None = None,
 ) -> list[Group]:
     """Compare pairs (base, system) within each group of queries.
 
     ``members`` are the columns of each group's queries. For each measure and pair, p-values are
-    corrected over the groups; where these were chosen from a larger ``family``, each is multiplied
-    by its size.
+    corrected over the groups.
     """
-    size = len(members) if family is None else family
     parts = {label: matrix.only_queries(columns) for label, columns in members.items()}
     tested = {
-        label: Differences.of(part, pairs, settings, family=size) for label, part in parts.items()
+        label: Differences.of(part, pairs, settings, family=len(members))
+        for label, part in parts.items()
     }
     p_values = np.array([rows.p for rows in tested.values()])  # [groups, rows]
-    if family is not None:
-        adjusted = np.minimum(p_values * family, 1.0)
-    elif p_values.size:
+    adjusted = p_values
+    if p_values.size:
         adjusted = np.apply_along_axis(corrected, 0, p_values, settings.correction)
-    else:
-        adjusted = p_values
     return [
         Group(
             label=label,
