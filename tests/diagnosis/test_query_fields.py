@@ -116,6 +116,8 @@ def test_ranges_are_in_order_and_hold_every_number(values: list[Any], cuts: list
 
 
 def test_refusals() -> None:
+    with pytest.raises(InputError, match=r"numbers.*'x'"):
+        groups([1, "x"], 5)
     about = QueryFields([("1", "", {"lang": "de", "style": {"level": 1}})])
     for field, nearest in (
         ("langs", "nearest: lang"),

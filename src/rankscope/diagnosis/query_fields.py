@@ -23,7 +23,7 @@ import polars as pl
 
 from rankscope.collection.corpus import document_text
 from rankscope.diagnosis.ranked_run import RELEVANT
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.findings import declare
 from rankscope.scoring.text_words import words_of
 
@@ -95,7 +95,7 @@ class QueryFields:
             return {query_id: len(text.split()) for query_id, text, _ in self.queries}
         if field == "constraints":
             return {query_id: constraints(text) for query_id, text, _ in self.queries}
-        return self._overlaps() if field == "overlap" else {}
+        return self.overlaps if field == "overlap" else {}
 
     def lacking(self, field: str) -> str:
         """Say what a derived field needs and is not given; '' if nothing is lacking."""
@@ -131,11 +131,15 @@ class QueryFields:
         """
         values = self.values(field)
         numbers = {query_id: _number(value) for query_id, value in values.items()}
-        if not values or any(number is None for number in numbers.values()):
+        texts = [values[query_id] for query_id, number in numbers.items() if number is None]
+        if texts and cuts:
+            raise InputError(f"{field}: ranges need numbers, and {shown(texts[0])} is none")
+        if texts or not values:
             return _by_text(values, OVERLAPS if field not in self.metadata else ())
         return _by_range(numbers, cuts or CUTS.get(field, ()))
 
-    def _overlaps(self) -> dict[str, str]:
+    @cached_property
+    def overlaps(self) -> dict[str, str]:
         """By query: how many of its words the best relevant document has that has most of them."""
         assert self.corpus is not None
         vocabulary: dict[str, set[str]] = {}
@@ -148,14 +152,9 @@ class QueryFields:
                 if doc_id not in vocabulary:
                     document = self.corpus[doc_id]
                     vocabulary[doc_id] = {*words_of(document_text(document, document.fields))}
-            shares = [
-                len(words & vocabulary[doc]) / len(words) for doc in best.get(query_id, ()) if words
-            ]
-            if shares:
-                share = max(shares)
-                overlaps[query_id] = OVERLAPS[
-                    0 if not share else 1 if share < 0.5 else 2 + (share == 1)
-                ]
+            if words and best.get(query_id):
+                share = max(len(words & vocabulary[doc]) for doc in best[query_id]) / len(words)
+                overlaps[query_id] = OVERLAPS[(share > 0) + (share >= 0.5) + (share == 1)]
         return overlaps
 
     def _best_documents(self) -> dict[str, list[str]]:
@@ -195,10 +194,10 @@ def labels_of(values: Mapping[str, Any]) -> dict[str, Any]:
     usable: dict[str, Any] = {}
     for query_id, value in values.items():
         if isinstance(value, list | tuple | set | frozenset):
-            label: Any = [each for each in map(_label, value) if each is not None]
+            label: Any = [each for each in map(_label, value) if each is not None] or None
         else:
             label = _label(value)
-        if label not in (None, []):
+        if label is not None:
             usable[query_id] = label
     return usable
 

@@ -39,7 +39,7 @@ from rankscope.statistics.tests import corrected
 if TYPE_CHECKING:
     pass
 
-MOST_FIELDS = 100
+MOST_FIELDS = 30
 """So many fields of the metadata are looked at unasked, those first that most queries have."""
 
 MOST_GROUPS = 50
@@ -233,7 +233,7 @@ def segments(config: SegmentsConfig, inputs: Inputs) -> Segments:
     members = [
         (field, label, [column[query_id] for query_id in query_ids])
         for field, groups in by_field.items()
-        for label, query_ids in groups.items()
+        for label, query_ids in list(groups.items())[:MOST_GROUPS]
     ]
     pairs = _pairs(matrix, inputs)
     result = Segments(
@@ -259,13 +259,16 @@ def _show(result: Segments) -> Iterator[Block | None]:
     tested = [group for group in result.groups if group.difference is not None]
     costly = sorted((group for group in tested if group.cost), key=lambda group: -group.cost)
     apart = [group for group in tested if group.is_apart(result.alpha)]
+    notes = list(_notes(result, tested, apart))
     if not any(group.is_weak(result.alpha) for group in apart):
         size = counted(len(tested), "group")
         yield sentences([f"{result.system}: none of {size} is below the rest by more than chance."])
+    if not costly:
+        yield sentences(notes, "quiet")
     yield part_table(
         costly[:MOST_ROWS],
         "What costs most",
-        notes=_notes(result, tested, apart),
+        notes=notes,
         legend=("cost",),
         name="group",
         n="queries",
@@ -342,7 +345,7 @@ def _grouped(
         if reason:
             skipped[field] = reason
         else:
-            grouped[field] = dict(list(groups.items())[:MOST_GROUPS])
+            grouped[field] = groups
     return grouped, dict(list(skipped.items())[:20])
 
 
