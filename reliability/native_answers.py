@@ -20,7 +20,7 @@ from rankscope.errors import RankscopeError
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.tables import native_blocks
+from rankscope.tables import native_files
 
 MEASURES = (
     *(["nDCG@10"], ["AP", "RR"], ["nDCG", "P@5", "R@3", "RBP(p=0.8)"], ["RR@1", "Success@2"]),
@@ -53,15 +53,15 @@ def blocks(sizes: tuple[int, int, int]) -> Iterator[None]:
     """Cut files into blocks of another size, of which several threads scan the smaller ones."""
     threads = 2 if sizes[0] == 200 else 1
     values = (*sizes, lambda: threads)
-    names = ("BLOCK", "_FEW", "_WINDOW", "workers")
-    before = [getattr(native_blocks, name) for name in names]
+    names = ("LARGEST", "SMALLEST", "_WINDOW", "workers")
+    before = [getattr(native_files, name) for name in names]
     for name, value in zip(names, values, strict=True):
-        setattr(native_blocks, name, value)
+        setattr(native_files, name, value)
     try:
         yield
     finally:
         for name, value in zip(names, before, strict=True):
-            setattr(native_blocks, name, value)
+            setattr(native_files, name, value)
 
 
 def answer(ask: Callable[[], Answer]) -> Answer:

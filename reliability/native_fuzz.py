@@ -35,7 +35,7 @@ from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables import native
-from rankscope.tables.native_rows import read_rows
+from rankscope.tables.native_files import read_rows
 from reliability.fuzz.minimal import minimal
 from reliability.fuzz.workers import IN_MEMORY
 from reliability.native_answers import BLOCKS, Answer, Question, answer, blocks, judged, pure

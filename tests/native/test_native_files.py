@@ -16,7 +16,7 @@ from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scanned_run import ScannedRun
-from rankscope.tables import native_blocks
+from rankscope.tables import native_files
 from rankscope.tables.native import library, state
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
@@ -169,11 +169,11 @@ def test_blocks_of_every_size_give_the_same(
     question = QUESTIONS[0]
     with pure():
         expected = answer(lambda: question.scores(qrels, plain))
-    monkeypatch.setattr(native_blocks, "_FEW", 0)
+    monkeypatch.setattr(native_files, "SMALLEST", 1)
     for size in range(1, len(RUN_TEXT) + 2):
         for window in (1, 5):
-            monkeypatch.setattr(native_blocks, "BLOCK", size)
-            monkeypatch.setattr(native_blocks, "_WINDOW", window)
+            monkeypatch.setattr(native_files, "LARGEST", size)
+            monkeypatch.setattr(native_files, "_WINDOW", window)
             for path in (plain, packed):
                 assert answer(lambda path=path: question.scores(qrels, path)) == expected  # type: ignore[misc]
 

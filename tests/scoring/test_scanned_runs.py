@@ -19,7 +19,7 @@ from rankscope.runs.run_files import _OF_RUNS, LazyRun
 from rankscope.runs.table import Run
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.scanned_run import ScannedRun
-from rankscope.tables import native, native_blocks
+from rankscope.tables import native, native_files
 
 pytestmark = pytest.mark.skipif(native.library() is None, reason="the native scan was not built")
 
@@ -57,10 +57,10 @@ def test_blocks_and_threads_change_nothing(
     plain.write_text("".join(lines), encoding="utf-8")
     run.write_bytes(gzip.compress("".join(lines).encode()))
     whole = rs.evaluate(str(qrels), str(plain), ["nDCG@5", "AP"])
-    monkeypatch.setattr(native_blocks, "BLOCK", 1000)
-    monkeypatch.setattr(native_blocks, "_WINDOW", 100)
-    monkeypatch.setattr(native_blocks, "_FEW", 10)
-    monkeypatch.setattr(native_blocks, "workers", lambda: 4)
+    monkeypatch.setattr(native_files, "LARGEST", 1000)
+    monkeypatch.setattr(native_files, "_WINDOW", 100)
+    monkeypatch.setattr(native_files, "SMALLEST", 10)
+    monkeypatch.setattr(native_files, "workers", lambda: 4)
     for path in (plain, run):
         parts = rs.evaluate(str(qrels), str(path), ["nDCG@5", "AP"])
         assert (parts.run().values == whole.run().values).all()

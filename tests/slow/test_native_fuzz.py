@@ -11,7 +11,7 @@ from reliability.native_files import world
 from reliability.native_fuzz import FILES, compare, keep
 
 from rankscope.scoring import scanned_run
-from rankscope.tables import native_rows
+from rankscope.tables import native_files
 from rankscope.tables.native import library, state
 
 pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
@@ -70,12 +70,13 @@ def test_a_wrong_count_is_noticed(
 
 
 def test_wrong_rows_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = native_rows._block
-    monkeypatch.setattr(
-        native_rows,
-        "_block",
-        lambda *given, **options: (block := read(*given, **options))._replace(score=-block.score),
-    )
+    read = native_files._columns
+
+    def turned(result: Any) -> Any:
+        query_ids, sizes, documents, scores, flags = read(result)
+        return query_ids, sizes, documents, -scores, flags
+
+    monkeypatch.setattr(native_files, "_columns", turned)
     monkeypatch.setattr("reliability.native_fuzz.STOP", 1)
     monkeypatch.setattr("reliability.native_fuzz.TRIES", 0)
     assert compare(11, range(60)).different

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from rankscope.runs.table import Run
-    from rankscope.tables.trec_file import TrecFile
+    from rankscope.tables.native_files import TrecFile
 
 LONGEST_NAME = 200
 """Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
@@ -189,8 +189,7 @@ class LazyFile(LazyRun):
     def _load(self) -> Run:
         from rankscope.runs.table import read_run  # noqa: PLC0415
 
-        status = os.stat(self._file.path)
-        if (status.st_size, status.st_mtime_ns) != (self._file.size, self._file.modified):
+        if self._file.has_changed:
             raise InputError(
                 f"{source_name(self._file.path)}: the file was changed while it was read; try "
                 "again when it is complete"

@@ -22,12 +22,11 @@ from rankscope.runs.collapsing import Chunking
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.grouping import group_by_query, repeated_rows
-from rankscope.tables.native_rows import read_rows
+from rankscope.tables.native_files import read_rows
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -329,7 +328,7 @@ def run_from(
 ) -> Run:
     """Make a run of a file that was opened."""
     name = name or name_in_file(file.path, file.first_tag)
-    if duplicates is None and file.format == "trec" and file.data is None:
+    if duplicates is None and file.format == "trec":
         read = _read_natively(file, name)
         if read is not None:
             return read
@@ -345,7 +344,7 @@ def run_from(
 
 def _read_natively(file: TableFile, name: str) -> Run | None:
     """Read a run with the native library; None if that is not there, or refuses the file."""
-    known = TrecFile.recognised(file.path, RUN)
+    known = file.for_the_library()
     rows = None if known is None else read_rows(known)
     if rows is None or known is None:
         return None

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankscope.errors import RankscopeError
-from rankscope.files import read_bytes
 from rankscope.tables.columns import LARGEST_GRADE, QRELS, are_whole
 from rankscope.tables.native import address_of, library, taken, texts_in
-from rankscope.tables.trec_file import TrecFile
+from rankscope.tables.native_files import TrecFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,13 +79,14 @@ class FilePairs(NamedTuple):
     @classmethod
     def read(cls, path: PathLike) -> FilePairs | None:
         """Read a file; None if it is not plainly right, and then the reader of tables is asked."""
-        file = TrecFile.recognised(path, QRELS)
-        if file is None:
-            return None
-        try:
-            data = read_bytes(path)[file.skipped :]
-        except RankscopeError:
-            return None
+        with TrecFile.recognised(path, QRELS) as file:
+            if file is None:
+                return None
+            try:
+                with file.opened() as stream:
+                    data = stream.read()
+            except RankscopeError:
+                return None
         seed = int.from_bytes(os.urandom(8), "little")
         return next(
             map(cls._of, taken(library().rs_pairs(address_of(data), len(data), seed))), None

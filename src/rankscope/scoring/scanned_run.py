@@ -17,8 +17,7 @@ from rankscope.runs.run_files import LazyFile, name_in_file
 from rankscope.scoring.scans import BY_HIT, Scan, merge
 from rankscope.tables.columns import RUN
 from rankscope.tables.native import address_of, library, taken
-from rankscope.tables.native_blocks import map_blocks
-from rankscope.tables.trec_file import TrecFile
+from rankscope.tables.native_files import TrecFile, map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,11 +121,11 @@ class ScannedRun(LazyFile):
         """Scan a file; None if it is not plainly right, or is to be read otherwise."""
         if judgments.gold is not None or judgments.ontology is not None:
             return None
-        file = TrecFile.recognised(path, RUN)
-        if file is None:
-            return None
-        pairs = NativePairs(judgments.packed)
-        scanned = scan_file(file, pairs)
+        with TrecFile.recognised(path, RUN) as file:
+            if file is None:
+                return None
+            pairs = NativePairs(judgments.packed)
+            scanned = scan_file(file, pairs)
         if scanned is None or not scanned.query_ids:
             return None  # of an empty file the reader says where it is
         run = cls(file, scanned, judgments)

@@ -75,10 +75,10 @@ class Sniffed:
 
 
 @contextmanager
-def recognised(path: PathLike) -> Iterator[tuple[Sniffed, BinaryIO]]:
+def recognised(path: PathLike, size: int = _HEAD) -> Iterator[tuple[Sniffed, BinaryIO]]:
     """Open a source once: yield what it looks like, and its whole content without a BOM."""
     with open_bytes(path) as opened:
-        head = read_head(opened)
+        head = read_head(opened, size)
         whole = io.BufferedReader(_Rewound(head.removeprefix(BOM), opened), 1 << 20)
         yield sniff(head, suffix_of(path)), whole
 
@@ -98,12 +98,12 @@ class _Rewound(io.RawIOBase):
         return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
 
 
-def read_head(stream: BinaryIO) -> bytes:
+def read_head(stream: BinaryIO, size: int = _HEAD) -> bytes:
     """Read from a stream what is needed to recognise it: a line of data and the next.
 
-    Comments, blank lines or a first line may be longer than usual; then more is read.
+    Comments, blank lines or a first line may be longer than ``size``; then more is read.
     """
-    head = more = stream.read(_HEAD)
+    head = more = stream.read(size)
     is_text = not head.startswith((_PARQUET, _XLSX))
     while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
         more = stream.read(len(head))

@@ -32,6 +32,7 @@ from rankscope.tables.detection import (
 )
 from rankscope.tables.frames import spreadsheet
 from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.native_files import TrecFile
 from rankscope.tables.parquet import parquet_bytes, parquet_frame
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
@@ -136,6 +137,17 @@ class TableFile:
         else:
             with recognised(self.path) as (_, again):
                 yield again
+
+    def for_the_library(self) -> TrecFile | None:
+        """Return the file for the native library, which takes what was opened; None if it may not.
+
+        What cannot be read again is not given to it, as it may refuse.
+        """
+        if self.data is not None:
+            return None
+        file = TrecFile.of(self.path, self.layout, self.sniffed, self.stream)
+        self.stream = self.stream if file is None else None
+        return file
 
     @property
     def content(self) -> bytes:

@@ -3,7 +3,7 @@
 A file is read in blocks of lines. Each block is made clean, one space between columns and nothing
 else, and parsed by Polars; so mixed and repeated white space, CRLF, comments, blank lines, a
 byte-order mark and broken lines are all the same, and the line of every row is known. Large runs
-take a faster way, `rankscope.tables.native_rows`, and come here only for what that refuses.
+take a faster way, `rankscope.tables.native_files`, and come here only for what that refuses.
 
 White space is what it is to C in the plain locale (space, tab, vertical tab, form feed, carriage
 return); other characters, however they look, belong to the ids.
