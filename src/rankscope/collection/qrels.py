@@ -158,10 +158,8 @@ class Qrels(PairTable):
 
     def with_languages(self, languages: Mapping[str, str]) -> Qrels:
         """Return the same judgments, whose queries are in these languages, as far as known."""
-        spoken = self.without(())
         known = {name: languages[name] for name in self.query_ids if name in languages}
-        spoken._set(_languages=known)
-        return spoken
+        return self._but(_languages=known)
 
     @property
     def is_listed(self) -> bool:
@@ -172,21 +170,23 @@ class Qrels(PairTable):
         """Return the judgments of all other queries."""
         sizes = np.diff(self._offsets)
         others = np.array([query_id not in query_ids for query_id in self.query_ids], np.bool_)
-        rows = np.flatnonzero(np.repeat(others, sizes))
         offsets = np.concatenate([[0], np.cumsum(sizes[others])]).astype(np.int64)
-        marked = tuple(query_id for query_id in self._no_answer if query_id not in query_ids)
-        return Qrels._trusted(
-            self._query_ids.filter(others),
-            offsets,
-            self._columns[rows],
-            _repeat=self._repeat,
-            _no_answer=marked,
-            _questions=self._questions,
-            _languages={q: code for q, code in self._languages.items() if q not in query_ids},
+        offsets.flags.writeable = False
+        return self._but(
+            _query_ids=self._query_ids.filter(others),
+            _offsets=offsets,
+            _columns=self._columns[np.flatnonzero(np.repeat(others, sizes))],
+            _index=None,
             _is_listed=False,
-            _is_numbered=self._is_numbered,
-            _reading=self._reading,
+            _no_answer=tuple(name for name in self._no_answer if name not in query_ids),
+            _languages={q: code for q, code in self._languages.items() if q not in query_ids},
         )
+
+    def _but(self, **slots: object) -> Qrels:
+        """Return the same judgments, but for some slots."""
+        qrels = object.__new__(Qrels)
+        qrels._set(**{**self.__getstate__(), **slots})
+        return qrels
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return ``{query_id: {doc_id: grade}}``; with subtopics a grade is a dict by subtopic."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from rankscope.errors import InputError, UnknownNameError, shown
@@ -33,25 +34,20 @@ def parts_of(path: PathLike, kind: str = "corpus") -> Sequence[PathLike]:
     """
     place = Path(os.fspath(path))
     if os.path.isdir(place):
-        files = [*_inside(place)]
+        entries = list(islice(place.rglob("*"), _MOST_FILES))
+        if len(entries) == _MOST_FILES:
+            raise InputError(f"{place}: has more than {_MOST_FILES:,} files")
+        files = sorted(
+            entry
+            for entry in entries
+            if entry.is_file() and "/." not in f"/{entry.relative_to(place).as_posix()}"
+        )
         is_table = kind == "corpus" or all(_SHARD.match(file.name) for file in files)
         return files if files and is_table else [path]
     if "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
         matching = sorted(item for item in place.parent.glob(place.name) if item.is_file())
         return matching or [path]
     return [path]
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    count = 0
-    for home, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith("."):
-                count += 1
-                if count > _MOST_FILES:
-                    raise InputError(f"{folder}: has more than {_MOST_FILES:,} files")
-                yield Path(home, name)
 
 
 def table_in(path: PathLike, kind: str) -> PathLike:

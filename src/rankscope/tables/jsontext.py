@@ -11,11 +11,11 @@ import re
 from collections import Counter
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.files import decoded
-from rankscope.tables.detection import BOM, json_content
+from rankscope.tables.detection import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,18 +99,6 @@ def read_json_lines(
             problem = f"expected one JSON object on each line, found {shown(text, 40)}"
             raise FormatError(problem, source=source, line=number)
         yield number, value
-
-
-def json_values(
-    stream: BinaryIO, *, source: str, suffix: str
-) -> Iterator[tuple[int | None, object]]:
-    """Yield the JSON value of each line, or the one of the whole file."""
-    content = stream.read().removeprefix(BOM)
-    by_suffix = "jsonl" if suffix in (".jsonl", ".ndjson") else None
-    if json_content(content.lstrip(), by_suffix) == "json lines":
-        yield from read_json_lines(content.split(b"\n"), source=source)
-    else:
-        yield None, read_json(content, source=source)
 
 
 def _is_deep(text: str, value: object) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.files import enough_memory, is_path, is_plain_file, source_name, suffix_of
+from rankscope.files import enough_memory, is_path, is_plain_file, source_name
 from rankscope.tables.cases import (
     are_case_names,
     cases_in_folder,
@@ -24,9 +24,9 @@ from rankscope.tables.cases import (
 from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name, id_text
 from rankscope.tables.delimited import delimited_rows
-from rankscope.tables.detection import detect_format, named_format, recognised
+from rankscope.tables.detection import Sniffed, detect_format, named_format, recognised
 from rankscope.tables.frames import frame_of, spreadsheet
-from rankscope.tables.jsontext import json_values, parse_json, read_json, read_json_lines
+from rankscope.tables.jsontext import parse_json, read_json, read_json_lines
 from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.traces import retrievals
 
@@ -273,7 +273,7 @@ def _read_file(
                 )
             language = folder_language(path) if layout.kind == "queries" else None
             for origin, position, row in _rows_in(
-                detected, path, stream, layout, ids_only=ids_only
+                detected, path, sniffed, stream, layout, ids_only=ids_only
             ):
                 is_empty = False
                 if language is not None and are_case_names(list(row)):
@@ -285,7 +285,13 @@ def _read_file(
 
 
 def _rows_in(
-    format: str, path: PathLike, stream: BinaryIO, layout: RecordLayout, *, ids_only: bool
+    format: str,
+    path: PathLike,
+    sniffed: Sniffed,
+    stream: BinaryIO,
+    layout: RecordLayout,
+    *,
+    ids_only: bool,
 ) -> Iterator[Placed]:
     """Return the rows of an open file of this format."""
     source = source_name(path)
@@ -303,7 +309,11 @@ def _rows_in(
     elif format in ("tsv", "csv"):
         rows = delimited_rows(stream, layout, source=source, tabs=format == "tsv")
     elif format == "traces":
-        values = json_values(stream, source=source, suffix=suffix_of(path))
+        values: Iterable[tuple[int | None, Any]] = (
+            read_json_lines(stream, source=source)
+            if sniffed.content == "json lines"
+            else [(None, read_json(stream.read(), source=source))]
+        )
         rows = (
             (each.line or 1, {"_id": each.query_id, "text": each.text})
             for each in retrievals(values, source=source, query=layout.key)
