@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -20,6 +20,7 @@ from rankscope.errors import RankscopeError
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_runs
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.rules import OURS
 from rankscope.tables import native_files
 
 MEASURES = (
@@ -132,7 +133,11 @@ class Question:
         ties = self.rules.get("ties", "trec")
         precision = self.rules.get("precision", "double")
         hits = align(
-            judgments, taken, ties=ties, precision=precision, cutoffs=(1, 2, 3, 5, 10), sound=False
+            judgments,
+            taken,
+            replace(OURS, ties=ties, precision=precision),
+            cutoffs=(1, 2, 3, 5, 10),
+            sound=False,
         ).hits
         return (
             *(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import OrderedDict
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import rankscope as rs
 from rankscope.scoring.align import align
 from rankscope.scoring.dicts import found_in_dicts
+from rankscope.scoring.rules import OURS
 from rankscope.tables.native import library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the native scan was not built")
@@ -62,7 +64,11 @@ def test_hits_are_those_of_a_table(ties: Any, precision: Any) -> None:
             continue
         taken += 1
         table = align(
-            judgments, rs.Run(run), ties=ties, precision=precision, cutoffs=CUTOFFS, sound=False
+            judgments,
+            rs.Run(run),
+            replace(OURS, ties=ties, precision=precision),
+            cutoffs=CUTOFFS,
+            sound=False,
         )
         for name in walked._fields:
             assert np.array_equal(getattr(walked, name), getattr(table.hits, name)), (name, seed)

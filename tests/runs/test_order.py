@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rankscope.runs import order
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.align import align
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.rules import OURS
 from scoring.worlds import naive_ranking
 
 IDS = ["D1", "D10", "D9", "d", "Z", "é", "e\u0301", "日本", "\U0001f600", "\uffee", "0", "10", "9"]
@@ -56,7 +58,7 @@ def by_columns(run: Lists, ties: Ties, precision: Precision) -> dict[str, list[s
 def by_alignment(run: rs.Run, ties: Ties, precision: Precision) -> dict[str, list[str]]:
     lists = run.to_dict()
     judgments = Judgments({query: dict.fromkeys(docs, 1) for query, docs in lists.items()})
-    hits = align(judgments, run, ties=ties, precision=precision, sound=False).hits
+    hits = align(judgments, run, replace(OURS, ties=ties, precision=precision), sound=False).hits
     ranked: dict[str, list[str]] = {query: [] for query in lists}
     for query, doc in zip(hits.query.tolist(), judgments.doc_ids_of(hits.pair), strict=True):
         ranked[judgments.query_ids[query]].append(doc)

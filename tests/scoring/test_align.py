@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -23,10 +24,16 @@ from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.rules import OURS, Profile
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
 PRECISION = st.sampled_from(["double", "single"])
+
+
+def by(ties: Any = "trec", precision: Any = "double") -> Profile:
+    """Return our rules but for these."""
+    return replace(OURS, ties=ties, precision=precision)
 
 
 def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
@@ -53,7 +60,7 @@ def test_all_ways_rank_as_the_naive_one(
         patch.setattr(tables, "_BLOCK", rows)
         patch.setattr(dicts, "_PACKED", rows)
         for judgments, run in sources(world):
-            found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
+            found = align(judgments, run, by(ties, precision), cutoffs=(1, 2, 5))
             assert sorted(hits_of(found)) == expected
             sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
             assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
@@ -66,7 +73,7 @@ def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> 
     rows = [(q, d, s) for q, docs in world.run.items() for d, s in docs.items()]
     random.shuffle(rows)
     for ties in ("trec", "id-asc"):
-        found = align(Judgments(world.qrels), Run(rows), ties=ties)
+        found = align(Judgments(world.qrels), Run(rows), by(ties))
         assert sorted(hits_of(found)) == sorted(naive_hits(world, ties, "double"))
 
 
@@ -74,7 +81,7 @@ def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> 
 @given(world=worlds(), precision=PRECISION)
 def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Precision) -> None:
     for judgments, run in sources(world):
-        hits = align(judgments, run, precision=precision).hits
+        hits = align(judgments, run, by(precision=precision)).hits
         rows = zip(
             hits.query.tolist(),
             judgments.doc_ids_of(hits.pair),
@@ -177,7 +184,7 @@ def test_any_kind_of_number_is_a_score() -> None:
 def test_equal_numbers_tie_though_a_float_cannot_hold_them(score: Any) -> None:
     run = {"q": {"a": score, "b": score}}
     for precision in ("double", "single"):
-        found = align(Judgments({"q": {"a": 1}}), run, precision=precision)
+        found = align(Judgments({"q": {"a": 1}}), run, by(precision=precision))
         assert hits_of(found) == [("q", 2, 1.0)]
 
 
@@ -229,10 +236,10 @@ def test_whole_numbers_and_text_are_the_same_ids(
     ties: Ties,
 ) -> None:
     assume(any(grade > 0 for grade in grades.values()) and grades.keys() & scores.keys())
-    expected = align(Judgments({"q": grades}), {"q": scores}, ties=ties)
+    expected = align(Judgments({"q": grades}), {"q": scores}, by(ties))
     mixed: Any = {"q": some_as_numbers(scores, retrieved)}
     for qrels in (grades, some_as_numbers(grades, judged)):
-        found = align(Judgments({"q": qrels}), mixed, ties=ties)
+        found = align(Judgments({"q": qrels}), mixed, by(ties))
         assert hits_of(found) == hits_of(expected)
         assert found.hits.grade.tolist() == expected.hits.grade.tolist()
         [told] = evaluate({"q": qrels}, mixed, "RR", ties=ties).values("RR").values()

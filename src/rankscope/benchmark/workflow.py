@@ -153,7 +153,7 @@ class ScoresForm:
                     **dict(zip(made.measures, run.values, strict=True)),
                     **{
                         f"again {time}: {measure}": values
-                        for time, again in enumerate(run.again)
+                        for time, again in enumerate(run.repeats)
                         for measure, values in zip(made.measures, again, strict=True)
                     },
                 }
@@ -221,7 +221,7 @@ def _score(
             if name in runs:
                 others = {str(time): results[stage].run for time, stage in enumerate(stages)}
                 more = evaluate(judgments, others, config.measures, profile=profile)
-                scores = scores.with_again(name, [more.run(time) for time in others])
+                scores = scores.with_repeats(name, [more.run(time) for time in others])
         return Output(scores)
 
     parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)

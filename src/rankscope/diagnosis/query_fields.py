@@ -25,7 +25,7 @@ from rankscope.collection.corpus import document_text
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.findings import declare
-from rankscope.scoring.text_words import words_of
+from rankscope.scoring.coverage import words_of
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus

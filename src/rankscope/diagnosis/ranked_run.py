@@ -19,7 +19,6 @@ from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import without_identical
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.plans import relevance_level_of
 from rankscope.tables.columns import QRELS
@@ -199,12 +198,7 @@ def judged_as_scored(inputs: Inputs, system: str, measure: Measure) -> tuple[Jud
     scores = inputs.scores.run(system)
     values = scores.values[inputs.scores.measures.index(str(measure))]
     rules = inputs.scores.profile.rules_for(measure)
-    run: Any = inputs.runs[system]
-    if not rules.identical_ids:
-        run = without_identical(run)
-    judged = align(
-        inputs.qrels, run, ties=rules.ties, precision=rules.precision, sound=False
-    ).judged
+    judged = align(inputs.qrels, inputs.runs[system], rules, sound=False).judged
     averaged = {
         query_id
         for query_id, is_left_out in zip(scores.query_ids, np.isnan(values), strict=True)

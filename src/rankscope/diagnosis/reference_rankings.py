@@ -18,7 +18,6 @@ from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.parts import gains_of, ratio
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.random_ranking import (
     Moments,
     average_retrieved_mean,
@@ -200,13 +199,8 @@ def scored_as_systems(measure: Measure, run: Run, inputs: Inputs) -> FloatArray:
     assert inputs.scores is not None
     assert inputs.qrels is not None
     rules = inputs.scores.profile.rules_for(measure)
-    aligned = align(
-        inputs.qrels,
-        run if rules.identical_ids else without_identical(run),
-        ties=rules.ties,
-        precision=rules.precision,
-        sound=False,  # that titles alone find nothing is an answer
-    )
+    # that titles alone find nothing is an answer
+    aligned = align(inputs.qrels, run, rules, sound=False)
     return compute(measure, aligned.judged)
 
 

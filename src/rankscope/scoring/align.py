@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.measures.judged import JudgedRun
-from rankscope.runs.order import Precision, Ties
 from rankscope.runs.run_files import LazyRun
 from rankscope.scoring.dicts import as_plain, found_in_dicts
-from rankscope.scoring.rules import QueryPolicy
+from rankscope.scoring.inputs import without_identical
+from rankscope.scoring.rules import OURS
 from rankscope.scoring.scans import Hits
 from rankscope.scoring.soundness import refuse_broken
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.soundness import KnownCorpus
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
@@ -55,40 +56,31 @@ class Aligned:
     """How many retrieved passages find several gold passages at once."""
 
 
-_RULES: dict[str, tuple[str, ...]] = {
-    "tie rule": get_args(Ties),
-    "precision": get_args(Precision),
-    "policy for queries": get_args(QueryPolicy),
-}
-
-
 def align(
     judgments: Judgments,
     run: AnyRun,
+    rules: Profile = OURS,
     *,
-    ties: Ties = "trec",
-    precision: Precision = "double",
     queries: QueryPolicy = "all",
     cutoffs: tuple[int, ...] = (),
     name: str = "",
     corpus: KnownCorpus | None = None,
     sound: bool = True,
 ) -> Aligned:
-    """Rank a run, break its ties and join it with the judgments.
+    """Rank a run, break its ties by the rules and join it with the judgments.
 
     ``cutoffs`` are the ranks across which ties are counted. A run about which no number could mean
     anything is refused under its ``name`` (see `soundness`), unless ``sound`` is false: for
     ``trec-eval``, which scores whatever NIST's program scores.
     """
-    for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
-        if chosen not in words:
-            raise UnknownNameError(rule, chosen, words)
     title = name or getattr(run, "name", "run")
     if judgments.gold is not None:
         return _aligned_pieces(judgments, run, queries, cutoffs, title)
+    if not rules.identical_ids:
+        run = without_identical(run)
 
     def aligned() -> Aligned:
-        hits, known = _hits(judgments, run, ties, precision, cutoffs)
+        hits, known = _hits(judgments, run, rules, cutoffs)
         if sound:
             refuse_broken(judgments, run, hits, name=title, corpus=corpus)
         more: dict[str, Any] = {}
@@ -98,12 +90,17 @@ def align(
             from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
 
             table = run.loaded if isinstance(run, LazyRun) else run
-            more["terms"] = terms_of(judgments, table, ties=ties, precision=precision)
+            more["terms"] = terms_of(judgments, table, rules)
         return _joined(judgments, hits, known, queries, **more)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
         return aligned()
-    key = (id(run), ties, precision, queries)  # the run is kept too, so its id stays its own
+    key = (
+        id(run),
+        rules.ties,
+        rules.precision,
+        queries,
+    )  # the run is kept too, so its id stays its own
     _, before = judgments.alignments.get(key, (run, None))
     if before is None or not set(cutoffs) <= before.hits.tied_at.keys():
         before = aligned()
@@ -114,27 +111,26 @@ def align(
 def _hits(
     judgments: Judgments,
     run: AnyRun,
-    ties: Ties,
-    precision: Precision,
+    rules: Profile,
     cutoffs: tuple[int, ...],
 ) -> tuple[Hits, Collection[str]]:
     """Return the hits in a run, and its queries; of a file by its scan, as long as it has one."""
     scan, known = None, None
     if isinstance(run, Mapping):
         known = run.keys()
-        hits = found_in_dicts(judgments, run, ties, precision, cutoffs)
+        hits = found_in_dicts(judgments, run, rules.ties, rules.precision, cutoffs)
         if hits is not None:
             return hits, known
         run = as_plain(run, filter(known.__contains__, judgments.query_ids))
     elif isinstance(run, LazyRun) and judgments.ontology is None:
-        scan = run.scan_for(judgments, precision)
+        scan = run.scan_for(judgments, rules.precision)
     if scan is None:
         from rankscope.runs.table import as_run  # noqa: PLC0415
         from rankscope.scoring.scan_tables import JudgedPairs, scan_of  # noqa: PLC0415
 
-        scan = scan_of(as_run(run), JudgedPairs.of(judgments), precision)
+        scan = scan_of(as_run(run), JudgedPairs.of(judgments), rules.precision)
     known = dict.fromkeys(scan.query_ids).keys() if known is None else known
-    return Hits.in_scan(judgments, scan, ties, cutoffs), known
+    return Hits.in_scan(judgments, scan, rules.ties, cutoffs), known
 
 
 def _joined(

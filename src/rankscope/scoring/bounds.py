@@ -21,7 +21,7 @@ from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
+from rankscope.scoring.inputs import as_judgments, as_one_run
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
 
@@ -193,12 +193,9 @@ class World:
     """A run aligned under some rules, and what it would be with other orders or judgments."""
 
     def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
+        # those that count are chosen below: bounds of different measures share an alignment
         aligned = align(
-            judgments,
-            run if rules.identical_ids else without_identical(run),
-            ties=rules.ties,
-            precision=rules.precision,
-            queries="strict" if rules.queries == "strict" else "all",
+            judgments, run, rules, queries="strict" if rules.queries == "strict" else "all"
         )
         self.judged = aligned.judged
         self.filled = cache(partial(fill_holes, self.judged))

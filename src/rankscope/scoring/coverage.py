@@ -23,23 +23,20 @@ themselves.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Spans
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.text_words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankscope.runs.piece_run import PieceRun
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.tables.pieces import Piece, Pieces
@@ -56,17 +53,47 @@ STRETCH = 5
 Unit = Literal["characters", "words", "passages"]
 
 
-@dataclass(frozen=True)
+_WORD = re.compile(r"\w+")
+_ASCII = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+"""What is no part of a word, for text in which that is quickly said."""
+_UNSPACED = re.compile(
+    r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+)
+"""Signs of scripts without blanks between words: each counts as a word."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text: in Unicode's composed form, without case and punctuation.
+
+    One rule for all that is said about texts; systems that retrieve have rules of their own.
+
+    >>> words_of("Don't, Straße! 東京")
+    ['don', 't', 'strasse', '東', '京']
+    """
+    if text.isascii():
+        return text.lower().translate(_ASCII).split()
+    text = _UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", text))
+    return _WORD.findall(text.casefold())
+
+
+# --- gold ----------------------------------------------------------------------------------------
+
+
 class Gold:
     """What is to be found: pieces by query, each once."""
 
-    pieces: Mapping[str, tuple[Piece, ...]]
-    given_overlap: float | None
-
-    @cached_property
-    def overlap(self) -> float:
+    def __init__(self, pieces: Mapping[str, tuple[Piece, ...]], overlap: float | None) -> None:
+        listed = [piece for each in pieces.values() for piece in each]
+        self.pieces = pieces
+        self.given_overlap = overlap
+        self.are_spans = all(piece.is_span for piece in listed)
+        """Whether it is known of every piece where it is."""
+        self.are_texts = all(piece.text for piece in listed)
+        """Whether it is known of every piece what it says."""
+        self.documents = [piece.document for piece in listed if piece.document is not None]
+        """The documents that the pieces are of, where that is known."""
+        self.overlap = overlap or (OVERLAP if self.are_spans else 1.0)
         """The share of a piece that must be retrieved for it to be found."""
-        return self.given_overlap or (OVERLAP if self.are_spans else 1.0)
 
     def lines(self) -> list[str]:
         """Return the content as text, for a fingerprint."""
@@ -78,55 +105,34 @@ class Gold:
         )
         return sorted(json.dumps(row, ensure_ascii=False) for row in rows)
 
-    @cached_property
-    def are_spans(self) -> bool:
-        """Whether it is known of every piece where it is."""
-        return all(piece.is_span for pieces in self.pieces.values() for piece in pieces)
-
-    @cached_property
-    def are_texts(self) -> bool:
-        """Whether it is known of every piece what it says."""
-        return all(piece.text for pieces in self.pieces.values() for piece in pieces)
-
-    @property
-    def documents(self) -> list[str]:
-        """The documents that the pieces are of, where that is known."""
-        documents = (piece.document for pieces in self.pieces.values() for piece in pieces)
-        return [document for document in documents if document is not None]
-
 
 def gold_judgments(
     pieces: Pieces, *, no_answer: NoAnswer | None, overlap: float | None
 ) -> Judgments:
     """Make judgments of gold pieces, each of which is one thing to find."""
-    gold = {
-        query_id: tuple({_place(piece): piece for piece in each}.values())
-        for query_id, each in pieces.by_query.items()
-    }
-    named = {
-        query_id: {_name(piece, place): _grade(piece) for place, piece in enumerate(each, start=1)}
-        for query_id, each in gold.items()
-    }
+    by_query, named = {}, {}
+    for query_id, each in pieces.by_query.items():
+        once = {
+            (piece.document, piece.start, piece.end) if piece.is_span else piece.text: piece
+            for piece in each
+        }
+        by_query[query_id] = tuple(once.values())
+        named[query_id] = {
+            f"{piece.document}[{piece.start}:{piece.end}]"
+            if piece.is_span
+            else f"passage {place}": _grade(piece)
+            for place, piece in enumerate(once.values(), start=1)
+        }
     if no_answer == "empty":
-        no_answer = [query_id for query_id, each in gold.items() if not each]
+        no_answer = [query_id for query_id, each in by_query.items() if not each]
     judgments = Judgments(named, no_answer=[*pieces.no_answer, *(no_answer or ())])
-    judgments.gold = Gold(gold, overlap)
-    if not judgments.gold.are_spans and not judgments.gold.are_texts:
+    judgments.gold = gold = Gold(by_query, overlap)
+    if not gold.are_spans and not gold.are_texts:
         raise InputError(
             "some of the gold has a document, start and end and some has a text only; give all of "
             "it one or the other"
         )
     return judgments
-
-
-def _place(piece: Piece) -> Any:
-    """Return what makes a gold piece the same as another."""
-    return (piece.document, piece.start, piece.end) if piece.is_span else piece.text
-
-
-def _name(piece: Piece, place: int) -> str:
-    """Return what stands for a gold piece where ids of documents are shown."""
-    return f"{piece.document}[{piece.start}:{piece.end}]" if piece.is_span else f"passage {place}"
 
 
 def _grade(piece: Piece) -> float:
@@ -148,53 +154,47 @@ class Added:
     """So many units that were not retrieved before."""
 
 
-def additions(gold: Sequence[Piece], retrieved: Sequence[Piece], unit: Unit) -> Iterator[Added]:
-    """Yield for each retrieved piece, best first, what it adds."""
-    ways = {"characters": _by_characters, "words": _by_words, "passages": _as_wholes}
-    return ways[unit](gold, retrieved)
-
-
 def gold_units(gold: Sequence[Piece], unit: Unit) -> int:
     """Return how many units there are to find, gold that overlaps counted once."""
     if unit != "characters":
         return sum(len(words) for words in {tuple(words_of(str(piece.text))) for piece in gold})
-    return sum(end - start for spans in _merged(gold).values() for start, end in spans)
+    return sum(sum(known.ends) - sum(known.starts) for known in _merged(gold).values())
 
 
-def _merged(pieces: Sequence[Piece]) -> dict[str, list[tuple[int, int]]]:
+def _span(piece: Piece) -> tuple[str, int, int]:
+    return str(piece.document), int(piece.start or 0), int(piece.end or 0)
+
+
+def _merged(pieces: Sequence[Piece]) -> dict[str, _Covered]:
     """Return the spans of each document, those that overlap made one."""
     covered: dict[str, _Covered] = {}
-    for piece in pieces:
-        spans = covered.setdefault(str(piece.document), _Covered())
-        spans.add(int(piece.start or 0), int(piece.end or 0))
-    return {document: spans.spans() for document, spans in covered.items()}
+    for document, start, end in map(_span, pieces):
+        covered.setdefault(document, _Covered()).add(start, end)
+    return covered
 
 
 class _Covered:
     """Characters of one document: spans that do not overlap, in order."""
 
     def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
 
     def add(self, start: int, end: int) -> list[tuple[int, int]]:
         """Add a span; return the parts of it that are new."""
-        low = bisect_left(self._ends, start)
-        high = bisect_right(self._starts, end)
+        low = bisect_left(self.ends, start)
+        high = bisect_right(self.starts, end)
         new, at = [], start
-        for begin, stop in zip(self._starts[low:high], self._ends[low:high], strict=True):
+        for begin, stop in zip(self.starts[low:high], self.ends[low:high], strict=True):
             if at < begin:
                 new.append((at, min(begin, end)))
             at = max(at, stop)
         if at < end:
             new.append((at, end))
         if low < high:
-            start, end = min(start, self._starts[low]), max(end, self._ends[high - 1])
-        self._starts[low:high], self._ends[low:high] = [start], [end]
+            start, end = min(start, self.starts[low]), max(end, self.ends[high - 1])
+        self.starts[low:high], self.ends[low:high] = [start], [end]
         return new
-
-    def spans(self) -> list[tuple[int, int]]:
-        return list(zip(self._starts, self._ends, strict=True))
 
 
 def _shared(parts: Sequence[tuple[int, int]], start: int, end: int) -> int:
@@ -202,24 +202,20 @@ def _shared(parts: Sequence[tuple[int, int]], start: int, end: int) -> int:
 
 
 def _by_characters(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Added]:
-    merged = _merged(gold)
     wanted: dict[str, list[tuple[int, int, int]]] = {}
-    for number, piece in enumerate(gold):
-        span = number, int(piece.start or 0), int(piece.end or 0)
-        wanted.setdefault(str(piece.document), []).append(span)
-    covered: dict[str, _Covered] = {}
-    for piece in retrieved:
-        document = str(piece.document)
-        new = covered.setdefault(document, _Covered()).add(
-            int(piece.start or 0), int(piece.end or 0)
-        )
+    for number, (document, start, end) in enumerate(map(_span, gold)):
+        wanted.setdefault(document, []).append((number, start, end))
+    merged, covered = _merged(gold), dict[str, _Covered]()
+    for document, start, end in map(_span, retrieved):
+        new = covered.setdefault(document, _Covered()).add(start, end)
         shares = {
-            number: share / (end - start)
-            for number, start, end in wanted.get(document, ())
-            if (share := _shared(new, start, end))
+            number: share / (stop - begin)
+            for number, begin, stop in wanted.get(document, ())
+            if (share := _shared(new, begin, stop))
         }
-        units = sum(_shared(new, start, end) for start, end in merged.get(document, ()))
-        yield Added(shares, units, sum(end - start for start, end in new))
+        known = merged.get(document, _Covered())
+        units = sum(_shared(new, *span) for span in zip(known.starts, known.ends, strict=True))
+        yield Added(shares, units, sum(stop - begin for begin, stop in new))
 
 
 # --- texts ---------------------------------------------------------------------------------------
@@ -297,6 +293,14 @@ def _by_words(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Add
         yield Added(shares, sum(new.values()), len(words))
 
 
+_ADDITIONS: dict[Unit, Callable[[Sequence[Piece], Sequence[Piece]], Iterator[Added]]] = {
+    "characters": _by_characters,
+    "words": _by_words,
+    "passages": _as_wholes,
+}
+"""What each retrieved piece adds, best first."""
+
+
 # --- hits ----------------------------------------------------------------------------------------
 
 
@@ -334,7 +338,7 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
         totals.append(gold_units(pieces, unit))
         share = [0.0] * len(pieces)
         last_found = last_gained = units = retrieved = 0
-        for rank, added in enumerate(additions(pieces, answer, unit), start=1):
+        for rank, added in enumerate(_ADDITIONS[unit](pieces, answer), start=1):
             units += added.units
             retrieved += added.retrieved
             rows.append((number, rank, units, retrieved))

@@ -7,7 +7,7 @@ use (an ontology, spans, an executor) is neither loaded nor passed through.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from rankscope.errors import InputError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import read_inputs, reading_of, without_identical
+from rankscope.scoring.inputs import read_inputs, reading_of
 from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
 from rankscope.scoring.plans import plan_of
 from rankscope.scoring.rules import PROFILES
@@ -32,10 +32,8 @@ from rankscope.scoring.soundness import (
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
-    from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.plans import Group, Measures, Plan
-    from rankscope.scoring.rules import Profile
+    from rankscope.scoring.plans import Measures, Plan
 
 __all__ = ["evaluate"]
 
@@ -118,55 +116,6 @@ def _plan(measures: Measures, scoring: Scoring) -> Plan:
         raise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """A run as one set of rules sees it, with the measures that go by these rules."""
-
-    group: Group
-    aligned: Aligned
-    judged: JudgedRun
-    """The queries that count."""
-    by_gain: JudgedRun
-    """The same for measures that sum up gains, where gold can be covered in part."""
-    without_relevant: int
-
-    @classmethod
-    def of(
-        cls,
-        judgments: Judgments,
-        run: Any,
-        rules: Profile,
-        group: Group,
-        *,
-        name: str,
-        corpus: KnownCorpus | None,
-    ) -> _Part:
-        """Align a run."""
-        if not rules.identical_ids and judgments.gold is None:
-            run = without_identical(run)
-        aligned = align(
-            judgments,
-            run,
-            ties=rules.ties,
-            precision=rules.precision,
-            queries=rules.queries,
-            cutoffs=group.ranks,
-            name=name,
-            corpus=corpus,
-        )
-        judged, by_gain = aligned.judged, aligned.by_gain or aligned.judged
-        without = max(judged.without(level) for level in group.levels)
-        if without and rules.no_relevant == "out":
-            counts = judged.graded(1.0) > 0
-            judged, by_gain = judged.only(counts), by_gain.only(counts)
-        if not len(judged):
-            raise InputError(
-                f"run {shown(name)} leaves no query to average over; check that it uses the query "
-                "ids of the qrels, and that these hold relevant documents"
-            )
-        return cls(group, aligned, judged, by_gain, without)
-
-
 def _scores(
     judgments: Judgments, run: Any, name: str, plan: Plan, corpus: KnownCorpus | None
 ) -> RunScores:
@@ -178,61 +127,79 @@ def _scores(
     refuse_repeat(judgments, plan.everything.measures)
     refuse_swapped_numbers(judgments, run)
     low_grades = check_levels(judgments, plan.everything)
-    parts = [
-        _Part.of(judgments, run, rules, group, name=name, corpus=corpus)
-        for rules, group in plan.groups
-    ]
-    query_ids = parts[0].judged.query_ids
-    columns: dict[str, int] = {}
+    scenes = []
+    for rules, group in plan.groups:
+        more: Any = {"queries": rules.queries, "cutoffs": group.ranks, "name": name}
+        aligned = align(judgments, run, rules, corpus=corpus, **more)
+        scenes.append(Scene(judgments, run, aligned, group, rules, corpus))
+    parts = [_averaged(scene, name) for scene in scenes]
+    main, _, without_relevant = parts[0]
+    query_ids, columns = main.query_ids, {}
     if len(parts) > 1:
-        counted = {query_id for part in parts for query_id in part.judged.query_ids}
-        query_ids = tuple(filter(counted.__contains__, judgments.query_ids))
+        averaged = {query_id for judged, *_ in parts for query_id in judged.query_ids}
+        query_ids = tuple(filter(averaged.__contains__, judgments.query_ids))
         columns = {query_id: column for column, query_id in enumerate(query_ids)}
-    names = plan.everything.names
-    values = np.full((len(names), len(query_ids)), np.nan)
-    means = dict.fromkeys(names, 0.0)
-    rows = {measure: row for row, measure in enumerate(names)}
+    rows = {measure: row for row, measure in enumerate(plan.everything.names)}
+    values = np.full((len(rows), len(query_ids)), np.nan)
+    means = dict.fromkeys(rows, 0.0)
     tied: dict[int, int] = {}
     about: dict[Remark, None] = {}
-    for part, (rules, group) in zip(parts, plan.groups, strict=True):
-        at: Any = slice(None)
-        if columns:
-            at = [columns[query_id] for query_id in part.judged.query_ids]
+    for scene, (judged, by_gain, _) in zip(scenes, parts, strict=True):
+        at: Any = [columns[each] for each in judged.query_ids] if columns else slice(None)
+        group = scene.group
         for measure, computation, sums_gains in zip(
             group.names, group.computations, group.sums_gains, strict=True
         ):
-            measured = part.by_gain if sums_gains else part.judged
-            of_measure = computation.values(measured)
-            values[rows[measure], at] = of_measure
-            means[measure] = computation.mean(of_measure, measured)
-        tied |= part.aligned.hits.tied_at
-        scene = Scene(judgments, run, part.aligned, group, rules, corpus)
+            measured = by_gain if sums_gains else judged
+            by_query = computation.values(measured)
+            values[rows[measure], at] = by_query
+            means[measure] = computation.mean(by_query, measured)
+        tied |= scene.aligned.hits.tied_at
         about |= dict.fromkeys(remarks(scene))
-    main = parts[0]
-    counts = _counts(judgments, run, main.aligned, plan.groups[0][0]) | {
-        "queries": len(main.judged),
-        "without_relevant": main.without_relevant,
-        "tied_hits": max(int((part.aligned.hits.tie_size > 1).sum()) for part in parts),
+    counts = _counts(scenes[0]) | {
+        "queries": len(main),
+        "without_relevant": without_relevant,
+        "tied_hits": max(int((each.aligned.hits.tie_size > 1).sum()) for each in scenes),
         "tied_across_cutoff": dict(sorted(tied.items())),
     }
-    if main.judged.terms is not None:
+    if main.terms is not None:
         from rankscope.scoring.judged_terms import about_terms, counts_of  # noqa: PLC0415
 
-        counts["ontology"] = counts_of(judgments, main.judged.terms, name)
+        counts["ontology"] = counts_of(judgments, main.terms, name)
         about |= dict.fromkeys(about_terms(judgments, counts["ontology"]))
     about |= dict.fromkeys(low_grades)
     return RunScores(name, query_ids, values, means, counts, tuple(about))
 
 
-def _counts(judgments: Judgments, run: Any, aligned: Aligned, rules: Profile) -> dict[str, Any]:
+def _averaged(scene: Scene, name: str) -> tuple[JudgedRun, JudgedRun, int]:
+    """Return the queries that count, and how many have no document relevant to some measure.
+
+    The second run is for measures that sum up gains, where gold can be covered in part.
+    """
+    aligned = scene.aligned
+    judged, by_gain = aligned.judged, aligned.by_gain or aligned.judged
+    without = max(judged.without(level) for level in scene.group.levels)
+    if without and scene.rules.no_relevant == "out":
+        counts = judged.graded(1.0) > 0
+        judged, by_gain = judged.only(counts), by_gain.only(counts)
+    if not len(judged):
+        raise InputError(
+            f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
+            "of the qrels, and that these hold relevant documents"
+        )
+    return judged, by_gain, without
+
+
+def _counts(scene: Scene) -> dict[str, Any]:
     """Return the fields of an `Accounting` that alignment tells."""
+    judgments, run, aligned = scene.judgments, scene.run, scene.aligned
     counts: dict[str, Any] = {
         "judged": len(judgments.query_ids),
         "missing": len(aligned.missing),
         "missing_queries": aligned.missing,
-        "missing_policy": rules.queries,
+        "missing_policy": scene.rules.queries,
         "unjudged": aligned.unjudged,
-        "without_relevant_policy": rules.no_relevant,
+        "without_relevant_policy": scene.rules.no_relevant,
     }
     if judgments.gold is not None:
         counts["spans"] = {

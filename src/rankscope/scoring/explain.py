@@ -129,13 +129,8 @@ def explain(
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
-    alone = align(
-        judgments,
-        {query_id: documents},
-        ties=rules.ties,
-        precision=rules.precision,
-        sound=False,  # one query may find nothing; the whole run may not
-    )
+    # one query may find nothing; the whole run may not
+    alone = align(judgments, {query_id: documents}, rules, sound=False)
     refuse_broken(judgments, given, alone.hits, name=name)
     refuse_repeat(judgments, [meant])
     check_levels(judgments, Group([meant]))

@@ -7,7 +7,6 @@ position; and what is scored is never the gold itself.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from glob import has_magic
 from importlib import import_module
@@ -25,8 +24,6 @@ from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import NO_COLUMNS, RUN, Reading, folded, role_of
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from rankscope.files import PathLike
     from rankscope.scoring.options import Scoring
 
@@ -198,38 +195,26 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     if is_several(path):
         if scoring.duplicates is not None:
             raise InputError("duplicates= is for runs in one file; join these first")
-        return _in_parts(path, scoring.executor)
+        scale = import_module("rankscope.scale.run_parts")  # which comes later in the flow
+        return scale.RunParts(path, executor=scoring.executor)
     if not scoring.is_plain:
         return path
     path = spooled(path)
-    scanned = None
     if judgments is not None and scoring.executor is None:
         scanned = ScannedRun.of(path, judgments)
-    if scanned is None and scoring.columns == NO_COLUMNS and _is_large(path):
-        return _in_parts(path, scoring.executor)
-    return path if scanned is None else scanned
+        if scanned is not None:
+            return scanned
+    is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE
+    if is_large and scoring.columns == NO_COLUMNS:
+        scale = import_module("rankscope.scale.run_parts")
+        return scale.divided(path, scoring.executor) or path
+    return path
 
 
 def is_several(path: PathLike) -> bool:
     """Tell whether a path names several files: a folder, or a pattern."""
     text = os.fspath(path)
     return os.path.isdir(text) or (has_magic(text) and not os.path.lexists(text))
-
-
-def _is_large(path: PathLike) -> bool:
-    try:
-        status = os.stat(os.fspath(path))
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size >= LARGE
-
-
-def _in_parts(path: PathLike, executor: Executor | None) -> Any:
-    """Return a run in several files, or in a large one that can be cut, as one read in parts."""
-    scale = import_module("rankscope.scale.run_parts")  # which comes later in the flow
-    if is_several(path):
-        return scale.RunParts(path, executor=executor)
-    return scale.divided(path, executor) or path
 
 
 def _holds_runs(runs: Mapping[Any, Any]) -> bool:
@@ -240,53 +225,9 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
 
     if is_answer(runs) or _are_columns(runs):
         return False
-    given = [value for value in runs.values() if value is not None and not _is_empty(value)]
+    given = [run for run in runs.values() if run is not None]
+    given = [run for run in given if not isinstance(run, Mapping | list | tuple) or run]
     return bool(given) and all(map(_is_run, given))
-
-
-def _is_empty(value: object) -> bool:
-    return isinstance(value, Mapping | list | tuple) and not value
-
-
-def _are_columns(names: Iterable[object]) -> bool:
-    """Tell names of columns from those of runs or queries."""
-    texts = [str(name) for name in names]
-    return len(texts) > 1 and (
-        RUN.is_header(texts) or {"inputs", "outputs"} <= {folded(text) for text in texts}
-    )
-
-
-def _is_run(value: Any) -> bool:
-    """Tell a whole run from the documents of one query."""
-    if isinstance(value, LazyRun) or is_path(value) or hasattr(value, "query_ids"):
-        return True
-    if _is_frame(value):
-        return True
-    if isinstance(value, Mapping | list | tuple):
-        from rankscope.tables.choosing import query_names  # noqa: PLC0415
-        from rankscope.tables.documents import answers_in, is_answer  # noqa: PLC0415
-
-        if isinstance(value, Mapping):
-            answers = answers_in(value, "run")
-            if answers is not None:
-                return len(answers) > 1
-            inner = next(iter(value.items()))
-            return isinstance(inner[1], Mapping | list | tuple) and role_of(str(inner[0])) is None
-        first = value[0]
-        if isinstance(first, Mapping):
-            names = [str(name) for name in first]  # {"id", "score"} is a document, and no row
-            lists = any(role_of(str(n)) and isinstance(v, list | tuple) for n, v in first.items())
-            return is_answer(first) or lists or bool(query_names(names))
-        is_pair = (
-            isinstance(first, list | tuple) and len(first) == 2 and not isinstance(first[1], str)
-        )
-        return isinstance(first, list | tuple) and not is_pair
-    return False
-
-
-def _is_frame(data: object) -> bool:
-    """Tell frames, lazy ones of Polars too; nothing is loaded for it."""
-    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
 
 
 def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
@@ -302,12 +243,44 @@ def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
         return all(isinstance(documents, Mapping | list) for documents in first.values())
     if isinstance(first, str) and judgments is not None and judgments.is_numbered:
         return False  # documents, and no files
-    return (
-        is_path(first)
-        or isinstance(first, LazyRun)
-        or hasattr(first, "query_ids")
-        or _is_frame(first)
+    return _is_whole(first)
+
+
+def _are_columns(names: Iterable[object]) -> bool:
+    """Tell names of columns from those of runs or queries."""
+    texts = [str(name) for name in names]
+    return len(texts) > 1 and (
+        RUN.is_header(texts) or {"inputs", "outputs"} <= {folded(text) for text in texts}
     )
+
+
+def _is_whole(value: Any) -> bool:
+    """Tell files, runs and frames, lazy ones of Polars too; nothing is loaded for it."""
+    if isinstance(value, LazyRun) or is_path(value):
+        return True
+    signs = ("query_ids", "__arrow_c_stream__", "collect_schema")
+    return any(hasattr(value, sign) for sign in signs)
+
+
+def _is_run(value: Any) -> bool:
+    """Tell a whole run from the documents of one query."""
+    if _is_whole(value) or not isinstance(value, Mapping | list | tuple):
+        return _is_whole(value)
+    from rankscope.tables.choosing import query_names  # noqa: PLC0415
+    from rankscope.tables.documents import answers_in, is_answer  # noqa: PLC0415
+
+    if isinstance(value, Mapping):
+        answers = answers_in(value, "run")
+        if answers is not None:
+            return len(answers) > 1
+        name, documents = next(iter(value.items()))
+        return isinstance(documents, Mapping | list | tuple) and role_of(str(name)) is None
+    first = value[0]
+    if isinstance(first, Mapping):  # {"id", "score"} is a document, and no row
+        has_list = any(role_of(str(n)) and isinstance(v, list | tuple) for n, v in first.items())
+        return is_answer(first) or has_list or bool(query_names([str(name) for name in first]))
+    is_pair = isinstance(first, list | tuple) and len(first) == 2 and not isinstance(first[1], str)
+    return isinstance(first, list | tuple) and not is_pair
 
 
 # --- do they belong together?

@@ -13,14 +13,15 @@ import numpy as np
 
 from rankscope.errors import InvalidDataError, counted, shown
 from rankscope.measures.term_lists import Terms
-from rankscope.runs.order import best_first_rows, compared, ranked
+from rankscope.runs.order import best_first_rows, compared
+from rankscope.runs.table import as_run
 from rankscope.scoring.soundness import NAMED, Remark, few
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
     from rankscope.ontology.terms import Ontology
-    from rankscope.runs.order import Precision, Ties
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile
 
 
 class Numbers(dict[str, int]):
@@ -61,7 +62,7 @@ class ExpectedTerms:
         self.grade = np.array([grade for _, _, grade in rows], np.float64)
 
 
-def terms_of(judgments: Judgments, run: Any, *, ties: Ties, precision: Precision) -> Terms | None:
+def terms_of(judgments: Judgments, run: Any, rules: Profile) -> Terms | None:
     """Return the terms of all judged queries; what was retrieved is looked at when it is needed."""
     expected = judgments.expected_terms
     if expected is None:
@@ -71,39 +72,21 @@ def terms_of(judgments: Judgments, run: Any, *, ties: Ties, precision: Precision
         query=expected.query,
         number=expected.number,
         grade=expected.grade,
-        load=lambda: _retrieved(judgments.query_ids, run, expected.numbers, ties, precision),
+        load=lambda: _retrieved(judgments.query_ids, run, expected.numbers, rules),
     )
 
 
-def _retrieved(
-    query_ids: tuple[str, ...], run: Any, numbers: Numbers, ties: Ties, precision: Precision
-) -> IntArray:
+def _retrieved(query_ids: tuple[str, ...], run: Any, numbers: Numbers, rules: Profile) -> IntArray:
     """Return the numbers of all retrieved terms, one query after the other, by rank."""
-    if isinstance(run, Mapping):
-        from rankscope.scoring.inputs import documents_of  # noqa: PLC0415
-
-        return np.array(
-            [
-                numbers[doc_id]
-                for query_id in query_ids
-                for doc_id, _ in ranked(
-                    documents_of(run, query_id).items(), ties=ties, precision=precision
-                )
-            ],
-            np.int64,
-        )
-    position = {query_id: place for place, query_id in enumerate(run.query_ids)}
-    groups = np.array(sorted(position[query] for query in query_ids if query in position), np.int64)
-    score = compared(run.scores.to_numpy(), precision)
-    _, offsets, best = best_first_rows(run.offsets, groups, score, run.doc_ids, ties=ties)
-    by_group = np.array([numbers[doc_id] for doc_id in run.doc_ids.gather(best)], np.int64)
-    place = {group: at for at, group in enumerate(groups.tolist())}
-    parts = [np.empty(0, np.int64)]
-    for query_id in query_ids:
-        at = place.get(position.get(query_id, -1))
-        if at is not None:
-            parts.append(by_group[offsets[at] : offsets[at + 1]])
-    return np.concatenate(parts)
+    table = as_run(run)
+    position = {query_id: place for place, query_id in enumerate(table.query_ids)}
+    known = [position[query_id] for query_id in query_ids if query_id in position]
+    groups = np.array(sorted(known), np.int64)
+    score = compared(table.scores.to_numpy(), rules.precision)
+    _, offsets, best = best_first_rows(table.offsets, groups, score, table.doc_ids, ties=rules.ties)
+    by_group = np.array([numbers[doc_id] for doc_id in table.doc_ids.gather(best)], np.int64)
+    parts = np.split(by_group, offsets[1:-1]) if known else [by_group]
+    return np.concatenate([parts[place] for place in np.argsort(np.argsort(known))] or parts)
 
 
 # --- what is said --------------------------------------------------------------------------------

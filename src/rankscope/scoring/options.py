@@ -105,6 +105,9 @@ class Scoring:
                 raise _unknown(function, option, known)
         given = {name: value for name, value in options.items() if value is not None}
         columns = {name: given.pop(name) for name in _COLUMNS if name in given}
+        for name, (words, choices) in _CHOICES.items():
+            if name in given and given[name] not in choices:
+                raise UnknownNameError(words, str(given[name]), choices)
         rules = ("ties", "precision", "queries")
         given["changes"] = tuple((rule, given.pop(rule)) for rule in rules if rule in given)
         doc_id_from, collapse = given.pop("doc_id_from", None), given.pop("collapse", None)
@@ -112,8 +115,6 @@ class Scoring:
             given["profile"] = profile_named(given["profile"])
         if columns:
             given["columns"] = Columns(**columns)
-        if given.get("order", "score") not in get_args(Order):
-            raise UnknownNameError("order", given["order"], get_args(Order))
         overlap = given.get("overlap", 1)
         if not isinstance(overlap, int | float) or not 0 < overlap <= 1:
             raise InputError(f"overlap must be above 0 and at most 1, not {overlap}")
@@ -143,6 +144,13 @@ class Scoring:
 
 DEFAULT = Scoring()
 """What counts where no option is given."""
+
+_CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ties": ("tie rule", get_args(Ties)),
+    "precision": ("precision", get_args(Precision)),
+    "queries": ("policy for queries", get_args(QueryPolicy)),
+    "order": ("order", get_args(Order)),
+}
 
 _COLUMNS = tuple(field.name for field in fields(Columns))
 

@@ -20,6 +20,7 @@ takes the documents that are there.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.files import read_bytes, source_name
+from rankscope.files import decoded, read_bytes, source_name
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
 from rankscope.scoring.judgments import Judgments
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
-    from rankscope.runs.order import Precision
+    from rankscope.scoring.rules import Profile
 
     _Results = Mapping[str, Mapping[str, float]]
 
@@ -45,22 +46,16 @@ Kind = Literal["prefs", "qrels_prefs", "qrels_jg"]
 Groups = dict[str, dict[str, dict[str, float]]]
 """Of one query: by group and subgroup, the level of each document."""
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?")
+
 COUNTS = ("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret")
 """Printed as whole numbers, and summed over queries."""
 
 PREFERENCES = (
     *COUNTS,
-    "prefs_simp",
-    "prefs_pair",
-    "prefs_avgjg",
-    "prefs_avgjg_Rnonrel",
-    "prefs_simp_ret",
-    "prefs_pair_ret",
-    "prefs_avgjg_ret",
-    "prefs_avgjg_Rnonrel_ret",
-    "prefs_simp_imp",
-    "prefs_pair_imp",
-    "prefs_avgjg_imp",
+    *("prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel"),
+    *("prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret"),
+    *("prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp"),
 )
 BY_GROUP = {"map_avgjg": "map", "P_avgjg": "P", "Rprec_mult_avgjg": "Rprec_mult"}
 """Measures averaged over groups, and the measure each averages."""
@@ -82,40 +77,27 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
         FormatError: a line has other columns, a level is no number, or a subgroup lists a document
             twice.
     """
-    source = source_name(path)
-    columns = _COLUMNS[kind]
+    source, columns = source_name(path), _COLUMNS[kind]
+    text = decoded(read_bytes(path).removeprefix(b"\xef\xbb\xbf"), source=source)
     queries: dict[str, Groups] = {}
-    for number, line in enumerate(read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        try:
-            words = line.decode().split()
-        except UnicodeDecodeError:
-            raise FormatError("expected UTF-8 text", source=source, line=number) from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) != len(columns):
-            raise FormatError(
-                f"expected {len(columns)} columns ({', '.join(columns)}), got {len(words)}",
-                source=source,
-                line=number,
-            )
-        query_id, group, *subgroup, doc_id, text = words
-        of_group = queries.setdefault(query_id, {}).setdefault(group, {})
-        levels = of_group.setdefault("".join(subgroup), {})
-        if doc_id in levels:
-            raise FormatError(
-                f"document {shown(doc_id)} appears twice in group {shown(group)} of query "
-                f"{shown(query_id)}; keep one line",
-                source=source,
-                line=number,
-            )
-        try:
-            levels[doc_id] = float(text)
-        except ValueError:
-            levels[doc_id] = np.nan
-        if not np.isfinite(levels[doc_id]):
-            raise FormatError(
-                f"expected a number as {columns[-1]}, got {shown(text)}", source=source, line=number
-            )
+        problem = f"expected {len(columns)} columns ({', '.join(columns)}), got {len(words)}"
+        if len(words) == len(columns):
+            query_id, group, *subgroup, doc_id, level = words
+            groups = queries.setdefault(query_id, {}).setdefault(group, {})
+            levels = groups.setdefault("".join(subgroup), {})
+            problem = "" if _NUMBER.fullmatch(level) else f"{shown(level)} is no {columns[-1]}"
+            if doc_id in levels:
+                problem = (
+                    f"document {shown(doc_id)} appears twice in group {shown(group)} of query "
+                    f"{shown(query_id)}; keep one line"
+                )
+        if problem:
+            raise FormatError(problem, source=source, line=number)
+        levels[doc_id] = float(level)
     if not queries:
         raise FormatError(f"expected lines of {', '.join(columns)}, got none", source=source)
     return queries
@@ -124,49 +106,34 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
 # --- the preferences of one group ----------------------------------------------------------------
 
 
-class Tally(NamedTuple):
-    """How many preferences there are, and how many the ranking agrees with.
+class _Tally(NamedTuple):
+    """How many preferences there are, and how many the ranking agrees with (fulfils).
 
-    ``ret``: both documents are retrieved; ``imp``: one of them, which implies an order; ``none``:
-    neither.
+    ``both``: both documents are retrieved; ``either``: at least one, which implies an order.
     """
 
-    fulfilled_ret: int
-    possible_ret: int
-    fulfilled_imp: int
-    possible_imp: int
-    possible_none: int
+    fulfilled: int
+    fulfilled_both: int
+    possible: int
+    possible_both: int
+    possible_either: int
 
     @classmethod
-    def of(cls, preferred: BoolArray, retrieved: int) -> Tally:
+    def of(cls, preferred: BoolArray, retrieved: int) -> _Tally:
         """Count a table of preferences; the first ``retrieved`` positions are retrieved."""
         above, below = slice(retrieved), slice(retrieved, None)
-        fulfilled_imp = int(preferred[above, below].sum())
-        return cls(
-            fulfilled_ret=int(np.triu(preferred[above, above], 1).sum()),
-            possible_ret=int(preferred[above, above].sum()),
-            fulfilled_imp=fulfilled_imp,
-            possible_imp=fulfilled_imp + int(preferred[below, above].sum()),
-            possible_none=int(preferred[below, below].sum()),
-        )
-
-    @property
-    def fulfilled(self) -> int:
-        """All that the ranking agrees with."""
-        return self.fulfilled_ret + self.fulfilled_imp
-
-    @property
-    def possible(self) -> int:
-        """All that there are."""
-        return self.possible_ret + self.possible_imp + self.possible_none
+        fulfilled = int(np.triu(preferred[above, above], 1).sum())
+        implied, all_ = int(preferred[above, below].sum()), int(preferred.sum())
+        both, neither = int(preferred[above, above].sum()), int(preferred[below, below].sum())
+        return cls(fulfilled + implied, fulfilled, all_, both, all_ - neither)
 
     @property
     def shares(self) -> tuple[float, float, float]:
         """What is fulfilled: of all; with both documents retrieved; with one at least."""
         return (
             _ratio(self.fulfilled, self.possible),
-            _ratio(self.fulfilled_ret, self.possible_ret),
-            _ratio(self.fulfilled, self.possible_ret + self.possible_imp),
+            _ratio(self.fulfilled_both, self.possible_both),
+            _ratio(self.fulfilled, self.possible_either),
         )
 
 
@@ -183,12 +150,10 @@ class _Group:
 
     @property
     def relevant(self) -> IntArray:
-        """The positions of documents above level 0."""
         return np.flatnonzero(self.levels > 0)
 
     @property
     def nonrelevant(self) -> IntArray:
-        """The positions of the other documents."""
         return np.flatnonzero(self.levels <= 0 if self.is_one else self.levels == 0)
 
     def balanced(self, number: int) -> BoolArray:
@@ -264,12 +229,12 @@ def query_preferences(groups: Groups, ranking: Sequence[str], query_id: str) -> 
         _group(groups[name], places, f"query {shown(query_id)}, group {shown(name)}")
         for name in sorted(groups)
     ]
-    tallies = [Tally.of(part.preferred, cut) for part in parts]
-    total = Tally(*map(sum, zip(*tallies, strict=True)))
+    tallies = [_Tally.of(part.preferred, cut) for part in parts]
+    total = _Tally(*map(sum, zip(*tallies, strict=True)))
     values: dict[str, float] = {
         "prefs_num_prefs_poss": total.possible,
         "prefs_num_prefs_ful": total.fulfilled,
-        "prefs_num_prefs_ful_ret": total.fulfilled_ret,
+        "prefs_num_prefs_ful_ret": total.fulfilled_both,
         "prefs_avgjg_Rnonrel": _balanced(parts, tallies, cut, only_retrieved=False),
         "prefs_avgjg_Rnonrel_ret": _balanced(parts, tallies, cut, only_retrieved=True),
     }
@@ -306,7 +271,7 @@ def _pair_shares(parts: Sequence[_Group], cut: int) -> tuple[float, float, float
 
 
 def _balanced(
-    parts: Sequence[_Group], tallies: Sequence[Tally], cut: int, *, only_retrieved: bool
+    parts: Sequence[_Group], tallies: Sequence[_Tally], cut: int, *, only_retrieved: bool
 ) -> float:
     """Average over groups, with as many nonrelevant documents as there are relevant ones."""
     total = 0.0
@@ -316,10 +281,10 @@ def _balanced(
         here, others = len(relevant), len(nonrelevant)
         if only_retrieved:
             here, others = relevant_ret, int(np.searchsorted(nonrelevant, cut))
-        counts = tally if here >= others else Tally.of(part.balanced(here), cut)
+        counts = tally if here >= others else _Tally.of(part.balanced(here), cut)
         extra = max(here - others, 0)
-        fulfilled = counts.fulfilled_ret if only_retrieved else counts.fulfilled
-        possible = counts.possible_ret if only_retrieved else counts.possible
+        fulfilled = counts.fulfilled_both if only_retrieved else counts.fulfilled
+        possible = counts.possible_both if only_retrieved else counts.possible
         possible += len(relevant) * extra
         if not possible:
             return 0.0
@@ -328,21 +293,19 @@ def _balanced(
 
 
 def preference_values(
-    queries: Mapping[str, Groups], results: _Results, *, precision: Precision, depth: int | None
+    queries: Mapping[str, Groups], results: _Results, *, rules: Profile, depth: int | None
 ) -> dict[str, FloatArray]:
     """Return every preference measure: its values by query."""
     rows = []
     for query_id, groups in queries.items():
         documents = results.get(query_id, {}).items()
-        in_order = ranked(documents, ties="id-asc", precision=precision)
+        in_order = ranked(documents, ties="id-asc", precision=rules.precision)
         ranking = [doc_id for doc_id, _ in in_order[:depth]]
         rows.append(query_preferences(groups, ranking, query_id))
     return {name: np.array([row[name] for row in rows]) for name in PREFERENCES}
 
 
-def judged_groups(
-    queries: Mapping[str, Groups], results: _Results, *, precision: Precision
-) -> JudgedRun:
+def judged_groups(queries: Mapping[str, Groups], results: _Results, *, rules: Profile) -> JudgedRun:
     """Align each group of each query as if it were a query, in order."""
     grades, answers = {}, {}
     for query_id, groups in queries.items():
@@ -352,7 +315,7 @@ def judged_groups(
             if query_id in results:
                 answers[name] = results[query_id]
     judgments = Judgments(Qrels(grades))
-    return align(judgments, answers, precision=precision, sound=False).judged
+    return align(judgments, answers, rules, sound=False).judged
 
 
 def group_means(values: FloatArray, queries: Mapping[str, Groups]) -> FloatArray:

@@ -206,6 +206,10 @@ PROFILES = {
 }
 
 
+OURS = PROFILES["rankscope"]
+"""What counts where no profile is named."""
+
+
 def profile_named(name: str | Profile) -> Profile:
     """Return a profile by its name."""
     if isinstance(name, Profile):

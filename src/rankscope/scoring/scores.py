@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -60,7 +61,7 @@ class RunScores:
     """The fields of `accounting`, as plain data."""
     remarks: tuple[Remark | Finding, ...] = ()
     """What should be known beside the means; of a file as the findings they became."""
-    again: tuple[FloatArray, ...] = ()
+    repeats: tuple[FloatArray, ...] = ()
     """The values of other runs of the same system, where it was asked more than once."""
 
     @cached_property
@@ -83,14 +84,12 @@ class RunScores:
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
-        places = np.flatnonzero(~np.isnan(self.values).any(axis=0))
-        if len(places) == len(self.query_ids):
-            return self
+        places = np.flatnonzero(~np.isnan(self.values).any(axis=0)).tolist()
         return replace(
             self,
-            query_ids=tuple(self.query_ids[place] for place in places.tolist()),
+            query_ids=tuple(self.query_ids[place] for place in places),
             values=self.values[:, places],
-            again=tuple(values[:, places] for values in self.again),
+            repeats=tuple(values[:, places] for values in self.repeats),
         )
 
     def only(self, rows: Sequence[int]) -> RunScores:
@@ -100,19 +99,19 @@ class RunScores:
             self,
             values=self.values[rows],
             means={names[row]: self.means[names[row]] for row in rows},
-            again=tuple(values[rows] for values in self.again),
+            repeats=tuple(values[rows] for values in self.repeats),
         )
 
-    def with_again(self, others: Sequence[RunScores]) -> RunScores:
+    def with_repeats(self, others: Sequence[RunScores]) -> RunScores:
         """Return these with the values of other runs of the same system, query by query."""
         columns = [
             {query_id: column for column, query_id in enumerate(run.query_ids)} for run in others
         ]
-        again = tuple(
+        repeats = tuple(
             run.values[:, [column[query_id] for query_id in self.query_ids]]
             for run, column in zip(others, columns, strict=True)
         )
-        return replace(self, again=again)
+        return replace(self, repeats=repeats)
 
     def rows(self) -> pl.DataFrame:
         """Return the values as a long frame: run, query_id, measure, value."""
@@ -214,9 +213,9 @@ class Scores(Shown):
         """Return the scores of the only run under another name."""
         return self._with([replace(self.run(), name=name)], self._asked)
 
-    def with_again(self, name: str, others: Sequence[RunScores]) -> Scores:
+    def with_repeats(self, name: str, others: Sequence[RunScores]) -> Scores:
         """Return these scores with those of other runs of the system that a run is of."""
-        runs = {**self._runs, name: self._runs[name].with_again(others)}
+        runs = {**self._runs, name: self._runs[name].with_repeats(others)}
         return self._with(runs.values(), self._asked)
 
     def only(self, measures: Iterable[str]) -> Scores:
@@ -349,10 +348,8 @@ class Scores(Shown):
         cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self._asked} - {0})
         names = {}
         for cutoff in cutoffs:
-            try:
+            with suppress(UnknownNameError):
                 names[cutoff] = self.name_of(f"{measure}@{cutoff}")
-            except UnknownNameError:
-                continue
         if not names:
             raise UnknownNameError("measure with a cutoff in these scores", measure, self._asked)
         by_cutoff: dict[Any, Any] = self._each(
@@ -426,22 +423,12 @@ class Scores(Shown):
 
         With several runs there is a column ``run`` too.
         """
-        import polars as pl  # noqa: PLC0415
-
         from rankscope.tables.frames import to_pandas  # noqa: PLC0415
 
-        parts = [
-            pl.DataFrame(
-                {
-                    "run": pl.repeat(name, len(run.query_ids), dtype=pl.String, eager=True),
-                    "query_id": pl.Series(run.query_ids, dtype=pl.String),
-                    **dict(zip(self.measures, run.values, strict=True)),
-                }
-            )
-            for name, run in self._runs.items()
-        ]
-        wide = to_pandas(pl.concat(parts), needed_for="Scores.to_pandas").set_index("query_id")
-        return wide.drop(columns="run") if self._single else wide
+        index = ["run", "query_id"]
+        wide = self.per_query.pivot("measure", index=index, values="value", maintain_order=True)
+        frame = to_pandas(wide, needed_for="Scores.to_pandas").set_index("query_id")
+        return frame.drop(columns="run") if self._single else frame
 
     def record(
         self, *, per_query: bool = True, bounds: Mapping[str, BoundsTable] | None = None

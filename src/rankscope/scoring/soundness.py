@@ -138,11 +138,6 @@ def _look(names: list[str]) -> str:
     return f"{few(names)} {'looks' if len(names) == 1 else 'look'}"
 
 
-def _queries_in(run: Any) -> Any:
-    """Return the queries of a run, as a set in their order."""
-    return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
-
-
 def _documents_in(run: Any) -> Iterator[str]:
     """Yield the documents of a run, some of them more than once."""
     if isinstance(run, Mapping):
@@ -170,7 +165,7 @@ def refuse_broken(
         _refuse_other_questions(judgments, run, name)
     if len(hits.query):
         return
-    query_ids = _queries_in(run)
+    query_ids = dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
     if not (any(map(run.get, run)) if isinstance(run, Mapping) else len(run)):
         _refuse("RS101", empty_message(len(query_ids)), name)
     if query_ids.isdisjoint(judgments.query_ids):
@@ -211,9 +206,8 @@ def _no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus |
     ontology = judgments.ontology
     if ontology is not None and any(doc_id in ontology for doc_id in _documents_in(run)):
         return ""  # what was retrieved can be near to what is expected
-    return nothing_in_common(
-        "document", _documents_in(run), judged, _queries_in(run), judgments.query_ids
-    )
+    query_ids = run if isinstance(run, Mapping) else run.query_ids
+    return nothing_in_common("document", _documents_in(run), judged, query_ids, judgments.query_ids)
 
 
 def _refuse_other_questions(judgments: Judgments, run: Any, name: str) -> None:
@@ -298,38 +292,26 @@ def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> Non
 def check_levels(judgments: Judgments, group: Group) -> tuple[Remark, ...]:
     """Refuse measures to which nothing is relevant; remark on grades that none of them counts.
 
-    Grades between 0 and 1 under a measure's own threshold of 1 are no error: they were given in
-    another unit.
+    Grades between 0 and 1 under a measure's own threshold of 1 are no error beside a measure that
+    counts them: they were given in another unit.
     """
     highest = judgments.max_grade
-    for name, level in group.thresholds.items():
-        if 0 < highest < level and level >= 1 and not (highest < 1 and level == 1):
-            _refuse(
-                "RS214",
-                f"no document is relevant to {name}: it counts grades from {level:g} on, and the "
-                f"highest is {highest:g}",
-            )
-    deaf = [name for name, level in group.thresholds.items() if level >= 1]
+    deaf = {name: level for name, level in group.thresholds.items() if level >= 1}
     hears = group.has_gains or len(deaf) < len(group.thresholds)
+    unmet = [name for name in deaf if deaf[name] > highest > 0 and (deaf[name] > 1 or not hears)]
+    if unmet:
+        _refuse(
+            "RS214",
+            f"no document is relevant to {few(unmet)}: grades count from {deaf[unmet[0]]:g} on, "
+            f"and the highest is {highest:g}",
+        )
     if not deaf or (hears and highest >= 1):
         return ()
     low = int(np.count_nonzero((judgments.judged_grade > 0) & (judgments.judged_grade < 1)))
-    if not low:
-        return ()
-    names = few(deaf)
-    if highest < 1 and not hears:
-        _refuse(
-            "RS214",
-            f"no document is relevant to {names}: grades count from 1 on, and the highest is "
-            f"{highest:g}",
-        )
-    if highest < 1:
-        fate = f"no grade reaches 1 (the highest is {highest:g}), so nothing is relevant to {names}"
-    else:
-        are = "judgment has a grade" if low == 1 else "judgments have grades"
-        do = "does" if len(deaf) == 1 else "do"
-        fate = f"{low:,} {are} between 0 and 1, which {names} {do} not count as relevant"
-    return (Remark("RS215", fate, low),)
+    are = "judgment has a grade" if low == 1 else "judgments have grades"
+    do = "does" if len(deaf) == 1 else "do"
+    message = f"{low:,} {are} between 0 and 1, which {few(deaf)} {do} not count as relevant"
+    return (Remark("RS215", message, low),) if low else ()
 
 
 # --- what is remarked ----------------------------------------------------------------------------
@@ -346,51 +328,41 @@ class Scene:
     rules: Profile
     corpus: KnownCorpus | None
 
-    @property
-    def hits(self) -> Hits:
-        """The judged documents of the run."""
-        return self.aligned.hits
-
 
 def remarks(scene: Scene) -> Iterator[Remark]:
     """Yield what should be known beside the numbers of one run."""
     chunks = getattr(scene.run, "chunks", None)
-    yield from _missing_queries(scene)
-    yield from _no_hit(scene)
+    if scene.aligned.missing:
+        yield _missing_queries(scene)
+    if not len(scene.aligned.hits.query):
+        message = _no_document_in_common(scene.judgments, scene.run, scene.corpus)
+        message = message or "no retrieved document is judged for its query"
+        yield Remark("RS172", message, severity="warning")
     if scene.judgments.gold is None:
         yield from _order(scene)
     if chunks is not None:
         yield from _chunks(scene, chunks)
     if chunks is None or chunks.chunks == chunks.documents:
         yield from _depth(scene)
-    yield from _templates(scene)
-    yield from _gold_outside(scene)
+    yield from _gold(scene)
     if chunks is None:
         yield from _nearly_found(scene)
 
 
-def _missing_queries(scene: Scene) -> Iterator[Remark]:
+def _missing_queries(scene: Scene) -> Remark:
     missing = scene.aligned.missing
-    if missing:
-        all_count = scene.rules.queries == "all"
-        fate = "they count as 0" if all_count else "they are left out of the means"
-        message = (
-            f"{len(missing):,} of {len(scene.judgments.query_ids):,} judged queries are missing "
-            f"from the run ({few(map(shown, missing))}); {fate}"
-        )
-        yield Remark("RS161", message, len(missing), tuple(missing[:NAMED]))
-
-
-def _no_hit(scene: Scene) -> Iterator[Remark]:
-    if not len(scene.hits.query):
-        message = _no_document_in_common(scene.judgments, scene.run, scene.corpus)
-        message = message or "no retrieved document is judged for its query"
-        yield Remark("RS172", message, severity="warning")
+    all_count = scene.rules.queries == "all"
+    fate = "they count as 0" if all_count else "they are left out of the means"
+    message = (
+        f"{len(missing):,} of {len(scene.judgments.query_ids):,} judged queries are missing from "
+        f"the run ({few(map(shown, missing))}); {fate}"
+    )
+    return Remark("RS161", message, len(missing), tuple(missing[:NAMED]))
 
 
 def _order(scene: Scene) -> Iterator[Remark]:
     """Scores that rise down the lists, that contradict the lists, or that are all the same."""
-    hits, run = scene.hits, scene.run
+    hits, run = scene.aligned.hits, scene.run
     several = int(np.count_nonzero(hits.retrieved > 1))
     rising = int(np.count_nonzero(hits.rises))
     climbing = rising - int(np.count_nonzero(hits.rises & hits.falls))  # in which no score falls
@@ -410,7 +382,7 @@ def _order(scene: Scene) -> Iterator[Remark]:
             "rerank that kept old scores; scores decide"
         )
         yield Remark("RS114", message, rising)
-    if several and not (hits.rises | hits.falls).any() and scene.rules.ties != "given":
+    if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
         message = (
             f"all documents of a query have the same score ({counted(several, 'query')}), so "
             "their ids decide the order"
@@ -420,7 +392,7 @@ def _order(scene: Scene) -> Iterator[Remark]:
 
 def _depth(scene: Scene) -> Iterator[Remark]:
     """Measures that look deeper than the run, or at every document there is."""
-    hits, corpus, cutoffs = scene.hits, scene.corpus, scene.group.cutoffs
+    hits, corpus, cutoffs = scene.aligned.hits, scene.corpus, scene.group.cutoffs
     deepest = int(hits.retrieved.max(initial=0))
     if corpus is not None:
         size = corpus.documents
@@ -464,18 +436,15 @@ def _chunks(scene: Scene, chunks: Any) -> Iterator[Remark]:
         yield Remark("RS135", message, len(deeper))
 
 
-def _templates(scene: Scene) -> Iterator[Remark]:
-    count = scene.aligned.templated
+def _gold(scene: Scene) -> Iterator[Remark]:
+    """Gold passages that one text finds together, and gold that is not in the corpus."""
+    count, corpus = scene.aligned.templated, scene.corpus
     if count:
         message = (
             f"{counted(count, 'retrieved passage')} found three gold passages or more at once, as "
             "passages of one template do"
         )
         yield Remark("RS137", message, count)
-
-
-def _gold_outside(scene: Scene) -> Iterator[Remark]:
-    corpus = scene.corpus
     if corpus is not None and corpus.outside:
         outside = [doc_id for _, doc_id in corpus.outside]
         queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])
@@ -485,7 +454,7 @@ def _gold_outside(scene: Scene) -> Iterator[Remark]:
 
 def _nearly_found(scene: Scene) -> Iterator[Remark]:
     """Gold that the run has under ids that are nearly the same, if that is much of it."""
-    judgments, run, hits = scene.judgments, scene.run, scene.hits
+    judgments, run, hits = scene.judgments, scene.run, scene.aligned.hits
     if judgments.gold is not None or not len(hits.query) or len(judgments.grade) > SMALL:
         return
     if 2 * np.count_nonzero(hits.grade > 0) > np.count_nonzero(judgments.grade > 0):

@@ -49,9 +49,7 @@ def tops(
     source = rows if order is None else order[rows]
     group = np.repeat(np.arange(len(sizes)), sizes)[rows]
     adds = np.full((len(sizes), depth), np.nan)
-    judged = align(
-        judgments, table, ties=rules.ties, precision=rules.precision, sound=False
-    ).judged  # it was checked when it was scored
+    judged = align(judgments, run, rules, sound=False).judged  # it was checked when scored
     cuts = [compute(measure, judged.cut(rank)) for rank in range(depth + 1)]
     place = {query_id: at for at, query_id in enumerate(judged.query_ids)}
     at = [place.get(query_id, -1) for query_id in table.query_ids]

@@ -43,6 +43,7 @@ from rankscope.scoring.preferences import (
     read_groups,
 )
 from rankscope.scoring.preferences import COUNTS as PREFERENCE_COUNTS
+from rankscope.scoring.rules import PROFILES
 from rankscope.scoring.soundness import refuse_repeat
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile, open_table
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
     from rankscope.runs.table import Run
+    from rankscope.scoring.rules import Profile
 
 Version = Literal[9, 10]
 Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
@@ -61,17 +63,15 @@ Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 _NOT_IN_9 = {"dcg", "ideal_dcg", "rbp", "rbp_resid", "unj"}
 """What version 10 added."""
 
-_BY_CUTOFF = {
-    *("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"),
-    *("iprec_at_recall", "Rprec_mult"),
+_PARAMETERS: dict[str, Literal["each", "pairs", "list"]] = {
+    **dict.fromkeys(("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"), "each"),
+    **dict.fromkeys(("iprec_at_recall", "Rprec_mult"), "each"),
+    **dict.fromkeys(("G", "dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg"), "pairs"),
+    **dict.fromkeys(("rbp", "rbp_resid"), "pairs"),
+    **dict.fromkeys(("utility", "11pt_avg", "set_F"), "list"),
 }
-"""Measures that print a line for each parameter, each given once."""
-
-_BY_PAIRS = {"G", "dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "rbp", "rbp_resid"}
-"""Measures with parameters such as ``1=3,2=9`` or ``p=0.5``, which become part of the name."""
-
-_BY_LIST = {"utility", "11pt_avg", "set_F"}
-"""Measures with a list of parameters, which becomes part of the name. All others ignore theirs."""
+"""What parameters a measure takes: a line is printed for each, or all become part of the name,
+pairs such as ``1=3,2=9`` and ``p=0.5`` or a list. All others ignore theirs."""
 
 _AFTER_P = TREC_NAMES.index("P") + 1
 _ROOTS: dict[Relevance, tuple[str, ...]] = {
@@ -96,6 +96,9 @@ _EMPTIED = ("num_ret", "utility", "rbp_resid")
 """What version 10 sets to 0 for a missing query, by the printed name: not ``utility_1,-1,0,0``."""
 
 
+_NOTHING = "trec-eval: the results hold none of the judged queries"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """trec_eval's options under our words; the letters are its own."""
@@ -113,9 +116,9 @@ class Options:
     version: Version = 10
 
     @property
-    def precision(self) -> Literal["double", "single"]:
-        """In which scores are compared."""
-        return "double" if self.version == 10 else "single"
+    def rules(self) -> Profile:
+        """The rules of the version."""
+        return PROFILES[f"trec_eval-{self.version}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +156,11 @@ class _Page:
 
     def _standardised(self, name: str, values: FloatArray) -> FloatArray:
         """Return the deviations from the mean; -1000000 where there is no such number."""
-        standard = []
-        for query_id, value in zip(self.query_ids, values.tolist(), strict=True):
-            mean, deviation = (self.zscores or {}).get((query_id, name), (np.nan, 0.0))
-            known = (value - mean) / deviation if deviation else 0.0
-            standard.append(known if deviation or value == mean else -1000000.0)
-        return np.array(standard)
+        known = [(self.zscores or {}).get((each, name), (np.nan, 0.0)) for each in self.query_ids]
+        mean, deviation = np.array(known).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            standard = np.where(deviation == 0, 0.0, (values - mean) / deviation)
+        return np.where((deviation == 0) & (values != mean), -1000000.0, standard)
 
 
 def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
@@ -293,12 +295,13 @@ def _judged_page(
     aligned = align(
         judgments,
         run,
-        precision=options.precision,
+        options.rules,
         queries="all" if options.version == 10 and options.complete else "both",
         sound=False,
     )
     judged, missing = aligned.judged, sorted(aligned.missing)
-    _refuse_unanswered(len(missing) == len(judgments.query_ids))
+    if len(missing) == len(judgments.query_ids):
+        raise InputError(_NOTHING)
     # version 10 scores a missing query as a ranking of one document that nobody knows
     judged = replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
     judged = _cut(judged, options)
@@ -329,11 +332,6 @@ def _judged_page(
     return page
 
 
-def _refuse_unanswered(is_so: bool) -> None:
-    if is_so:
-        raise InputError("trec-eval: the results hold none of the judged queries")
-
-
 def _cut(judged: JudgedRun, options: Options) -> JudgedRun:
     """Apply -M and -J."""
     if options.depth is not None:
@@ -345,13 +343,13 @@ def _measured(
     root: str, parameters: str, judged: JudgedRun, options: Options
 ) -> Iterator[tuple[str, FloatArray, str]]:
     """Yield the printed names of one measure, its values by query, and how they are summed up."""
-    if root not in _BY_CUTOFF | _BY_PAIRS | _BY_LIST:
-        parameters = ""
-    if root in _BY_PAIRS and parameters and "=" not in parameters:
+    kind = _PARAMETERS.get(root)
+    parameters = parameters if kind else ""
+    if kind == "pairs" and parameters and "=" not in parameters:
         raise InputError(f"trec-eval: expected pairs such as p=0.95, got {shown(parameters)}")
     read = parameters.partition(",")[0] if root == "set_F" else parameters  # the first counts
     parsed = parse_trec_measures(f"{root}.{read}" if read else root)
-    if parameters and root in _BY_CUTOFF and len(parsed) != parameters.count(",") + 1:
+    if parameters and kind == "each" and len(parsed) != parameters.count(",") + 1:
         raise InputError(
             f"trec-eval: expected each parameter of {root} once, got {shown(parameters)}"
         )
@@ -412,7 +410,8 @@ def _group_page(
     assert options.relevance != "qrels"
     queries = dict(sorted(read_groups(path, options.relevance).items()))
     missing = [query_id for query_id in queries if query_id not in run]
-    _refuse_unanswered(len(missing) == len(queries))
+    if len(missing) == len(queries):
+        raise InputError(_NOTHING)
     left_out = 0
     if options.version == 9 or not options.complete:
         left_out = len(missing) if options.complete else 0
@@ -424,14 +423,12 @@ def _group_page(
         page.add("num_q", np.ones(len(queries)), "sum", total=len(queries) + left_out)
     results = {query_id: run[query_id] for query_id in queries if query_id in run}
     if options.relevance != "qrels_jg":
-        by_measure = preference_values(
-            queries, results, precision=options.precision, depth=options.depth
-        )
+        by_measure = preference_values(queries, results, rules=options.rules, depth=options.depth)
         for name in PREFERENCES:
             if name in asked:
                 page.add(name, by_measure[name], "sum" if name in PREFERENCE_COUNTS else "mean")
         return page
-    judged = _cut(judged_groups(queries, results, precision=options.precision), options)
+    judged = _cut(judged_groups(queries, results, rules=options.rules), options)
     for name, root in BY_GROUP.items():
         for printed, values, kind in (
             _measured(root, asked[name], judged, options) if name in asked else ()

@@ -27,7 +27,7 @@ from rankscope.scoring.inputs import as_judgments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import BoolArray, IntArray, JudgedRun
 
 __all__ = ["Fold", "TrainedFusion", "train_weights"]
 
@@ -125,46 +125,47 @@ def train_weights(
     >>> trained.weights, trained.value
     ({'run1': 0.5, 'run2': 0.5}, 1.0)
     """
-    judgments = as_judgments(qrels)
-    named = named_runs(runs)
+    judgments, named = as_judgments(qrels), named_runs(runs)
     meant = Measure.parse(measure)
-    steps = _check(len(named), len(judgments.query_ids), folds, step)
-    fusion = Fusion(named, method, options, only=sorted(judgments.query_ids), reuse=True)
+    steps = _steps(len(named), len(judgments.query_ids), folds, step)
+    only = sorted(judgments.query_ids)
+    fusion = Fusion(named, method, options, only=only, reuse=True)
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
     sign = 1.0 if meant.definition.higher_is_better else -1.0
 
     @cache
     def judged(levels: _Levels) -> JudgedRun:
-        """Fuse and align once for all weights of the same proportions."""
-        return align(judgments, fusion.run(_weights(levels)), sound=False).judged
+        weights = np.array(levels) / sum(levels)
+        return align(judgments, fusion.run(weights), sound=False).judged
+
+    def part(levels: _Levels, keep: BoolArray) -> JudgedRun:
+        """Return some queries; all weights of the same proportions are fused and aligned once."""
+        return judged(tuple(level // gcd(*levels) for level in levels)).only(keep)
 
     def value(levels: _Levels, keep: BoolArray) -> float:
         """Return the measure over some queries, the higher the better."""
-        part = judged(tuple(level // gcd(*levels) for level in levels)).only(keep)
+        seen = part(levels, keep)
         # some measures look at the highest grade of all judgments: that of a query that is not to
         # be seen must not show through
-        part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
-        return sign * aggregate(meant, compute(meant, part))
+        seen = replace(seen, max_grade=float(seen.judged_grade.max(initial=0.0)))
+        return sign * aggregate(meant, compute(meant, seen))
 
     # equal weights first: the squares of levels add up to least, and the first of equals is taken
-    points = sorted(
-        _grid(len(named), steps), key=lambda levels: (sum(level**2 for level in levels), levels)
-    )
+    points = sorted(_grid(len(named), steps), key=lambda each: (sum(n**2 for n in each), each))
     numbers = _fold_numbers(judgments.query_ids, folds, seed)
     held_out: dict[str, float] = {}
     made: list[Fold] = []
     for fold in (*range(folds), -1):  # the last learns from all queries
         values = [value(levels, numbers != fold) for levels in points]
-        place = int(np.argmax(values))
-        weights = dict(zip(named, _weights(points[place]).tolist(), strict=True))
-        trained_value = sign * values[place]
+        best = int(np.argmax(values))
+        levels, trained_value = points[best], sign * values[best]
+        weights = {name: level / sum(levels) for name, level in zip(named, levels, strict=True)}
         if fold >= 0:
-            levels = points[place]
-            part = judged(tuple(level // gcd(*levels) for level in levels)).only(numbers == fold)
-            measured = compute(meant, part)
-            held_out.update(zip(part.query_ids, measured.tolist(), strict=True))
-            query_ids = tuple(sorted(part.query_ids))
+            unseen = part(levels, numbers == fold)
+            measured = compute(meant, unseen)
+            held_out.update(zip(unseen.query_ids, measured.tolist(), strict=True))
+            query_ids = tuple(sorted(unseen.query_ids))
             made.append(Fold(query_ids, weights, aggregate(meant, measured), trained_value))
     by_query = dict(sorted(held_out.items()))
     return TrainedFusion(
@@ -180,7 +181,7 @@ def train_weights(
     )
 
 
-def _check(runs: int, queries: int, folds: int, step: float) -> int:
+def _steps(runs: int, queries: int, folds: int, step: float) -> int:
     """Refuse what cannot be trained; return how many steps make 1."""
     if runs < 2:
         raise InputError("weights are trained for two runs or more; there is one")
@@ -212,11 +213,6 @@ def _fold_numbers(query_ids: Sequence[str], folds: int, seed: int) -> IntArray:
     number = np.empty(len(digests), np.int64)
     number[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests)) % folds
     return number
-
-
-def _weights(levels: _Levels) -> FloatArray:
-    made: FloatArray = np.array(levels) / sum(levels)
-    return made
 
 
 def _grid(runs: int, steps: int) -> Iterator[_Levels]:

@@ -26,9 +26,9 @@ from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.bounds import counting
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
+from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.rules import PROFILES, Profile, profile_named
+from rankscope.scoring.rules import OURS, PROFILES, Profile, profile_named
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
@@ -46,8 +46,6 @@ MOST = 5
 
 COARSE = 0.005
 """A share is met to this at least: 0.5 is not all between 0.45 and 0.55."""
-
-_OURS = PROFILES["rankscope"]
 
 _RULES: dict[str, tuple[str, dict[Any, str]]] = {
     "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
@@ -162,15 +160,24 @@ class _Bench:
     def __init__(self, qrels: Any, run: Any, scoring: Scoring) -> None:
         self.judgments = as_judgments(qrels, scoring)
         self.name, self.run = as_one_run(run, self.judgments, scoring)
-        self._judged = cache(self._aligned)
+        self._aligned = cache(
+            lambda ties, precision, identical_ids: (
+                align(
+                    self.judgments,
+                    self.run,
+                    replace(OURS, ties=ties, precision=precision, identical_ids=identical_ids),
+                    name=self.name,
+                ).judged
+            )
+        )
 
-    def _aligned(self, ties: Any, precision: Any, identical_ids: bool) -> JudgedRun:
-        run = self.run if identical_ids else without_identical(self.run)
-        return align(self.judgments, run, ties=ties, precision=precision, name=self.name).judged
+    def judged(self, rules: Profile) -> JudgedRun:
+        """Return the run as some rules see it; of these only some matter for alignment."""
+        return self._aligned(rules.ties, rules.precision, rules.identical_ids)
 
     def value(self, rules: Profile, measure: Measure, how: _Compute = compute) -> float:
         """Return the mean under some rules."""
-        judged = self._judged(rules.ties, rules.precision, rules.identical_ids)
+        judged = self.judged(rules)
         return aggregate(measure, how(measure, judged)[counting(judged, rules)])
 
     def outcome(self, ours: Measure, profile: Profile) -> Outcome:
@@ -179,14 +186,14 @@ class _Bench:
         rules, stops = profile.rules_for(meant), ""
         if rules.queries == "strict":
             rules = replace(rules, queries="all")
-            judged = self._judged(rules.ties, rules.precision, rules.identical_ids)
+            judged = self.judged(rules)
             missing = int(np.count_nonzero(~judged.in_run))
             if missing:
                 queries = "query is" if missing == 1 else "queries are"
                 stops = f"{missing:,} judged {queries} missing from the run, and it stops"
-        base = self.value(_OURS, ours)
+        base = self.value(OURS, ours)
         changed = [
-            (title, theirs, replace(_OURS, **{field: getattr(rules, field)}), ours)
+            (title, theirs, replace(OURS, **{field: getattr(rules, field)}), ours)
             for field, (title, words) in _RULES.items()
             if (theirs := words[getattr(rules, field)]) != next(iter(words.values()))
         ]
@@ -197,7 +204,7 @@ class _Bench:
                 after = {**meant.options, "cutoff": meant.cutoff}
                 others = (name for name in before if before[name] != after[name])
                 title = ", ".join(_PARAMETERS.get(name, name) for name in others)
-            changed.append((title, str(meant), _OURS, meant))
+            changed.append((title, str(meant), OURS, meant))
         value = None if stops else self.value(rules, meant)
         return Outcome(
             profile=profile.name,
@@ -214,7 +221,7 @@ class _Bench:
     def reproduced(self, ours: Measure, number: str) -> tuple[Reproduction, ...]:
         """Find the rules under which the run scores a number, those nearest to ours first."""
         target, tolerance = _read_number(number, ours.definition.range[1])
-        plain = self._judged("trec", "double", True)
+        plain = self.judged(OURS)
         matters = {
             "queries": not plain.in_run.all(),
             "identical_ids": has_identical(self.run),
@@ -222,14 +229,14 @@ class _Bench:
         }
         choices = [  # ours alone where no other could matter
             [
-                (field, value, "" if value == getattr(_OURS, field) else f"{title}: {word}")
+                (field, value, "" if value == getattr(OURS, field) else f"{title}: {word}")
                 for value, word in list(words.items())[: None if matters.get(field, True) else 1]
             ]
             for field, (title, words) in _RULES.items()
         ]
         close = []
         for chosen in product(*choices):
-            profile = replace(_OURS, **{field: value for field, value, _ in chosen})
+            profile = replace(OURS, **{field: value for field, value, _ in chosen})
             changes = [change for *_, change in chosen if change]
             for measure, how, change in _meanings(ours, self.judgments.max_grade):
                 value = self.value(profile, measure, how)

@@ -126,10 +126,10 @@ class Matrix:
         )
         repeats = {}
         for name, run in runs.items():
-            if run.again:
+            if run.repeats:
                 column = {query_id: place for place, query_id in enumerate(run.query_ids)}
                 places = [column[query_id] for query_id in matrix.query_ids]
-                values = np.stack([run.values, *run.again], axis=1)
+                values = np.stack([run.values, *run.repeats], axis=1)
                 repeats[name] = values[rows][:, :, places]
         return replace(matrix, repeats=repeats)
 
