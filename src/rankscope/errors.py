@@ -31,8 +31,6 @@ __all__ = [
     "Place",
     "RankscopeError",
     "UnknownNameError",
-    "counted",
-    "shown",
 ]
 
 

@@ -24,14 +24,13 @@ EPSILON = 1e-5
 """What infAP adds to its counts so that none is 0."""
 
 
-def _lowest(*, pooled: bool) -> float:
-    """Return the grade from which on a document counts as judged."""
-    return float("-inf") if pooled else 0.0
+LOWEST = {False: 0.0, True: float("-inf")}
+"""The grade from which on a document counts as judged; by ``pooled``."""
 
 
 def _preference(run: JudgedRun, rel: float, *, pooled: bool = False) -> FloatArray:
     hits = run.relevant(rel)
-    lowest = _lowest(pooled=pooled)
+    lowest = LOWEST[pooled]
     above = nonrelevant_above(run, rel, lowest=lowest)
     relevant = run.graded(rel)
     least = np.minimum(run.graded(lowest) - relevant, relevant)
@@ -100,7 +99,7 @@ def judged(run: JudgedRun, *, cutoff: int | None, pooled: bool) -> FloatArray:
     Short run: divided by what it has; 0 if it is empty
     Reference: Buckley & Voorhees 2004
     """
-    return ratio(run.found(_lowest(pooled=pooled), cutoff), run.shown(cutoff))
+    return ratio(run.found(LOWEST[pooled], cutoff), run.shown(cutoff))
 
 
 @define(

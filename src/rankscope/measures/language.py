@@ -31,14 +31,7 @@ from rankscope.measures.names import Request
 from rankscope.measures.parsing import Reader, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
-__all__ = [
-    "DEFAULT_MEASURES",
-    "Measure",
-    "Parsed",
-    "parse_measures",
-    "parse_trec_measures",
-    "strict_and_soft",
-]
+__all__ = ["Measure"]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10")
 """What is measured when nothing is asked for."""

@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -34,16 +34,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
 
-__all__ = [
-    "aggregate",
-    "all_definitions",
-    "computation",
-    "compute",
-    "define",
-    "definition_of",
-    "known_names",
-    "measure",
-]
+__all__ = ["define", "measure"]
 
 FAMILIES = (
     *("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity", "spans"),
@@ -59,7 +50,6 @@ FLOOR = 1e-5
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _definitions: dict[str, Definition] = {}
-_state = {"families": False, "plugins": False}
 
 _SECTIONS = ("Formula", "No relevant document", "Short run", "Reference")
 
@@ -162,18 +152,15 @@ measure = define
 """The public name of `define`: ``@rankscope.measure("name")``."""
 
 
+@cache
 def _load_families() -> None:
-    if not _state["families"]:
-        _state["families"] = True
-        for family in FAMILIES:
-            import_module(f"rankscope.measures.{family}")
+    for family in FAMILIES:
+        import_module(f"rankscope.measures.{family}")
 
 
+@cache
 def _load_plugins() -> None:
     """Import what other packages offer; one that fails is warned about and left out."""
-    if _state["plugins"]:
-        return
-    _state["plugins"] = True
     import warnings  # noqa: PLC0415
     from importlib.metadata import entry_points  # noqa: PLC0415
 
