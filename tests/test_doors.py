@@ -255,7 +255,7 @@ def test_what_frameworks_have(name: str) -> None:
         ([{"question": "q", "__expected": "contains-all:a,b", "hits": ["a"]}], "relevant="),
         ([{"question": "q", "doc_ids": ["a"]}], "relevant="),
         ([{"qid": "q", "doc_id": "a", "chunk_id": "b", "score": 1}], "relevant="),
-        ([{"query": "q", "doc_id": "a", "label": 1, "score": 0.5}], "relevant="),
+        ([{"query": "q", "doc_id": "a", "relevance_score": 1, "score": 0.5}], "relevant="),
     ],
 )
 def test_what_two_columns_could_be_is_refused(rows: Any, option: str) -> None:
@@ -269,6 +269,29 @@ def test_the_same_is_not_scored_against_itself(tmp_path: Path) -> None:
     for gold in (rows, path, QRELS):
         with pytest.raises(InputError, match=r"retrieved|same"):
             rs.evaluate(gold, gold, "RR")
+
+
+def test_a_flat_table_with_grades_and_scores(tmp_path: Path) -> None:
+    """Each row is judged and retrieved; the two numbers have names of their own."""
+    rows = [{"query": "q", "pid": d, "label": g, "similarity": s}
+            for d, g, s in (("x", 0, 0.9), ("a", 1, 0.5), ("b", 2, 0.1))]  # fmt: skip
+    for form in FORMS.values():
+        assert rs.evaluate(form(tmp_path / "table", rows), measures=["RR"])["RR"] == 0.5
+    named = [{"q": "q", "was": "x", "gut": 0, "wie": 2}, {"q": "q", "was": "a", "gut": 1, "wie": 1}]
+    assert rs.evaluate(named, measures="RR", doc="was", grade="gut", score="wie")["RR"] == 0.5
+
+
+def test_a_case_of_quepid_is_no_query(tmp_path: Path) -> None:
+    path = tmp_path / "quepid.csv"
+    path.write_text(
+        "Team Name,Case Name,Case ID,Query Text,Doc ID,Title,Rating\n"
+        "t,shoes,7,red shoes,a,A,3\nt,shoes,7,blue shoes,a,A,0\nt,shoes,7,blue shoes,b,B,2\n"
+    )
+    gold = {"red shoes": {"a": 3}, "blue shoes": {"a": 0, "b": 2}}
+    assert rs.read_qrels(path).to_dict() == gold
+    rows = [{"query_id": n, "query": q, "docid": d, "rating": g}
+            for n, (q, grades) in enumerate(gold.items()) for d, g in grades.items()]  # fmt: skip
+    assert rs.Qrels(rows).to_dict() == {"0": gold["red shoes"], "1": gold["blue shoes"]}
 
 
 def test_docno_is_the_document_of_pyterrier() -> None:

@@ -32,6 +32,9 @@ EXPECTED = {"q1": {"d1": 1, "d4": 1}, "q2": {"d2": 1}}
         ("[see below]", "[see below]"),
         ("{d1,d4}", ["d1", "d4"]),
         ('{"d1": 2}', {"d1": 2}),
+        ("['d1' 'd 4']", ["d1", "d 4"]),  # as NumPy prints an array
+        ("[1\n 2]", ["1", "2"]),
+        ("['d1', 'd,4']", ["d1", "d,4"]),
         ("[]", []),
         (" ", []),
     ],
@@ -51,6 +54,14 @@ def test_cells_of_one_document_are_not(tmp_path: Path) -> None:
     path = tmp_path / "golden.csv"
     path.write_text("question,doc_id\nq1,d1;d4\nq2,d2\n")
     assert rs.read_qrels(path).to_dict() == {"q1": {"d1;d4": 1}, "q2": {"d2": 1}}
+
+
+def test_a_document_may_be_called_like_an_empty_list(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text("query_id,doc_id,grade\nq1,[],2\nq1,d1,1\n")
+    assert rs.read_qrels(path).to_dict() == {"q1": {"[]": 2, "d1": 1}}
+    path.write_text('question,doc_id\nq1,[]\nq2,"[""d1""]"\n')
+    assert rs.read_qrels(path).to_dict() == {"q1": {}, "q2": {"d1": 1}}
 
 
 def test_order_and_grades_of_a_cell(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.tables.grouping import repeated_rows
+from rankscope.tables.pairs import repeated_rows
 
 
 def naive(sizes: list[int], ids: list[str]) -> list[int]:

@@ -132,6 +132,8 @@ def test_categories() -> None:
         pl.DataFrame({"qid": ["x"], "doc": ["d"], "score": [[1.0]]}),
         {"query_id": ["a"], "doc_id": ["b", "c"], "score": [1.0]},
         {"q": {"d1", "d2"}},
+        {"q": {"d1": Decimal("NaN")}},
+        {"q": {"d1": Decimal("sNaN"), "d2": 1}},
         {1: ["a"], "1": ["b"]},
         {1.5: ["a"]},
         [("q", "d", 1, 2)],

@@ -129,7 +129,7 @@ def test_traces_are_runs_and_queries(form: str, tmp_path: Path) -> None:
     values, pretty = FORMS[form], tmp_path / "traces.json"
     pretty.write_text(json.dumps(values if len(values) > 1 else values[0], indent=2))
     for path in (written(tmp_path, form), pretty):
-        assert rs.read_run(path).to_dict() == RUN
+        assert rs.read_run(path).to_dict() == rs.Run(values).to_dict() == RUN
         assert dict(rs.read_queries(path).items()) == {"t1": "leek soup", "t2": "apple pie"}
 
 

@@ -23,8 +23,7 @@ from rankscope.tables.columns import (
     are_whole,
     rater_columns,
 )
-from rankscope.tables.grouping import group_by_query, repeated_rows
-from rankscope.tables.pairs import PairTable
+from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows

@@ -21,9 +21,8 @@ from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
-from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.native_files import read_rows
-from rankscope.tables.pairs import PairTable
+from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows

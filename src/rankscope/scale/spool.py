@@ -24,7 +24,7 @@ from rankscope.runs.table import Run
 from rankscope.scale.partials import PartError, Partial, partial_of, unpacked
 from rankscope.scoring.scan_tables import scan_of, ties_by_place
 from rankscope.scoring.scans import summed
-from rankscope.tables.grouping import repeated_rows
+from rankscope.tables.pairs import repeated_rows
 from rankscope.temporary import new_folder, remove, sweep, unlock
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.scoring.soundness import refuse_swapped
-from rankscope.tables.columns import NO_COLUMNS, RUN, Reading, folded, role_of
+from rankscope.tables.columns import ALIASES, NO_COLUMNS, RUN, Reading, find_name, folded, role_of
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -294,7 +294,7 @@ def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scori
     is_same = given is judgments.given and given is not None
     if not isinstance(given, Mapping) and is_path(given) and is_path(judgments.given):
         is_same = str(given) == str(judgments.given)
-    if is_same and gold.documents == read.documents:
+    if is_same and gold.documents == read.documents and not _has_both(gold, read, scoring):
         where = f" ({shown(gold.documents)})" if gold.documents else ""
         raise InputError(
             f"gold and run are the same{where}; give a run, or a table with both in different "
@@ -316,6 +316,16 @@ def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scori
         _refuse_shifted(judgments, run)
         run = _by_words(run, judgments)
     return run
+
+
+def _has_both(gold: Reading, run: Reading, scoring: Scoring) -> bool:
+    """Tell a flat table with a grade and a score for each pair, if it is clear which is which."""
+    if not gold.value or not run.value or gold.value == run.value:
+        return False
+    if scoring.columns.grade is not None and scoring.columns.score is not None:
+        return True
+    either = tuple(set(ALIASES["grade"]).intersection(ALIASES["score"]) - {"score"})
+    return find_name([gold.value, run.value], either) is None
 
 
 def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:

@@ -94,9 +94,9 @@ def retrievals(
 
 def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the spans of a batch, of a list, or the one that this is."""
-    for item in value if isinstance(value, list) else [value]:
+    for item in value if isinstance(value, list | tuple) else [value]:
         if isinstance(item, Mapping):
-            batches = (item[name] for name in _BATCHES if isinstance(item.get(name), list))
+            batches = (item[name] for name in _BATCHES if isinstance(item.get(name), list | tuple))
             batch = None if "attributes" in item else next(batches, None)
             yield from [item] if batch is None else _spans(batch)
 
