@@ -1,10 +1,17 @@
 """Statistics: how sure is a mean, is a difference real, and could it have been seen at all.
 
-Most modules take arrays and know nothing of qrels, runs or measures: functions take many rows at
-once (a row for each run and measure, a column for each query), so that all rows share one set of
-resamples. On top of them `compare`, `gate` and `power` take scores; all three go through `matrix`
-(values side by side) and `pairwise` (differences, tests, corrections). What is random takes a seed
-and gives the same bytes for it, in whatever order the queries come.
+What users call: `comparison` (compare), `gate`, `power`. Below them, from the outside in:
 
-SciPy is imported when a function first needs it (`rankscope.statistics.arrays.special`).
+- `sides`: two sides made on different days, found comparable; `strata`: pairs within groups of
+  queries; `system_pairs`, `letters`, `sentences`: what a comparison says.
+- `matrix`: values of systems side by side; `clusters` and `noise`: what else is drawn by chance.
+- `paired_differences`, `tests`: differences of pairs, tested and corrected; `intervals`: of means.
+- `groups`: groups of queries under one system; `decision_rates`, `rater_agreement`,
+  `rater_outliers`, `random_ranking`: for the analyses.
+- `settings`, `choices`: how systems are compared; `arrays`: what all of these are made of.
+
+Functions take many rows at once (a row for each run and measure, a column for each query), so that
+all rows share one set of resamples. What is random takes a seed and gives the same bytes for it, in
+whatever order the queries come. SciPy is imported when a function first needs it
+(`rankscope.statistics.arrays.special`).
 """

@@ -163,8 +163,7 @@ def unit_errors(
     away = units / len(shares) - shares * means[:, np.newaxis]
     rounding = SAME * np.abs(units).max(axis=1, keepdims=True) / len(shares)
     away[np.abs(away) <= rounding] = 0.0
-    squares = np.sort(away**2 / (1 - 2 * shares + squared), axis=1)
-    return np.sqrt(squares.sum(axis=1)), freedom
+    return np.sqrt((away**2 / (1 - 2 * shares + squared)).sum(axis=1)), freedom
 
 
 def t_interval(

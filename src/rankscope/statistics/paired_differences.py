@@ -27,8 +27,6 @@ from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
     blocks,
-    constant_rows,
-    row_deviations,
     row_means,
     special,
 )
@@ -228,6 +226,7 @@ def _tested(  # noqa: PLR0917
     mean, functions = row_means(rows), special()
     error, free = unit_errors(rows, mean, shares)
     freedom = np.full(len(rows), free)
+    deviation = np.where(np.isfinite(error), error * math.sqrt(rows.shape[1]), 0.0)
     above, below = np.count_nonzero(rows > 0, axis=1), np.count_nonzero(rows < 0, axis=1)
     differing = above + below
     size = np.where((error == 0) & (mean != 0), np.abs(mean), _one_size(rows, changes[:, 1]))
@@ -251,12 +250,8 @@ def _tested(  # noqa: PLR0917
             noisy | (np.ptp(shares) > SAME), np.maximum(p, to_zero), p
         )  # only t knows noise and weights
     around = (mean * rows.shape[1] / np.maximum(differing, 1))[:, np.newaxis]
-    squares = np.sort(np.where(rows != 0, rows - around, 0.0) ** 2, axis=1)
+    squares = np.where(rows != 0, rows - around, 0.0) ** 2
     squares[squares <= (SAME * np.abs(around)) ** 2] = 0.0
-    deviation = np.zeros(len(rows))
-    varying = ~constant_rows(rows)
-    if varying.any():
-        deviation[varying] = row_deviations(rows[varying], mean[varying])
     return Differences(
         mean=mean,
         error=error,
