@@ -459,7 +459,8 @@ def _weak(result: Segments, members: Sequence[tuple[str, str, list[int]]]) -> It
         finding = WEAK_GROUPS.finding(
             f"{result.system} scores lower on the {group.n:,} of {result.queries:,} queries "
             f"{group.phrase}: {result.measure} is {group.mean:.3f} against {group.rest:.3f} "
-            f"for the rest ({p_text(group.p_corrected or 0.0)} corrected)",
+            f"for the rest ({p_text(group.p_corrected or 0.0)} corrected); at that level its mean "
+            f"would gain {group.cost:.3f}",
             count=group.n,
         )
         yield finding.model_copy(update={"gain": group.cost})

@@ -22,7 +22,6 @@ from rankscope.diagnosis.analysis import (
     Inputs,
     Row,
     analysis,
-    found,
 )
 from rankscope.diagnosis.figures import Figure
 from rankscope.diagnosis.ranked_run import RankedRun, best_order, is_best_by_grade
@@ -247,32 +246,12 @@ def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
             findings += _changed_recall(row, ranked, inputs)
         elif row.dropped and row.role != "fuse":  # what fusions drop, the depth of runs does
             findings.append(_dropped(row, ranked, inputs))
-    losing = {
-        row.system: change
-        for row in rows
-        for change in row.changes
-        if change.measure == inputs.scores.measures[0]
-        and change.verdict == "worse"
-        and change.of == _best(row.of, inputs)
-    }
-
-    def sentence(row: Row) -> str:
-        change = losing[row.system]
-        low, high = change.difference.low, change.difference.high
-        return (
-            f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
-            f"{change.difference.value:+.3f} [{low:+.3f}, {high:+.3f}], "
-            f"{p_text(change.p_corrected)} corrected"
-        )
-
-    lost = found(
-        STAGE_LOSES, [row for row in rows if row.system in losing], sentence, focus=inputs.focus
-    )
+    findings += (finding for row in rows for finding in _loss(row, inputs))
     return Stages(
         measure=inputs.scores.measures[0],
         cutoff=inputs.cutoff,
         stages=tuple(rows),
-        findings=(*findings, *lost),
+        findings=tuple(findings),
     )
 
 
@@ -580,6 +559,19 @@ def _changed_recall(
             places=_places(row, changed, ranked),
             evidence={"dropped": dropped, "added": len(changed) - dropped},
         )
+
+
+def _loss(row: StageRow, inputs: Inputs) -> Iterator[Finding]:
+    """Say that a stage is worse than the best system it builds on."""
+    for change in row.changes:
+        is_main = change.measure == str(inputs.main) and change.of == _best(row.of, inputs)
+        if is_main and change.verdict == "worse":
+            low, high = change.difference.low, change.difference.high
+            yield STAGE_LOSES.finding(
+                f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
+                f"{change.difference.value:+.3f} [{low:+.3f}, {high:+.3f}], "
+                f"{p_text(change.p_corrected)} corrected"
+            )
 
 
 def _dropped(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> Finding:
