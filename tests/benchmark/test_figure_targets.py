@@ -10,11 +10,11 @@ import pytest
 
 import rankscope as rs
 from rankscope.benchmark.targets import Targets, load_targets
-from rankscope.benchmark.verdict import verdict
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import FormatError
 from rankscope.records import BenchmarkReport, status_of
 from rankscope.records.figure_kpis import FigureGoal, figure_kpis
+from rankscope.reports.verdict import verdict
 from reports.sample import sample
 
 HERE = Path()

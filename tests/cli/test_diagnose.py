@@ -78,7 +78,7 @@ def test_it_is_read_back_as_written() -> None:
     assert diagnosis.settings.alpha == 0.01
     assert type(diagnosis).from_data(diagnosis.to_dict(), source="x") == diagnosis
     [sentence] = diagnosis.verdict
-    assert "0.3250" in sentence
+    assert "0.325" in sentence
     assert rs.diagnose(QRELS, RUNS, ["RR"], only="ties").verdict == ()
 
 

@@ -60,7 +60,9 @@ def test_the_table_shows_means(evaluate: Any) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     discount = 1 / math.log2(3)
     ndcg = (2 * discount / (2 + discount) + 1 + 0) / 3
-    assert rows(done.stdout)[:2] == [["run", "RR", "nDCG@10"], ["bm25", "0.5000", f"{ndcg:.4f}"]]
+    table = [["run", "RR", "nDCG@10"], ["bm25", "0.500", f"{ndcg:.3f}"]]
+    shown = rows(done.stdout)
+    assert shown[shown.index(table[0]) :][:2] == table
     assert "RS161" in done.stdout, "a judged query is missing"
     assert "RS133" in done.stdout, "the run is not that deep"
 
@@ -68,7 +70,7 @@ def test_the_table_shows_means(evaluate: Any) -> None:
 def test_means_have_intervals(evaluate: Any) -> None:
     shown = evaluate("many.qrels", "many.run", "-m", "RR", "-m", "num_ret").stdout
     ends = rs.evaluate("many.qrels", "many.run", ["RR"]).intervals["mrr"]
-    assert rows(shown)[1] == ["many", "0.8333", f"[{ends.low:.4f},", f"{ends.high:.4f}]", "60"]
+    assert rows(shown)[3] == ["many", "0.833", f"[{ends.low:.3f},", f"{ends.high:.3f}]", "60"]
     for options in (["--no-intervals"], ["--format", "csv"], ["--format", "trec"]):
         assert "[" not in evaluate("many.qrels", "many.run", "-m", "RR", *options).stdout
 
@@ -76,7 +78,11 @@ def test_means_have_intervals(evaluate: Any) -> None:
 def test_worst_queries(evaluate: Any) -> None:
     options = ("-m", "RR", "-m", "P@1", "--worst", "3")
     shown = rows(evaluate("many.qrels", "many.run", *options).stdout)
-    assert shown[-3:] == [[name, "0.5000", "0.0000", "a", "b,", "a"] for name in ("q0", "q3", "q6")]
+    for name in ("q0", "q3", "q6"):
+        assert [name, "0.500", "a"] in shown
+    shown = rows(evaluate("many.qrels", "many.run", *options, "--full").stdout)
+    for name in ("q0", "q3", "q6"):
+        assert [name, "0.500", "0.000", "a", "b,", "a"] in shown
     texts = ("--worst", "1", "--queries", "texts.json")
     assert "what is a?" in evaluate("many.qrels", "many.run", *texts).stdout
 

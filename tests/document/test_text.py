@@ -16,13 +16,13 @@ from rankscope.printing import visible
 @pytest.mark.parametrize(
     ("value", "options", "written"),
     [
-        (0.5, {}, "0.5000"),
+        (0.5, {}, "0.500"),
         (0.5, {"digits": 3, "signed": True}, "+0.500"),
         (-0.0006, {"digits": 3, "signed": True}, "-0.001"),
         (-0.00001, {"digits": 3, "signed": True}, "0.000"),
         (0.0004, {"digits": 3, "signed": True}, "0.000"),
-        (0.0, {"signed": True}, "0.0000"),
-        (-0.0, {}, "0.0000"),
+        (0.0, {"signed": True}, "0.000"),
+        (-0.0, {}, "0.000"),
         (0.05, {"digits": None}, "0.05"),
         (1024, {}, "1,024"),
         (1024.0, {"digits": 0}, "1024"),

@@ -87,7 +87,7 @@ def test_the_verdict_comes_first_in_every_style(inner: Inner, style: str) -> Non
     summary = [line.partition("::")[2] for line in lines if line.startswith("FAILED")]
     assert len(summary) == 5
     assert summary[0].startswith("test_limits - rankscope: P@1 = 0.6667")
-    assert summary[1].startswith("test_gate - rankscope: regression: RR")
+    assert summary[1].startswith("test_gate - rankscope: Regression: RR")
     assert summary[2].endswith("nowhere.run: file not found")
     assert summary[4] == "test_other - assert 1 == 2"
     assert not any("QualityError: " in line for line in lines)

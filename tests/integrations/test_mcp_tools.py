@@ -52,7 +52,7 @@ def test_scores_are_those_of_evaluate(workspace: Workspace) -> None:
     scores = rs.evaluate(QRELS, MIXED, "nDCG@10")
     assert result["result"]["structuredContent"]["nDCG@10"] == scores["nDCG@10"]
     text = result["result"]["content"][0]["text"]
-    assert f"{scores['nDCG@10']:.4f}" in text
+    assert f"{scores['nDCG@10']:.3f}" in text
 
 
 def test_every_tool_answers(workspace: Workspace) -> None:

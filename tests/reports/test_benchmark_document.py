@@ -12,12 +12,13 @@ from markdown_it import MarkdownIt
 from pydantic import BaseModel
 from rich.cells import cell_len
 
-from rankscope.benchmark.verdict import verdict
 from rankscope.diagnosis.segments import segments
+from rankscope.document.blocks import Document, Section, sentences
 from rankscope.document.markdown import as_markdown
 from rankscope.document.terminal import as_text
 from rankscope.records import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
+from rankscope.reports.verdict import verdict
 from reports.sample import sample, with_analyses
 
 HOSTILE = "a|b`c<script>alert(1)</script>\n# **x** [y](z) [bold]b[/bold] \x1b[31m\x07\u202e \\"
@@ -49,7 +50,7 @@ def report() -> BenchmarkReport:
 
 
 def test_every_mean_is_in_both_forms(report: BenchmarkReport) -> None:
-    wide, page = printed(report, 140), markdown(report)
+    wide, page = as_text(benchmark_document(report), 140, full=True), markdown(report)
     for system in report.systems:
         assert system.name in page
         for value in system.measures:
@@ -76,6 +77,7 @@ def test_an_interval_is_not_half_its_width(report: BenchmarkReport) -> None:
     system = changed(first, measures=[value])
     alone = changed(report, systems=[system], measures=report.measures[:1], comparison=None)
     assert "1.000 [0.735, 1.000]" in printed(alone)
+    assert "0.735–1.000" in printed(alone)
 
 
 def test_less_than_everything_is_drawn(report: BenchmarkReport) -> None:
@@ -96,10 +98,9 @@ def test_missing_values_are_dashes_and_open_intervals_infinite(report: Benchmark
     measures = [whole, changed(words.measures[2], interval=endless), *words.measures[3:]]
     system = changed(words, measures=measures, timing=slow)
     text = markdown(changed(report, systems=[system, *report.systems[1:]]))
-    first, second, third = (
-        next(line for line in text.splitlines() if line.startswith(f"| {name} ")).split("|")[2]
-        for name in ("nDCG@10", "AP@100", "RR@10")
-    )
+    text = text[text.index("## Measures") :]
+    row = next(line for line in text.splitlines() if line.startswith("| words (baseline) "))
+    first, second, third = row.split("|")[2:5]
     assert first.strip() == "–"
     assert "1,234" in second
     assert "0.796 [-∞, ∞]" in third
@@ -173,5 +174,6 @@ def test_hostile_names(
     [("- item", "\\- item"), ("1. one", "1\\. one"), ("3) three", "3\\) three"), ("+", "\\+"),
      ("-5 to 3", "-5 to 3"), ("13+", "13+"), ("a_b", "a\\_b"), ("x & y", "x &amp; y")],
 )  # fmt: skip
-def test_no_sentence_becomes_a_list(report: BenchmarkReport, name: str, shown: str) -> None:
-    assert f"\n- {shown}\n" in markdown(changed(report, verdict=[name]))
+def test_no_sentence_becomes_a_list(name: str, shown: str) -> None:
+    document = Document("", (Section("", (sentences([name], listed=True),)),))
+    assert f"- {shown}\n" in as_markdown(document)

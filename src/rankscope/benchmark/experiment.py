@@ -14,11 +14,9 @@ from rankscope.benchmark.codes import CONFIG_NOTE, FELL_BACK, QUERIES_FAILED, SY
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.fallen_back import fell_back_words
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
-from rankscope.benchmark.verdict import verdict
 from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_checks import GRADES_TOO_LOW
 from rankscope.diagnosis.analysis import Analysed, all_analyses
@@ -46,6 +44,7 @@ from rankscope.records import (
 )
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
+from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
@@ -422,7 +421,7 @@ class Experiment:
         for usage in self._fetched(name).facts:
             if isinstance(usage, ModelUsage) and usage.fallen_back:
                 fell_back = FELL_BACK.finding(
-                    f"{usage.part}: {fell_back_words(usage)}, and the incoming order or the plain "
+                    f"{usage.part}: {silence(usage)}, and the incoming order or the plain "
                     f"query was taken ({usage.unreadable:,} answers could not be read)",
                     count=usage.fallen_back,
                     evidence={"model": usage.model, "failed": usage.failed},

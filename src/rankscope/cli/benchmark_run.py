@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,12 +20,13 @@ from rankscope.cli.options import (
     OutputName,
     format_option,
 )
-from rankscope.cli.output import METRICS, emit, print_line
+from rankscope.cli.output import METRICS, emit, print_line, program
 
 if TYPE_CHECKING:
     from rankscope.benchmark.in_languages import LanguageResults
     from rankscope.benchmark.plan import StageState
     from rankscope.benchmark.run import Result
+    from rankscope.document.blocks import Point
 
 _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
 
@@ -198,21 +200,31 @@ def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:
         )
 
 
+def _where(folder: Path) -> list[Point]:
+    """Say where the page is, and what comes next."""
+    from rankscope.document.blocks import Point
+
+    page = folder / _REPORTS[0]
+    shown = page if page.exists() else folder
+    return [
+        Point("Report", (str(shown),), is_code=True),
+        Point("Next", (f"{program()} diagnose {quote(str(folder))}",), is_code=True),
+    ]
+
+
 def show_result(result: Result, *, format: str, quiet: bool) -> int:
     """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
-    from rankscope.benchmark.verify import digest_of
     from rankscope.cli import ANSWER_IS_NO
 
     if result.reused and format == "table" and not quiet:
         print_line("nothing has changed since this benchmark was run; --fresh runs it again")
         print_line()
     if not quiet or format in ("json", METRICS):
-        emit(result.report, format=format, data=lambda: json.loads(result.report.to_json()))
-    if format == "table" and not quiet:
-        paths = [Path(result.folder) / name for name in _REPORTS]
-        print_line()
-        for path in [path for path in paths if path.exists()] or [result.folder]:
-            print_line(f"written to {path}")
-        print_line(f"digest {digest_of(result.folder)}")
+        emit(
+            result.report,
+            format=format,
+            data=lambda: json.loads(result.report.to_json()),
+            points=_where(Path(result.folder)) if format == "table" else (),
+        )
     has_errors = any(finding.severity == "error" for finding in result.report.findings)
     return ANSWER_IS_NO if has_errors else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rankscope.cli.output import FORMATS, RAW
+from rankscope.cli.output import FORMATS, FULL, PAGE, RAW
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 
@@ -58,14 +58,32 @@ def format_option(*more: str) -> Callable[[Command], Command]:
         "--raw",
         is_flag=True,
         expose_value=False,
-        callback=_keep_raw,
-        help="In csv, leave text that a spreadsheet takes for a formula as it is.",
+        callback=_keep(RAW),
+        help="Don't escape formulas in csv.",
     )
-    return lambda command: chosen(raw(command))
+    full = click.option(
+        "--full",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep(FULL),
+        help="Print all tables and notes, not only the answer.",
+    )
+    page = click.option(
+        "--html",
+        type=OutputName(),
+        metavar="FILE",
+        expose_value=False,
+        callback=_keep(PAGE),
+        help="Also write a page you can click through.",
+    )
+    return lambda command: full(page(chosen(raw(command))))
 
 
-def _keep_raw(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta[RAW] = value
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        ctx.meta[key] = value
+
+    return keep
 
 
 DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
@@ -208,13 +226,6 @@ RELEVANCE_LEVEL = click.option(
 
 
 _RELATIONS, _ANNOTATIONS = "rankscope.relations", "rankscope.annotations"
-
-
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> None:
-        ctx.meta[key] = value
-
-    return keep
 
 
 def _ontology(ctx: click.Context, _: click.Parameter, path: str | None) -> Any:

@@ -16,15 +16,21 @@ import click
 from rankscope.printing import put, put_line, visible, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
-    from rankscope.document.blocks import Document
+    from rankscope.document.blocks import Document, Point
     from rankscope.reports.explorer.contents import Contents
 
 RAW = f"{__name__}.raw"
 """In the context of a command: whether ``--raw`` was given."""
+
+FULL = f"{__name__}.full"
+"""In the context of a command: whether ``--full`` was given."""
+
+PAGE = f"{__name__}.page"
+"""In the context of a command: the file that ``--html`` names."""
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
@@ -80,13 +86,14 @@ def emit(
     data: Callable[[], Any] | None = None,
     metrics: Mapping[str, Any] | None = None,
     contents: Callable[[], Contents | None] | None = None,
+    points: Sequence[Point] = (),
     **options: Any,
 ) -> None:
     """Write a result to standard output or to a file.
 
     The result is a document, or anything that has a view (``options`` are the view's). JSON is what
     ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of `metrics_of`;
-    ``contents`` returns what the explorer of a page shows.
+    ``contents`` returns what the explorer of a page shows, and ``points`` are added to the answer.
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
@@ -102,18 +109,44 @@ def emit(
         _write_json(plain, target)
         return
     document = _typed(result if isinstance(result, Document) else document_of(result, **options))
+    page = click.get_current_context().meta.get(PAGE)
+    if page is not None:
+        from rankscope.document.blocks import Point
+
+        write_file(page, _page_of(document, contents))
+        points = (Point("Page", (page,), is_code=True), *points)
+    document = _with_points(document, points)
     if format == "csv":
         print_warnings(document.warnings)
+    full = click.get_current_context().meta.get(FULL, False)
     if format == "table" and target is None:
         from rankscope.document.terminal import draw
 
-        draw(document, make_console())
-    elif format == "html" and contents is not None:
-        from rankscope.reports.explorer.whole_page import report_page
-
-        write_text(report_page(document, contents()), target)
+        draw(document, make_console(), full=full)
+    elif format == "html":
+        write_text(_page_of(document, contents), target)
     else:
-        write_text(rendered(document, format), target)
+        write_text(rendered(document, format, full=full), target)
+
+
+def _page_of(document: Document, contents: Callable[[], Contents | None] | None) -> str:
+    from rankscope.reports.explorer.whole_page import report_page
+
+    return report_page(document, None if contents is None else contents())
+
+
+def _with_points(document: Document, more: Sequence[Point]) -> Document:
+    """Return a document whose answer says more, before what comes next."""
+    from rankscope.document.blocks import Points
+
+    answer = document.answer
+    if answer is None or not more:
+        return document
+    blocks = [block for block in answer.blocks if not isinstance(block, Points)]
+    points = [p for block in answer.blocks if isinstance(block, Points) for p in block.points]
+    last = [point for point in points if point.label == "Next"]
+    merged = Points((*(point for point in points if point not in last), *more, *last))
+    return replace(document, answer=replace(answer, blocks=(*blocks, merged)))
 
 
 def print_warnings(lines: Iterable[str]) -> None:
@@ -153,9 +186,12 @@ def as_typed(text: str) -> str:
 
 def _typed(document: Document) -> Document:
     """Return a document whose warnings have options as they are typed."""
-    from rankscope.document.blocks import Sentences
+    from rankscope.document.blocks import Points, Sentences
 
     def typed(block: Any) -> Any:
+        if isinstance(block, Points):
+            points = (replace(p, lines=tuple(map(as_typed, p.lines))) for p in block.points)
+            return replace(block, points=tuple(points))
         if not isinstance(block, Sentences):
             return block
         lines = (replace(line, text=as_typed(line.text)) for line in block.sentences)
@@ -164,19 +200,18 @@ def _typed(document: Document) -> Document:
     sections = (
         replace(section, blocks=tuple(map(typed, section.blocks))) for section in document.sections
     )
-    return replace(document, sections=tuple(sections))
+    answer = document.answer
+    if answer is not None:
+        answer = replace(answer, blocks=tuple(map(typed, answer.blocks)))
+    return replace(document, sections=tuple(sections), answer=answer)
 
 
-def rendered(document: Document, format: str) -> str:
-    """Return a document as text in any format but JSON."""
+def rendered(document: Document, format: str, *, full: bool = False) -> str:
+    """Return a document as text in any format but JSON; ``full``: all of it, also as plain text."""
     if format == "markdown":
         from rankscope.document.markdown import as_markdown
 
         return as_markdown(document)
-    if format == "html":
-        from rankscope.document.pages import page
-
-        return page(document)
     if format == "latex":
         from rankscope.document.latex import as_latex
 
@@ -187,7 +222,7 @@ def rendered(document: Document, format: str) -> str:
         return as_csv(document, raw=click.get_current_context().meta.get(RAW, False))
     from rankscope.document.terminal import as_text
 
-    return as_text(document)
+    return as_text(document, full=full)
 
 
 def write_text(text: str, target: str | None) -> None:

@@ -125,6 +125,20 @@ class Gap(Row):
     """The length of its longest answer; what is below is not known."""
 
     @property
+    def enough(self) -> tuple[int, float]:
+        """The smallest depth at which a reranker wins most of what one could, and the mean then."""
+        return next(
+            (k, mean)
+            for k, mean in self.reranked.items()
+            if mean - self.now >= 0.8 * self.ranking.value
+        )
+
+    @property
+    def ranking_is_more(self) -> bool:
+        """Whether more is lost by order than by retrieval."""
+        return self.ranking.value > self.retrieval.value
+
+    @property
     def favours(self) -> str:
         """What it favours: few documents that are right, or many of which some are; '': neither."""
         success = self.success.get(5, 0.0)
@@ -194,8 +208,8 @@ def gaps(config: GapsConfig, inputs: Inputs) -> Gaps:
             low,
             lambda row: (
                 f"{row.system} finds the right documents but ranks them too low: its first "
-                f"{_enough(row):,} in perfect order would score {row.reranked[_enough(row)]:.3f} "
-                f"{measure} instead of {row.now:.3f}"
+                f"{row.enough[0]:,} in perfect order would score {row.enough[1]:.3f} {measure} "
+                f"instead of {row.now:.3f}"
             ),
             lambda row: row.ranking.value * (1 - row.left_out / queries),
             focus=inputs.focus,
@@ -378,8 +392,3 @@ def _depths(longest: int, depth: int) -> list[int]:
         steps |= {unit, 2 * unit, 5 * unit}
         unit *= 10
     return sorted(step for step in steps if 0 < step <= longest)
-
-
-def _enough(row: Gap) -> int:
-    """Return the smallest depth at which a reranker wins most of what one could."""
-    return next(k for k, mean in row.reranked.items() if mean - row.now >= 0.8 * row.ranking.value)

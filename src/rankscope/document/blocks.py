@@ -22,8 +22,10 @@ Tone = Literal["plain", "strong", "good", "bad", "warning", "quiet"]
 """What a thing means to the reader; a renderer turns it into colour or weight. Colour alone must
 not say anything: what is good or bad also has a marker, or says so in words."""
 
-Kind = Literal["text", "number", "p"]
-"""What a column holds: text is flush left, numbers and p-values are flush right."""
+Kind = Literal["text", "number", "p", "interval", "whisker"]
+"""What a column holds: text is flush left, numbers, p-values and intervals (0.62–0.74) are flush
+right. A whisker is drawn on the table's axis, and left out by forms without pictures: its numbers
+must stand in other columns, too."""
 
 Value: TypeAlias = str | float | None
 """What a cell shows. An ``int`` is a count (1,024), a ``float`` has its column's decimals, text is
@@ -58,12 +60,24 @@ class Column:
 
     title: str
     kind: Kind = "number"
-    digits: int | None = 4
+    digits: int | None = 3
     """Decimals of numbers; None: as few as are needed, as in 0.05."""
     signed: bool = False
     """Whether positive numbers have a plus sign."""
     note: str = ""
     """A few words behind the title, drawn in parentheses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The axis that all whiskers of a table share."""
+
+    base: float | None = None
+    """Where the line of what others are compared with is; None: there is none."""
+    base_title: str = ""
+    """What that is called."""
+    higher_is_better: bool = True
+    """Which side of the line is the better one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,8 @@ class Table:
     """What ``best`` cells are, such as "best mean"; each form says how it marks them."""
     name_columns: int = 1
     """How many of the first columns name a row; they are repeated where a table is split."""
+    axis: Axis | None = None
+    """What whiskers are drawn on, if a column has them."""
     columns_are: str = ""
     """What the columns behind the one name column are, such as "system": then all hold the same
     kind of number, and rows and columns may change places where that fits better."""
@@ -209,6 +225,24 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """Lines with a label: "Fix first", "Careful", "Next"."""
+
+    label: str
+    lines: tuple[str, ...]
+    tone: Tone = "plain"
+    is_code: bool = False
+    """Whether the lines are commands or paths, to be copied as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points below each other, their labels in one column."""
+
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """Text to be copied as it is, such as a command."""
 
@@ -217,7 +251,7 @@ class Code:
 
 
 Picture: TypeAlias = Chart | Plot
-Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code
+Block: TypeAlias = Table | Sentences | Points | Picture | Findings | Notes | Code
 
 PICTURES = Chart, Plot
 """What forms without pictures leave out."""
@@ -237,6 +271,8 @@ class Section:
     """What follows on a page, and is left out on a terminal."""
     part: Part = "overview"
     """Which part of a long page it belongs to."""
+    finding: str = ""
+    """What it found, in one sentence with numbers: a page shows this and opens the rest."""
 
     @property
     def all_blocks(self) -> tuple[Block, ...]:
@@ -262,12 +298,39 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a report says first: what to do, why, and what that rests on."""
+
+    headline: str
+    """The decision in a few words, without a full stop: "Start with hybrid"."""
+    reason: str = ""
+    """The number that decides, or that could change the decision; '' if the headline says all."""
+    evidence: str = ""
+    """What the decision rests on, in sentences."""
+    blocks: tuple[Block, ...] = ()
+    """One table, what to fix first, what to be careful about, what comes next: all that a terminal
+    shows unless everything is asked for."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The decision in at most two lines."""
+        first = f"{self.headline}: {self.reason}" if self.reason else self.headline
+        return tuple(line for line in (_ended(first), self.evidence) if line)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", ":", "?", "!")) else f"{sentence}."
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A whole report."""
 
     title: str
     sections: tuple[Section, ...]
     subtitle: str = ""
+    answer: Answer | None = None
+    """What comes first; None: a document without a decision, such as a list."""
     names: frozenset[str] = frozenset()
     """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
     data: Callable[[], Table | Lines] | None = None
@@ -281,20 +344,32 @@ class Document:
     @property
     def is_titled(self) -> bool:
         """Whether titles are worth showing: a single table needs none."""
-        return any(section.title for section in self.sections)
+        return self.answer is None and any(section.title for section in self.sections)
 
     @property
     def warnings(self) -> list[str]:
         """The sentences that warn: what a form that holds only numbers must say beside them."""
-        blocks = (block for section in self.sections for block in section.all_blocks)
-        lines = (block.sentences for block in blocks if isinstance(block, Sentences))
-        return [line.text for each in lines for line in each if line.tone == "warning"]
+        warnings: list[str] = []
+        for block in self.blocks:
+            if isinstance(block, Sentences):
+                warnings += [each.text for each in block.sentences if each.tone == "warning"]
+            elif isinstance(block, Points):
+                careful = (point for point in block.points if point.tone == "warning")
+                warnings += [f"warning: {line}" for point in careful for line in point.lines]
+        return warnings
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, those of the answer first."""
+        if self.answer is not None:
+            yield from self.answer.blocks
+        for section in self.sections:
+            yield from section.all_blocks
 
     @property
     def first_table(self) -> Table | None:
         """The first table of all sections."""
-        blocks = (block for section in self.sections for block in section.all_blocks)
-        return next((block for block in blocks if isinstance(block, Table)), None)
+        return next((block for block in self.blocks if isinstance(block, Table)), None)
 
 
 def good_if(is_good: bool) -> Tone:
@@ -345,7 +420,13 @@ MOST_LINES = 3
 
 
 def warning_lines(findings: Iterable[Finding], *, several: bool = True) -> tuple[Sentences, ...]:
-    """Say what findings about runs say, a line for each; none if there is nothing to say.
+    """Say what findings about runs say, a line for each; none if there is nothing to say."""
+    lines = [f"warning: {line}" for line in finding_lines(findings, several=several)]
+    return (sentences(lines, "warning"),) if lines else ()
+
+
+def finding_lines(findings: Iterable[Finding], *, several: bool = True) -> list[str]:
+    """Return a line for each finding about runs.
 
     Where several runs were looked at, they are named, and what is the same of several is said once.
     The advice follows the last line of a code.
@@ -359,13 +440,13 @@ def warning_lines(findings: Iterable[Finding], *, several: bool = True) -> tuple
         shown = list(messages.items())[:MOST_LINES]
         for message, alike in shown:
             whose = _names([str(finding.system) for finding in alike]) if several else ""
-            lines.append(f"warning: {whose}{message} [{code}]")
+            lines.append(f"{whose}{message} [{code}]")
         more = len(messages) - len(shown)
         if more:
-            lines.append(f"warning: likewise for {more} more [{code}]")
+            lines.append(f"likewise for {more} more [{code}]")
         advice = next(iter(messages.values()))[0].advice
         lines[-1] += f"; {advice}"
-    return (sentences(lines, "warning"),) if lines else ()
+    return lines
 
 
 def _names(systems: list[str]) -> str:

@@ -17,6 +17,7 @@ from rankscope.document.blocks import (
     PICTURES,
     Findings,
     Notes,
+    Points,
     Sentences,
     Table,
 )
@@ -29,12 +30,13 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
+    without_whiskers,
 )
 from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document, Section, Tone
+    from rankscope.document.blocks import Answer, Block, Cell, Column, Document, Section, Tone
     from rankscope.findings import Finding
 
 STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
@@ -64,9 +66,22 @@ def _join(parts: Iterable[str]) -> str:
 
 def _sections(document: Document, level: int) -> Iterator[str]:
     """Yield the sections of a fragment."""
+    if document.answer is not None:
+        yield from answer_parts(document.answer, level)
     for place, section in enumerate(document.sections):
         if section.all_blocks:
             yield from section_parts(section, level, key=str(place), is_first=place == 0)
+
+
+def answer_parts(answer: Answer, level: int) -> Iterator[str]:
+    """Yield what comes first: the decision, then its blocks."""
+    lines = [line for line in (answer.reason, answer.evidence) if line]
+    yield '<section class="answer">'
+    yield _heading(f"{answer.headline}.", level)
+    yield from (f"<p>{_safe(line)}</p>" for line in lines)
+    for number, block in enumerate(answer.blocks):
+        yield _block(block, level + 1, f"answer-{number}", linked=False)
+    yield "</section>"
 
 
 def section_ids(titles: Iterable[str]) -> list[str]:
@@ -130,7 +145,9 @@ def _lead(section: Section) -> str:
 def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
     """Return a block; ``level`` is that of headings in it, ``key`` is where it is."""
     if isinstance(block, Table):
-        return _table(block, level, linked=linked)
+        return _table(without_whiskers(block), level, linked=linked)
+    if isinstance(block, Points):
+        return _points(block)
     if isinstance(block, Sentences):
         return _sentences(block)
     if isinstance(block, PICTURES):
@@ -141,6 +158,15 @@ def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
     if isinstance(block, Notes):
         return _notes(block.texts)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
+
+
+def _points(block: Points) -> str:
+    rows = []
+    for point in block.points:
+        tag = "code" if point.is_code else "span"
+        lines = "".join(f"<dd><{tag}>{_safe(line)}</{tag}></dd>" for line in point.lines)
+        rows.append(f'<div class="{point.tone}"><dt>{_safe(point.label)}</dt>{lines}</div>')
+    return f'<dl class="points">{"".join(rows)}</dl>'
 
 
 def _notes(texts: Sequence[str]) -> str:

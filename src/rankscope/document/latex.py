@@ -13,6 +13,7 @@ from rankscope.document.blocks import (
     Code,
     Findings,
     Notes,
+    Points,
     Table,
 )
 from rankscope.document.text import (
@@ -23,6 +24,7 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
+    without_whiskers,
 )
 
 if TYPE_CHECKING:
@@ -73,9 +75,10 @@ def escaped(text: object) -> str:
 def as_latex(document: Document) -> str:
     """Return a document as LaTeX; what is no table is a paragraph."""
     parts = [r"% needs \usepackage{booktabs}"]
-    for section in document.sections:
-        for block in section.all_blocks:
-            parts += _block(block)
+    if document.answer is not None:
+        parts.append(" ".join(map(escaped, document.answer.lines)))
+    for block in document.blocks:
+        parts += _block(block)
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,7 +86,12 @@ def _block(block: Block) -> Iterator[str]:
     if isinstance(block, PICTURES):
         return
     if isinstance(block, Table):
-        yield _table(block)
+        yield _table(without_whiskers(block))
+    elif isinstance(block, Points):
+        for point in block.points:
+            yield rf"\noindent\textbf{{{escaped(point.label)}}} " + " ".join(
+                map(escaped, point.lines)
+            )
     elif isinstance(block, Findings):
         yield _table(findings_table(block)) if block.findings else "No findings."
     elif isinstance(block, Notes):

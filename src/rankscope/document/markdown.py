@@ -16,6 +16,7 @@ from rankscope.document.blocks import (
     Code,
     Findings,
     Notes,
+    Points,
     Table,
 )
 from rankscope.document.text import (
@@ -26,11 +27,12 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
+    without_whiskers,
 )
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document
+    from rankscope.document.blocks import Block, Cell, Column, Document, Point
 
 _LONGEST_NAME = 100
 """Longer names are cut in code spans: one could fill a whole comment."""
@@ -98,14 +100,22 @@ class _Writer:
 
     def text(self) -> str:
         parts: list[list[str]] = []
-        if self.document.is_titled:
+        if self.document.is_titled or self.document.answer is not None:
             parts.append([self.heading(0, self.document.title)])
             parts.append([self.inline(self.document.subtitle)] if self.document.subtitle else [])
+        if self.document.answer is not None:
+            answer = self.document.answer
+            parts += [
+                [f"**{self.inline(line)}**" if not n else self.inline(line)]
+                for n, line in enumerate(answer.lines)
+            ]
+            parts += [part for block in answer.blocks for part in self.block(block, 1)]
         for section in self.document.sections:
             inner = 2 if section.title else 1
             blocks = [part for block in section.all_blocks for part in self.block(block, inner)]
             if blocks:
                 parts.append([self.heading(1, section.title)] if section.title else [])
+                parts.append([self.inline(section.finding)] if section.finding else [])
                 parts += blocks
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
@@ -128,7 +138,9 @@ class _Writer:
         if isinstance(block, Table):
             if block.title:
                 yield [self.heading(below, block.title)]
-            yield from self.table(block)
+            yield from self.table(without_whiskers(block))
+        elif isinstance(block, Points):
+            yield [self.point(point) for point in block.points]
         elif isinstance(block, Findings):
             yield from self.table(findings_table(block)) if block.findings else [["No findings."]]
         elif isinstance(block, Notes):
@@ -139,6 +151,11 @@ class _Writer:
             yield self.listed(sentence.text for sentence in block.sentences)
         else:
             yield from ([self.inline(sentence.text)] for sentence in block.sentences)
+
+    def point(self, point: Point) -> str:
+        """Return a point as an item of a list: its label in bold, commands as code."""
+        lines = [code_span(line) if point.is_code else self.inline(line) for line in point.lines]
+        return f"- **{self.inline(point.label)}:** {' '.join(lines)}"
 
     def listed(self, texts: Iterable[str]) -> list[str]:
         return [f"- {self.inline(text)}" for text in texts]

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, get_args
 
 from rankscope.document.blocks import Part
-from rankscope.document.html import STYLE, section_ids, section_parts
+from rankscope.document.html import STYLE, answer_parts, section_ids, section_parts
 from rankscope.document.text import readable
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
         links = "".join(f'<a href="#{name}">{text}</a>' for name, text in views)
         yield f'<nav class="views" id="views" aria-label="Parts">{links}</nav>\n'
     yield '<main id="main" tabindex="-1">\n'
+    if document.answer is not None:
+        yield "\n".join(answer_parts(document.answer, 2))
     several = len(views) > 1
     for name, text in views:
         yield f'<div class="view" id="{name}">\n'

@@ -1,7 +1,8 @@
 """A document on a terminal, or as plain text: lines that fit, numbers that are never broken.
 
-Tables that are too wide are first laid out another way (intervals below their values, rows and
-columns exchanged), then split into blocks that repeat the names. Section details are left out.
+Of a document with an answer only that is shown, unless everything is asked for. Tables that are too
+wide are first laid out another way (intervals below their values, rows and columns exchanged), then
+split into blocks that repeat the names.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from rich.text import Text
 
 from rankscope.document.blocks import (
     PICTURES,
+    Answer,
     Cell,
     Code,
     Column,
     Findings,
     Notes,
+    Points,
     Sentence,
     Sentences,
     Table,
@@ -35,6 +38,7 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
+    without_whiskers,
 )
 from rankscope.errors import counted
 from rankscope.printing import visible
@@ -68,23 +72,29 @@ _STYLES = {
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
-def as_text(document: Document, width: int = WIDTH) -> str:
+def as_text(document: Document, width: int = WIDTH, *, full: bool = False) -> str:
     """Return a document as plain text."""
     page = io.StringIO()
-    draw(document, Console(file=page, width=width, color_system=None, highlight=False))
+    draw(document, Console(file=page, width=width, color_system=None, highlight=False), full=full)
     return page.getvalue()
 
 
-def draw(document: Document, console: Console) -> None:
-    """Print a document."""
+def draw(document: Document, console: Console, *, full: bool = False) -> None:
+    """Print a document; ``full``: not only its answer, but everything behind it, too."""
     is_first = True
     if document.is_titled:
         _line(console, Text(readable(document.title), "bold"))
         if document.subtitle:
             _line(console, Text(readable(document.subtitle), "dim"))
         is_first = False
+    if document.answer is not None:
+        _draw_answer(document.answer, console)
+        is_first = False
+        if not full:
+            return
     for section in document.sections:
-        blocks = [block for block in section.blocks if not isinstance(block, PICTURES)]
+        held = section.all_blocks if full else section.blocks
+        blocks = [block for block in held if not isinstance(block, PICTURES)]
         for place, block in enumerate(blocks):
             if not is_first:
                 console.print()
@@ -94,9 +104,21 @@ def draw(document: Document, console: Console) -> None:
             _draw_block(block, console)
 
 
+def _draw_answer(answer: Answer, console: Console) -> None:
+    """Print the decision, then its blocks."""
+    for place, line in enumerate(answer.lines):
+        _line(console, Text(readable(line), "" if place else "bold"))
+    for block in answer.blocks:
+        if not isinstance(block, PICTURES):
+            console.print()
+            _draw_block(block, console)
+
+
 def _draw_block(block: Block, console: Console) -> None:
     if isinstance(block, Table):
-        _draw_table(block, console)
+        _draw_table(without_whiskers(block), console)
+    elif isinstance(block, Points):
+        _draw_points(block, console)
     elif isinstance(block, Sentences):
         for sentence in block.sentences:
             text = _sentence(sentence)
@@ -108,6 +130,20 @@ def _draw_block(block: Block, console: Console) -> None:
     elif isinstance(block, Code):
         for line in block.text.split("\n"):
             console.print(Text(visible(line)), soft_wrap=True)
+
+
+def _draw_points(block: Points, console: Console) -> None:
+    """Print points, what they say beside their labels."""
+    wide = max((cell_len(point.label) for point in block.points), default=0) + 2
+    for point in block.points:
+        for place, line in enumerate(point.lines):
+            label = readable("" if place else point.label)
+            lead = Text(label + " " * (wide - cell_len(label)), "bold")
+            text = Text(readable(line), _STYLES[point.tone])
+            if point.is_code:
+                console.print(lead + text, soft_wrap=True)
+            else:
+                _hanging(console, text, lead)
 
 
 def _sentence(sentence: Sentence) -> Text:
@@ -126,13 +162,13 @@ def _line(console: Console, text: Text) -> None:
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _hanging(console: Console, text: Text, lead: str) -> None:
+def _hanging(console: Console, text: Text, lead: Text | str) -> None:
     """Print text behind a lead; further lines are indented as far."""
-    lines = text.wrap(console, max(console.width - len(lead), 1), overflow="fold")
+    first = lead if isinstance(lead, Text) else Text(lead)
+    lines = text.wrap(console, max(console.width - first.cell_len, 1), overflow="fold")
     for place, line in enumerate(lines):
         line.rstrip()
-        start = Text(" " * len(lead)) if place else Text(lead)
-        _line(console, start + line)
+        _line(console, (Text(" " * first.cell_len) if place else first) + line)
 
 
 # --- findings ------------------------------------------------------------------------------------
@@ -254,7 +290,7 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
     columns = []
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
-        has_intervals = any(cell.interval is not None for cell in cells)
+        has_intervals = column.kind != "interval" and any(cell.interval for cell in cells)
         is_name = place < table.name_columns
         if column.kind == "text":
             lines = [[_text_cell(cell, is_name=is_name)] for cell in cells]

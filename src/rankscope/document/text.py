@@ -8,6 +8,7 @@ what is special to one form (``<``, ``|``, ``\``) is escaped by that form's rend
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Cell, Column, Table, plain_rows, text_columns
@@ -49,17 +50,19 @@ def percent(share: float) -> str:
 def p_value(p: float) -> str:
     """Return a p-value; it is never written as 0.
 
-    >>> p_value(0.0312), p_value(0.00002)
-    ('0.0312', '< 0.0001')
+    >>> p_value(0.0312), p_value(0.5), p_value(1.0), p_value(0.00002)
+    ('0.031', '0.50', '1.00', '< 0.0001')
     """
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}"
 
 
-def number(value: float, *, digits: int | None = 4, signed: bool = False) -> str:
+def number(value: float, *, digits: int | None = 3, signed: bool = False) -> str:
     """Return a number; an ``int`` is a count, and what rounds to 0 has no sign.
 
     >>> number(1024), number(0.05, digits=None), number(0.5, signed=True), number(-1e-9)
-    ('1,024', '0.05', '+0.5000', '0.0000')
+    ('1,024', '0.05', '+0.500', '0.000')
     """
     if isinstance(value, int):
         return f"{value:+,}" if signed and value else f"{value:,}"
@@ -69,19 +72,31 @@ def number(value: float, *, digits: int | None = 4, signed: bool = False) -> str
     return f"+{text}" if signed and text.strip("0.") and value > 0 else text
 
 
-def interval(ends: tuple[float, float], *, digits: int | None = 4, signed: bool = False) -> str:
+def interval(ends: tuple[float, float], *, digits: int | None = 3, signed: bool = False) -> str:
     """Return an interval as it is, in brackets.
 
-    >>> interval((0.735, 1.0), digits=3)
-    '[0.735, 1.000]'
+    >>> interval((0.735, 1.0)), interval((-0.01, 0.02), signed=True)
+    ('[0.735, 1.000]', '[-0.010, +0.020]')
     """
     low, high = (number(end, digits=digits, signed=signed) for end in ends)
     return f"[{low}, {high}]"
 
 
+def span(ends: tuple[float, float], *, digits: int | None = 3, signed: bool = False) -> str:
+    """Return an interval that fills a column of its own.
+
+    >>> span((0.735, 1.0)), span((-0.01, 0.02), signed=True)
+    ('0.735–1.000', '-0.010 to +0.020')
+    """
+    low, high = (number(end, digits=digits, signed=signed) for end in ends)
+    return f"{low}{' to ' if signed else '–'}{high}"
+
+
 def value_of(cell: Cell, column: Column) -> str:
     """Return a cell's value as its column writes it; text as it is."""
     value = cell.value
+    if column.kind == "interval" and cell.interval is not None:
+        return span(cell.interval, digits=column.digits, signed=column.signed)
     if value is None or isinstance(value, str):
         return NOTHING if value is None else value
     if column.kind == "p" and isinstance(value, float):
@@ -91,7 +106,7 @@ def value_of(cell: Cell, column: Column) -> str:
 
 def interval_of(cell: Cell, column: Column) -> str:
     """Return a cell's interval; '' if it has none."""
-    if cell.interval is None:
+    if cell.interval is None or column.kind == "interval":
         return ""
     return interval(cell.interval, digits=column.digits, signed=column.signed)
 
@@ -112,6 +127,15 @@ def plain_cell(cell: Cell, column: Column) -> str:
 def title_of(column: Column) -> str:
     """Return a column's title with its note."""
     return f"{column.title} ({column.note})" if column.note else column.title
+
+
+def without_whiskers(table: Table) -> Table:
+    """Return a table without the columns that only pages draw."""
+    places = [at for at, column in enumerate(table.columns) if column.kind != "whisker"]
+    if len(places) == len(table.columns):
+        return table
+    rows = tuple(tuple(row[at] for at in places) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in places), rows=rows)
 
 
 def table_notes(table: Table, best_sign: str) -> list[str]:

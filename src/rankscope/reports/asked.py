@@ -24,7 +24,7 @@ def aliases(asked: Mapping[str, str]) -> Iterator[str]:
     """Say which measures were asked for under other names."""
     for measure, name in asked.items():
         if measure != name:
-            yield f"{measure}, asked for as {name}"
+            yield f"{name} is reported as {measure}"
 
 
 def interval_methods(intervals: Iterable[Interval]) -> str:

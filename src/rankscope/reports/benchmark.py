@@ -6,14 +6,16 @@ Everything shown is in the `BenchmarkReport`. A terminal shows what decides; a p
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.analysis import all_analyses
+from rankscope.diagnosis.failures import failures
 from rankscope.diagnosis.pareto import WIDE
-from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
+    Answer,
+    Axis,
     Bar,
     Cell,
     Chart,
@@ -22,31 +24,41 @@ from rankscope.document.blocks import (
     Document,
     Findings,
     Plot,
+    Point,
+    Points,
     Section,
     Table,
     Tone,
     Value,
     ends,
-    marked,
-    marker_note,
     plain_rows,
-    sentences,
     text_columns,
 )
 from rankscope.document.links import queries_link
 from rankscope.document.views import view
-from rankscope.errors import counted
-from rankscope.findings import NotApplicable
+from rankscope.errors import RankscopeError, counted
+from rankscope.measures.language import Measure
 from rankscope.reports.asked import interval_methods
 from rankscope.reports.asked_engines import asked_section
-from rankscope.reports.comparison_page import how_tested, shows_letters
+from rankscope.reports.comparison_page import (
+    OUTCOME_TONES,
+    change_cells,
+    how_tested,
+)
 from rankscope.reports.definitions import definitions_section
+from rankscope.reports.diagnosed import (
+    Answers,
+    analysis_sections,
+    careful_lines,
+    fix_first,
+    shortened_lines,
+)
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
 from rankscope.reports.mean_coverage import coverage_of
 from rankscope.reports.pair_tables import pairs_table
 from rankscope.reports.reproduction import reproduction_section
-from rankscope.reports.shown_systems import best_shown, not_shown
-from rankscope.statistics.letters import each_letter
+from rankscope.reports.shown_systems import not_shown, shown_systems
+from rankscope.reports.verdict import cautions, decision_of, missed_targets, reached_targets
 
 if TYPE_CHECKING:
     from rankscope.records import (
@@ -57,6 +69,7 @@ if TYPE_CHECKING:
         MeasureValue,
         SystemRecord,
     )
+    from rankscope.statistics.system_pairs import Pair
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
@@ -69,31 +82,25 @@ def benchmark_document(
     manifest: ExperimentManifest | None = None,
     max_systems: int | None = None,
 ) -> Document:
-    """Show a benchmark, from the verdict down to how to repeat it.
+    """Show a benchmark: the decision, what it rests on, what to fix; behind it everything.
 
     With its ``manifest``, config, versions and machine are shown, too. ``max_systems``: how many
-    systems the main table shows, the best and the baseline; None: up to 50; 0: all.
+    systems are shown, the best and the baseline; None: up to 10, and up to 50 behind the answer;
+    0: all.
     """
-    values = {system.name: _value(system, report.measures[0].measure) for system in report.systems}
-    shown = best_shown(
-        {name: None if value is None else value.value for name, value in values.items()},
-        max_systems,
-        higher_is_better=report.measures[0].higher_is_better,
-        always=[report.baseline],
-    )
+    ranked = _ranked(report)
+    shown = shown_systems(ranked, max_systems, [report.baseline])
+    few = shown_systems(ranked, max_systems, [report.baseline], most=FIRST)
+    answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
+    answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
     sections = (
-        Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
-        Section("Results", (_chart(report, shown), _main_table(report, shown))),
+        Section("Measures", (_chart(report, shown), _main_table(report, shown))),
         _targets_section(report),
-        _summary(report),
-        Section("Differences", details=(*_best_table(report), *_differences(report, shown))),
-        *_analyses(report),
-        Section(
-            "Time",
-            details=(*_time_plot(report), _time_table(report)) if report.systems else (),
-        ),
-        _findings_section(report),
-        Section("What was run", details=(_systems_table(report),), part="method"),
+        *analysis_sections(answered),
+        Section("Differences", _differences(report, shown)),
+        Section("Time", (*_time_plot(report), _time_table(report)) if report.systems else ()),
+        Section("Findings", (Findings(tuple(report.findings)),) if report.findings else ()),
+        Section("What was run", (_systems_table(report),), part="method"),
         asked_section(report),
         coverage_of(report),
         definitions_section(
@@ -103,10 +110,18 @@ def benchmark_document(
         ),
         reproduction_section(report, manifest=manifest),
     )
+    decision = decision_of(report)
+    table = _systems_at_first(report, few, decision.choice, left=len(ranked) - len(few))
     return Document(
         f"Benchmark: {report.name}",
         tuple(section for section in sections if section.all_blocks),
         subtitle=_opening(report),
+        answer=Answer(
+            decision.headline,
+            decision.reason,
+            decision.evidence,
+            (table, Points(tuple(_points(report, decision.choice, answered)))),
+        ),
         names=frozenset(
             [
                 *(system.name for system in report.systems),
@@ -117,28 +132,128 @@ def benchmark_document(
     )
 
 
-def _summary(report: BenchmarkReport) -> Section:
-    """Show what would gain most, where analyses were asked at all."""
-    names = [analysis.name for analysis in all_analyses()]
-    if all(getattr(report.analyses, name) is None for name in names):
-        return Section(TITLE)
-    return summary_section(report.summary, "rankscope diagnose DIR")
+FIRST = 10
+"""So many systems are shown at first."""
 
 
-def _analyses(report: BenchmarkReport) -> Iterator[Section]:
-    """Show what each analysis says, and in one section at the end which could not look, and why."""
-    reasons = []
-    for analysis in all_analyses():
-        answer = getattr(report.analyses, analysis.name)
-        if isinstance(answer, NotApplicable):
-            reasons.append(f"{analysis.title}: {answer.reason}")
-        elif answer is not None:
-            section = replace(analysis.section(answer), part="diagnosis")
-            if not analysis.brief:
-                section = replace(section, blocks=(), details=section.all_blocks)
-            yield section
-    listed = (sentences(reasons, listed=True),) if reasons else ()
-    yield Section("Not applicable", details=listed, part="diagnosis")
+def _ranked(report: BenchmarkReport) -> list[str]:
+    """Return the systems, the best by the main measure first, those without a value last."""
+    info = report.measures[0]
+    sign = -1 if info.higher_is_better else 1
+
+    def key(system: SystemRecord) -> float:
+        value = _value(system, info.measure)
+        return math.inf if value is None else sign * value.value
+
+    return [system.name for system in sorted(report.systems, key=key)]
+
+
+def _systems_at_first(
+    report: BenchmarkReport, shown: Sequence[str], choice: str | None, *, left: int
+) -> Table:
+    """Show what the decision rests on: the main measure, the change, recall, failures, latency."""
+    main = report.measures[0].measure
+    base = None if report.comparison is None else report.comparison.baseline
+    recall = _deepest_recall(report)
+    failed = failures.of(report.analyses)
+    failing = {} if failed is None else {row.system: row.failing for row in failed.systems}
+    titles = [Column(main), Column("95% interval", "interval"), Column("", "whisker")]
+    if base is not None:
+        titles += [Column(f"vs {base}", signed=True), Column("p", "p")]
+    titles += [Column(recall)] if recall else []
+    titles += [Column("failing", "text")] if failing else []
+    titles += [Column("p50", "text")]
+    rows = []
+    for system in _named(report, shown):
+        value = _value(system, main)
+        if value is None:
+            broken = "broken" if system.broken else None
+            rows.append((Cell(system.name), Cell(broken), *(Cell("") for _ in titles[1:])))
+            continue
+        pair = _pair(report, system.name)
+        whisker = None if pair is None else _whisker(value.value, pair)
+        tone: Tone = "plain" if pair is None else OUTCOME_TONES[pair.verdict]
+        row = [
+            Cell(system.name, tone="strong" if system.name == choice else "plain"),
+            Cell(value.value, link=queries_link(measure=main, a=system.name, sort="a")),
+            Cell(interval=ends(value.interval)),
+            Cell(value.value, whisker, tone=tone),
+        ]
+        if base is not None:
+            row += change_cells(pair) if pair or system.name == base else (Cell(), Cell())
+        if recall:
+            held = _value(system, recall)
+            row.append(Cell(None if held is None else held.value))
+        if failing:
+            count = failing.get(system.name)
+            total = 0 if failed is None else failed.queries
+            row.append(Cell(None if count is None else f"{count:,}/{total:,}"))
+        row.append(Cell(_latency(system)))
+        rows.append(tuple(row))
+    base_value = None
+    if base is not None:
+        base_mean = _value(_named(report, [base])[0], main)
+        base_value = None if base_mean is None else base_mean.value
+    return Table(
+        (Column("system", "text"), *titles),
+        tuple(rows),
+        notes=(f"{counted(left, 'more system')}: --max-systems 0",) if left else (),
+        axis=Axis(base_value, base or "", report.measures[0].higher_is_better),
+    )
+
+
+def _pair(report: BenchmarkReport, name: str) -> Pair | None:
+    """Return the comparison of a system with the baseline on the main measure."""
+    comparison = report.comparison
+    if comparison is None or comparison.baseline is None or name == comparison.baseline:
+        return None
+    main = report.measures[0].measure
+    return comparison.pairs.find(measure=main, base=comparison.baseline, system=name)
+
+
+def _whisker(mean: float, pair: Pair) -> tuple[float, float] | None:
+    """Place the interval of the change at the mean: it clears the baseline if the word does."""
+    limits = ends(pair.interval)
+    if limits is None:
+        return None
+    return mean - pair.difference + limits[0], mean - pair.difference + limits[1]
+
+
+def _deepest_recall(report: BenchmarkReport) -> str:
+    """Return the recall with the largest cutoff, where that is not the main measure; '' if none."""
+    cutoffs = {}
+    for info in report.measures[1:]:
+        try:
+            measure = Measure.parse(info.measure)
+        except RankscopeError:
+            continue
+        if measure.name == "R" and measure.cutoff:
+            cutoffs[info.measure] = measure.cutoff
+    return max(cutoffs, key=cutoffs.__getitem__, default="")
+
+
+def _latency(system: SystemRecord) -> str:
+    """Return the median latency in milliseconds, to two digits: it was measured once."""
+    if system.timing.p50 is None:
+        return "–"
+    milliseconds = 1000 * system.timing.p50
+    if milliseconds < 0.1:
+        return "<0.1 ms"
+    return f"{milliseconds:,.0f} ms" if milliseconds >= 100 else f"{milliseconds:.1f} ms"
+
+
+def _points(report: BenchmarkReport, choice: str | None, answers: Answers) -> Iterator[Point]:
+    """Yield targets, what to fix first, and what to be careful about."""
+    missed = missed_targets(report)
+    if missed:
+        others = "Everything else passes." if reached_targets(report) else ""
+        yield Point("Targets", (" ".join([*missed, others]).strip(),))
+    fix = fix_first(answers, choice, report.summary)
+    if fix:
+        yield Point("Fix first", (fix,))
+    careful = [*cautions(report), *careful_lines(report.findings)]
+    if careful:
+        yield Point("Careful", shortened_lines(careful), "warning")
 
 
 def _opening(report: BenchmarkReport) -> str:
@@ -165,10 +280,6 @@ def _opening(report: BenchmarkReport) -> str:
 # --- results -------------------------------------------------------------------------------------
 
 
-def _alpha(report: BenchmarkReport) -> float:
-    return 0.05 if report.comparison is None else report.comparison.settings.alpha
-
-
 def _value(system: SystemRecord, measure: str) -> MeasureValue | None:
     return next((value for value in system.measures if value.measure == measure), None)
 
@@ -179,11 +290,6 @@ def _title(info: MeasureInfo) -> str:
 
 def _asked(info: MeasureInfo) -> str:
     return "" if info.asked == info.measure else info.asked
-
-
-def _shows_letters(report: BenchmarkReport) -> bool:
-    """Tell whether there are letters, and whether they say more than markers do."""
-    return report.comparison is not None and shows_letters(report.comparison)
 
 
 def _chart(report: BenchmarkReport, shown: Sequence[str]) -> Chart:
@@ -234,7 +340,7 @@ def _main_table(report: BenchmarkReport, shown: Sequence[str]) -> Table:
         notes=(*left, *_legend(report)),
         best="best mean",
         columns_are="system",
-    )
+    ).turned()
 
 
 def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> Cell:
@@ -242,31 +348,16 @@ def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo)
     if value is None:
         return Cell() if system.broken is None else Cell("broken", tone="bad")
     is_count = value.interval is None and value.value == int(value.value)
-    comparison = report.comparison
-    letters = ""
-    if comparison is not None and _shows_letters(report):
-        keys = (system.name, info.measure)
-        letters = next(
-            (mean.letters for mean in comparison.means if (mean.run, mean.measure) == keys), ""
-        )
-    cell = Cell(
+    return Cell(
         int(value.value) if is_count else value.value,
         ends(value.interval),
-        letters=letters,
         best=len(report.systems) > 1 and system.name in info.best,
         link=queries_link(measure=info.measure, a=system.name, sort="a"),
     )
-    if comparison is None or comparison.baseline is None:
-        return cell
-    pair = comparison.pairs.find(measure=info.measure, base=report.baseline, system=system.name)
-    if pair is None or pair.verdict not in ("better", "worse"):
-        return cell
-    is_better = pair.verdict == "better"
-    return marked(cell, pair.p_corrected, alpha=_alpha(report), is_better=is_better)
 
 
 def _legend(report: BenchmarkReport) -> Iterator[str]:
-    """Say what the signs of the main table mean: intervals, markers, tests, family, queries."""
+    """Say what the table shows: intervals, tests, family, questions."""
     comparison = report.comparison
     values = [value for system in report.systems for value in system.measures]
     intervals = [value.interval for value in values if value.interval is not None]
@@ -279,10 +370,6 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         yield "broken: not scored, as its run is empty or has nothing in common with the qrels"
     if comparison is None:
         return
-    if comparison.baseline is not None:
-        yield f"{marker_note(comparison.baseline, alpha=_alpha(report))}, after correction"
-    if _shows_letters(report):
-        yield "same letter: can't tell apart"
     settings = comparison.settings
     yield (
         f"{how_tested(settings)}; {comparison.family}; "
@@ -290,19 +377,6 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
     )
     if report.profile != "rankscope":
         yield f"rules of {report.profile}"
-
-
-def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:
-    """Return who has the best mean, and who is not shown to differ from it."""
-    if len(report.systems) < 2:
-        return ()
-    rows = []
-    for info in report.measures:
-        near = _not_apart(report, info)
-        apart = "not tested" if near is None else ", ".join(near) or None
-        rows.append((_title(info), ", ".join(info.best) or None, apart))
-    columns = text_columns("measure", "best system", "not shown to differ from it")
-    return (Table(columns, plain_rows(rows), title="Best system"),)
 
 
 def _differences(report: BenchmarkReport, shown: Sequence[str]) -> tuple[Table, ...]:
@@ -317,20 +391,6 @@ def _differences(report: BenchmarkReport, shown: Sequence[str]) -> tuple[Table, 
     main = report.measures[0].measure
     pairs = comparison.pairs.select(measure=main, among=shown)
     return (pairs_table(pairs, f"Differences in {main}"),) if pairs else ()
-
-
-def _not_apart(report: BenchmarkReport, info: MeasureInfo) -> list[str] | None:
-    """Return the systems not shown to be worse than the best; None if it is not tested."""
-    means = [] if report.comparison is None else report.comparison.means
-    near = {mean.run: mean.near_best for mean in means if mean.measure == info.measure}
-    if info.best and near.get(info.best[0]) is not None:
-        return [name for name, is_near in near.items() if is_near and name not in info.best]
-    tested = [mean for mean in means if mean.measure == info.measure]
-    letters = {mean.run: each_letter(mean.letters) for mean in tested}
-    if not info.best or info.best[0] not in letters:
-        return None
-    shared = set().union(*(letters.get(name, set()) for name in info.best))
-    return [name for name, held in letters.items() if name not in info.best and held & shared]
 
 
 # --- targets -------------------------------------------------------------------------------------
@@ -372,7 +432,7 @@ def _targets_section(report: BenchmarkReport) -> Section:
     )
     figures = (figure_table(report.figure_kpis),) if report.figure_kpis else ()
     blocks = (*((reached,) if targets else ()), *figures)
-    return Section("Targets", blocks, (fallen,) if bands else ())
+    return Section("Targets", (*blocks, *((fallen,) if bands else ())))
 
 
 def _target_cell(kpi: Kpi | None) -> Cell:
@@ -449,12 +509,6 @@ def _milliseconds(seconds: float | None) -> Value:
     if seconds is None:
         return None
     return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
-
-
-def _findings_section(report: BenchmarkReport) -> Section:
-    block = Findings(tuple(report.findings), short=True)
-    blocks = (block,) if report.findings else ()
-    return Section("Findings", blocks, () if blocks else (block,))
 
 
 def _spec(spec: Any) -> str:

@@ -6,24 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
+    Answer,
     Bar,
     Cell,
     Chart,
     Column,
     Document,
     Notes,
+    Point,
+    Points,
     Section,
     Sentence,
     Sentences,
     Table,
+    Tone,
     cells,
     ends,
-    marked,
-    marker_note,
+    finding_lines,
     plain_rows,
     sentences,
     text_columns,
-    warning_lines,
 )
 from rankscope.document.links import queries_link
 from rankscope.document.views import view
@@ -35,8 +37,9 @@ from rankscope.reports.pair_tables import comparison_data, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, TESTS
 from rankscope.statistics.comparison import LETTERED
+from rankscope.statistics.decision import decide
 from rankscope.statistics.letters import letters
-from rankscope.statistics.sentences import listed
+from rankscope.statistics.sentences import differ, listed
 
 if TYPE_CHECKING:
     from rankscope.statistics.comparison import Comparison, SystemMean
@@ -51,20 +54,18 @@ NAMED = 10
 PAIRED = 100
 """Pairs among so many systems are listed at the most (4,950 for each measure)."""
 
-NEAR = "≈"
-"""Marks a system that is not shown to be worse than the best of many."""
-
 
 @view
 def comparison_document(comparison: Comparison, *, max_systems: int | None = None) -> Document:
-    """Show what the data say of each pair, and the numbers behind it.
+    """Show the decision and the numbers behind it; behind that every pair.
 
     ``max_systems``: how many systems are shown, the best by the first measure and the baseline;
-    None: up to 50; 0: all. What is not shown changes no number.
+    None: up to 10, and up to 50 behind the answer; 0: all. What is not shown changes no number.
     """
     first = next(iter(comparison.measures))
     order = [mean.run for mean in ranked(comparison)]
     shown = shown_systems(order, max_systems, [comparison.baseline])
+    few = shown_systems(order, max_systems, [comparison.baseline], most=FIRST)
     chart = Chart(
         first,
         tuple(
@@ -75,31 +76,142 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
         note="; ".join(not_shown(len(shown), len(order), first)),
     )
     pairs = comparison.pairs.select(among=_paired(comparison, shown))
-    strata = Section("By stratum", tuple(_strata_blocks(comparison, shown)))
+    sections = (
+        Section("By measure", (sentences(verdicts(comparison)),)),
+        Section("Means", (chart, _means_table(comparison, shown))),
+        *_groups_section(comparison, shown),
+        Section("Pairs", (pairs_table(pairs), *_pairs_left(comparison, pairs))),
+        Section("By stratum", tuple(_strata_blocks(comparison, shown))),
+        coverage_section(_covered(comparison, shown), profile=comparison.profile),
+        definitions_section(
+            list(comparison.measures), asked=comparison.measures, profile=comparison.profile
+        ),
+    )
+    decision = decide(comparison, first)
+    points = Points(tuple(_points(comparison)))
     return Document(
         f"Comparison of {_names(comparison)}",
-        (
-            Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
-            Section(
-                "Means",
-                (chart, _means_table(comparison, shown), *warning_lines(comparison.findings)),
-            ),
-            *_groups_section(comparison, shown),
-            Section("Pairs", details=(pairs_table(pairs), *_pairs_left(comparison, pairs))),
-            *([strata] if strata.blocks else []),
+        tuple(section for section in sections if section.all_blocks),
+        answer=Answer(
+            decision.headline,
+            decision.reason,
+            decision.evidence,
+            (decision_table(comparison, few, left=len(order) - len(few)), points),
         ),
         names=frozenset([*shown, *comparison.measures]),
         data=lambda: comparison_data(comparison),
-        appendix=(
-            coverage_section(
-                _covered(comparison, shown),
-                profile=comparison.profile,
-            ),
-            definitions_section(
-                list(comparison.measures), asked=comparison.measures, profile=comparison.profile
-            ),
-        ),
     )
+
+
+FIRST = 10
+"""So many systems are shown at first."""
+
+
+def decision_table(comparison: Comparison, shown: Sequence[str], *, left: int = 0) -> Table:
+    """Show what the decision rests on: of two systems each measure, of more the first measure."""
+    if len(comparison.runs) == 2:
+        return _two_systems(comparison)
+    first, *others = comparison.measures
+    base = comparison.baseline
+    means = {run: comparison.mean(run, first) for run in shown}
+    columns = [Column(first), Column("95% interval", "interval")]
+    if base is None:
+        columns.append(Column("letters" if shows_letters(comparison) else "near the best", "text"))
+    else:
+        columns += [Column(f"vs {base}", signed=True), Column("p", "p")]
+    rows = []
+    for run, mean in means.items():
+        link = queries_link(measure=first, a=run, sort="a")
+        row = [Cell(run), Cell(mean.mean, link=link), Cell(interval=ends(mean.interval))]
+        if base is None:
+            near = "yes" if mean.near_best else ""
+            row.append(Cell(mean.letters if shows_letters(comparison) else near))
+        else:
+            row += change_cells(None if run == base else comparison.pair(run, base, first))
+        row += [Cell(comparison.mean(run, measure).mean) for measure in others[:MOST_OTHERS]]
+        rows.append(tuple(row))
+    return Table(
+        (Column("system", "text"), *columns, *map(Column, others[:MOST_OTHERS])),
+        tuple(rows),
+        notes=(f"{counted(left, 'more system')}: --max-systems 0",) if left else (),
+    )
+
+
+MOST_OTHERS = 3
+"""So many measures are shown beside the first one."""
+
+
+def change_cells(pair: Pair | None) -> tuple[Cell, Cell]:
+    """Return the change from the baseline with its outcome, and its p-value."""
+    if pair is None:
+        return Cell("baseline"), Cell("")
+    tone = OUTCOME_TONES[pair.verdict]
+    return Cell(pair.difference, marker=f" {pair.verdict}", tone=tone), Cell(pair.p_corrected)
+
+
+OUTCOME_TONES: dict[Verdict, Tone] = {
+    "better": "good",
+    "worse": "bad",
+    "equivalent": "plain",
+    "can't tell": "quiet",
+}
+
+
+def _two_systems(comparison: Comparison) -> Table:
+    pairs = [comparison.pairs.select(measure=measure)[0] for measure in comparison.measures]
+    base, system = pairs[0].base, pairs[0].system
+    rows = tuple(
+        (
+            Cell(pair.measure),
+            Cell(pair.base_mean),
+            Cell(pair.system_mean),
+            Cell(pair.difference, link=_pair_link(pair)),
+            Cell(interval=ends(pair.interval)),
+            Cell(pair.p_corrected),
+            Cell(pair.verdict, tone=OUTCOME_TONES[pair.verdict]),
+        )
+        for pair in pairs
+    )
+    columns = (
+        Column("measure", "text"),
+        Column(base),
+        Column(system),
+        Column("change", signed=True),
+        Column("95% interval", "interval", signed=True),
+        Column("p", "p"),
+        Column("result", "text"),
+    )
+    return Table(columns, rows)
+
+
+def _pair_link(pair: Pair) -> str:
+    return queries_link(measure=pair.measure, a=pair.system, b=pair.base, sort="delta")
+
+
+def _points(comparison: Comparison) -> Iterator[Point]:
+    """Yield what should be known beside the decision, and what comes next."""
+    careful = finding_lines(comparison.findings)
+    undecidable = [pair for pair in _first_pairs(comparison) if not pair.decidable]
+    careful += [
+        f"{pair.measure}: only {differ(pair)}, too few for any test" for pair in undecidable
+    ]
+    careful += [part.finding.sentence for part in comparison.strata if part.finding is not None]
+    if careful:
+        yield Point("Careful", tuple(careful[:MOST_CAREFUL]), "warning")
+    notes = [*aliases(comparison.measures), *_parts(comparison)]
+    if notes:
+        yield Point("Note", tuple(notes[:MOST_CAREFUL]))
+    yield Point("Test", (f"{how_tested(comparison.settings)}; {comparison.family}",), "quiet")
+    yield Point("Next", ("rankscope diagnose, with the same files, shows where losses are",))
+
+
+MOST_CAREFUL = 3
+"""So many lines of one kind are shown at first."""
+
+
+def _first_pairs(comparison: Comparison) -> list[Pair]:
+    """Return the pair of two systems by measure; of more systems there are too many to speak of."""
+    return list(comparison.pairs) if len(comparison.runs) == 2 else []
 
 
 def _names(comparison: Comparison) -> str:
@@ -135,8 +247,8 @@ def _pairs_left(comparison: Comparison, pairs: Sequence[Pair]) -> tuple[Notes, .
 
 
 def _groups_section(comparison: Comparison, shown: Sequence[str]) -> Iterator[Section]:
-    """Show letters of the systems that are shown, where the table of means has no room for them."""
-    if not shows_near(comparison):
+    """Show letters of the systems that are shown, by measure, where all pairs were compared."""
+    if len(shown) < 3 or not any(mean.letters for mean in comparison.means):
         return
     by_measure = []
     for measure in comparison.measures:
@@ -145,7 +257,7 @@ def _groups_section(comparison: Comparison, shown: Sequence[str]) -> Iterator[Se
         order = sorted(range(len(shown)), key=lambda at: abs(places[at] - best))
         by_measure.append(letters(comparison.pairs.apart(measure, shown), order))
     rows = plain_rows(zip(shown, *by_measure, strict=True))
-    note = "systems that share a letter are not shown to differ; letters are of the systems shown"
+    note = "same letter: can't tell apart"
     table = Table(text_columns("run", *comparison.measures), rows, notes=(note,))
     yield Section("Groups", details=(table,))
 
@@ -164,31 +276,11 @@ def shows_letters(comparison: Comparison) -> bool:
     return is_read and any(mean.letters for mean in comparison.means)
 
 
-def shows_near(comparison: Comparison) -> bool:
-    """Tell whether who may be the best is marked in place of letters."""
-    known = any(mean.near_best is not None for mean in comparison.means)
-    is_read = len(comparison.runs) <= LETTERED and any(mean.letters for mean in comparison.means)
-    return known and not is_read
-
-
-def _cautions(comparison: Comparison) -> tuple[Sentences, ...]:
-    """Say what the tests could not have shown."""
-    if not comparison.note:
-        return ()
-    return (Sentences((Sentence(f"warning: {comparison.note}", "warning"),)),)
-
-
 def notes(comparison: Comparison) -> Iterator[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
     yield from aliases(comparison.measures)
     yield f"in brackets: {settings.level:.0%} interval of the mean ({_methods(comparison)})"
-    if comparison.baseline is not None:
-        yield marker_note(comparison.baseline, alpha=settings.alpha)
-    if shows_letters(comparison):
-        yield "same letter: can't tell apart"
-    if shows_near(comparison):
-        yield f"{NEAR}: not shown to be worse than the best"
     yield f"{how_tested(settings)}; {comparison.family}"
     yield "intervals of differences: at the level that the correction leaves each pair"
     yield _queries(comparison)
@@ -211,7 +303,13 @@ def how_tested(settings: Settings) -> str:
 
 
 def _queries(comparison: Comparison) -> str:
-    parts = [f"{counted(comparison.queries, 'query')}, the same for all runs"]
+    start = f"{counted(comparison.queries, 'question')}, the same for all runs"
+    return "; ".join([start, *_parts(comparison)])
+
+
+def _parts(comparison: Comparison) -> list[str]:
+    """Say what was done to the data."""
+    parts = []
     if comparison.clusters is not None:
         parts.append(f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance")
     if comparison.weighted:
@@ -238,7 +336,7 @@ def _queries(comparison: Comparison) -> str:
         parts.append(f"{without:,} without a relevant document, scored 0")
     if comparison.profile != "rankscope":
         parts.append(f"rules of {comparison.profile}")
-    return "; ".join(parts)
+    return parts
 
 
 def _few(names: Sequence[str]) -> str:
@@ -311,7 +409,7 @@ def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
     for run in shown:
         note = "baseline" if run == comparison.baseline else ""
         means = (comparison.mean(run, measure) for measure in comparison.measures)
-        rows.append((Cell(run, note=note), *(_mean_cell(comparison, mean) for mean in means)))
+        rows.append((Cell(run, note=note), *(_mean_cell(mean) for mean in means)))
     return Table(
         (Column("run", "text"), *map(Column, comparison.measures)),
         tuple(rows),
@@ -329,20 +427,9 @@ def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
     )
 
 
-def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
-    letters = mean.letters if shows_letters(comparison) else ""
-    if shows_near(comparison) and mean.near_best:
-        letters = NEAR
+def _mean_cell(mean: SystemMean) -> Cell:
     link = queries_link(measure=mean.measure, a=mean.run, sort="a")
-    cell = Cell(mean.mean, ends(mean.interval), letters=letters, best=mean.best, link=link)
-    if comparison.baseline is None or mean.run == comparison.baseline:
-        return cell
-    pair = comparison.pair(mean.run, comparison.baseline, mean.measure)
-    if pair.verdict not in ("better", "worse"):
-        return cell
-    is_better = pair.verdict == "better"
-    alpha = comparison.settings.alpha
-    return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
+    return Cell(mean.mean, ends(mean.interval), best=mean.best, link=link)
 
 
 def _strata_blocks(comparison: Comparison, shown: Sequence[str]) -> Iterator[Table | Sentences]:

@@ -1,85 +1,224 @@
-"""A diagnosis as a document: what would gain most, findings, then a section for each analysis."""
+"""A diagnosis as a document: what to fix first; behind it a section for each analysis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.analysis import all_analyses
-from rankscope.diagnosis.summary import summary_section
-from rankscope.document.blocks import Block, Document, Findings, Section, sentences
+from rankscope.diagnosis.analysis import Analysed, all_analyses
+from rankscope.diagnosis.failures import failures
+from rankscope.diagnosis.gaps import gaps
+from rankscope.document.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Findings,
+    Point,
+    Points,
+    Section,
+    Table,
+    cells,
+    sentences,
+)
+from rankscope.document.text import number
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.figure_targets import figure_table
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.diagnosis.analysis import AnyAnalysis
+    from rankscope.diagnosis.failures import Failures
+    from rankscope.diagnosis.gaps import Gap, Problem
+    from rankscope.diagnosis.summary import SummaryLine
+    from rankscope.findings import Finding
     from rankscope.records.diagnosis import Diagnosis
 
+Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
 
-FEW = 3
-"""Of so many analyses a terminal shows everything, of more the first tables of each."""
+MOST_GAINS = 3
+"""So many possible gains are shown at first."""
+
+MOST_CAREFUL = 3
+"""So many warnings are shown at first."""
+
+MOST_SYSTEMS = 5
+"""So many systems have a column of failing questions at first."""
+
+_HEADLINES: dict[Problem, tuple[str, str]] = {
+    "ranking": ("finds the right documents but ranks them too low", "Fix ranking first."),
+    "retrieval": ("does not find the right documents", "Fix retrieval first."),
+    "both": (
+        "misses right documents, and ranks those it finds too low",
+        "Fix retrieval and ranking.",
+    ),
+    "too short": (
+        "returns too few documents to tell what it misses",
+        "Fetch deeper answers, and diagnose again.",
+    ),
+    "none: good ranking": ("finds the right documents and ranks them well", ""),
+    "none: perfect": ("is perfect on these questions", ""),
+}
+"""By what a system loses most by: what is said of it, and what to do."""
 
 
 @view
 def diagnosis_document(diagnosis: Diagnosis) -> Document:
-    """Show what would gain most, what was found, and a section for each analysis."""
-    answers = [pair for pair in diagnosis.answers() if not isinstance(pair[1], NotApplicable)]
-    sections = [analysis.section(answer) for analysis, answer in answers]
-    asked = diagnosis.answers()
-    if len(sections) <= FEW or len(asked) < len(all_analyses()):
-        sections = [replace(each, blocks=each.all_blocks, details=()) for each in sections]
+    """Show what to fix first; behind it every analysis. What only some found is shown in full."""
+    answers = diagnosis.answers()
+    is_part = len(answers) < len(all_analyses())
     findings, kpis = diagnosis.findings, diagnosis.figure_kpis
-    several = len(sections) > 1
-    if several:
-        sections = [replace(each, part="diagnosis") for each in sections]
-    first: Block = sentences(["nothing to remark"])
-    if findings:
-        first = Findings(
-            tuple(findings),
-            short=any(each.details for each in sections),
-            where="with --format html",
-        )
-    sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "query")]
+    sections = [
+        *([Section("Targets", (figure_table(kpis),))] if kpis else []),
+        *([Section("Findings", (Findings(tuple(findings)),))] if findings else []),
+        *analysis_sections(answers),
+        definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),
+    ]
+    sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "question")]
     if diagnosis.no_answer:
         sizes[1] += f" and {diagnosis.no_answer:,} without an answer, which are in no mean"
     return Document(
         "Diagnosis",
-        (
-            *(
-                [Section("Verdict", (sentences(diagnosis.verdict, listed=True),))]
-                if several and diagnosis.verdict
-                else []
-            ),
-            *([summary_section(diagnosis.summary, "the same command with")] if several else []),
-            *([Section("Targets", (figure_table(kpis),))] if kpis else []),
-            *([Section("Findings", (first,))] if sections else []),
-            *(section for section in sections if section.all_blocks),
-            *_only_on_pages(sections),
-            *_not_applicable(diagnosis),
-        ),
+        tuple(section for section in sections if section.all_blocks),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
+        answer=None if is_part else _answer(diagnosis, answers),
         names=frozenset([*diagnosis.runs, *diagnosis.measures]),
-        appendix=(definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),),
     )
 
 
-def _only_on_pages(sections: Sequence[Section]) -> Iterator[Section]:
-    """Name the sections that a terminal leaves out; a page shows them."""
-    names = [section.title for section in sections if section.details and not section.blocks]
-    if names:
-        text = f"{', '.join(names)}: all of it with --only NAME, or with --format html"
-        yield Section("Also looked at", (sentences([text], "quiet"),), part="diagnosis")
-
-
-def _not_applicable(diagnosis: Diagnosis) -> Iterator[Section]:
-    """Say which analyses could not look, and why; those with the same reason together."""
+def analysis_sections(answers: Answers) -> Iterator[Section]:
+    """Yield a section for each analysis that looked, and one for those that could not."""
     reasons: dict[str, list[str]] = {}
-    for analysis, answer in diagnosis.answers():
+    for analysis, answer in answers:
         if isinstance(answer, NotApplicable):
             reasons.setdefault(answer.reason, []).append(analysis.name)
+        else:
+            section = analysis.section(answer)
+            finding = section.finding or next((f.message for f in answer.findings), "")
+            yield replace(
+                section,
+                blocks=section.all_blocks,
+                details=(),
+                part="diagnosis",
+                finding=finding and f"{finding[:1].upper()}{finding[1:]}.",
+            )
     if reasons:
         lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        yield Section("Not applicable", (sentences(lines, listed=True),), part="diagnosis")
+        yield Section("Skipped", (sentences(lines, listed=True),), part="diagnosis")
+
+
+def _answer(diagnosis: Diagnosis, answers: Answers) -> Answer:
+    row = focus_gap(answers)
+    measure = diagnosis.measures[0]
+    if row is not None:
+        words, evidence = _HEADLINES[row.problem]
+        headline = f"{row.system} {words}"
+    elif diagnosis.summary:
+        headline, evidence = diagnosis.summary[0].text, ""
+    else:
+        headline, evidence = "No problems found", ""
+    blocks: list[Block] = []
+    if diagnosis.summary:
+        blocks.append(gains_table(diagnosis.summary, measure, None if row is None else row.now))
+    failed = next((answer for analysis, answer in answers if analysis is failures), None)
+    if failed is not None and not isinstance(failed, NotApplicable):
+        blocks.append(failing_table(failures.result.model_validate(failed)))
+    blocks.append(Points(tuple(_points(diagnosis))))
+    return Answer(headline, evidence=evidence, blocks=tuple(blocks))
+
+
+def focus_gap(answers: Answers) -> Gap | None:
+    """Return what the best system loses, as the analysis of gaps has it."""
+    for analysis, answer in answers:
+        if analysis is gaps and not isinstance(answer, NotApplicable):
+            rows = gaps.result.model_validate(answer).systems
+            return max(rows, key=lambda row: row.now, default=None)
+    return None
+
+
+def gains_table(summary: Sequence[SummaryLine], measure: str, now: float | None) -> Table:
+    """List what could be gained, the most first."""
+    standing = "" if now is None else f" (now {number(now)})"
+    rows = [(Cell(line.text), Cell(line.gain)) for line in summary[:MOST_GAINS]]
+    return Table(
+        (Column(f"possible gains in {measure}{standing}", "text"), Column("up to", signed=True)),
+        tuple(rows),
+        notes=("gains overlap: don't add them up",) if len(rows) > 1 else (),
+    )
+
+
+def failing_table(result: Failures) -> Table:
+    """Count the questions that fail, by cause."""
+    rows = result.systems[:MOST_SYSTEMS]
+    causes = dict.fromkeys(cause for row in rows for cause in row.causes)
+    counts = [
+        (Cell(cause), *(Cell(len(row.causes.get(cause, ()))) for row in rows)) for cause in causes
+    ]
+    total = (Cell(f"total of {result.queries:,}"), *cells(*(row.failing for row in rows)))
+    return Table(
+        (Column("failing questions", "text"), *(Column(row.system) for row in rows)),
+        (*counts, total),
+    )
+
+
+def _points(diagnosis: Diagnosis) -> Iterator[Point]:
+    careful = careful_lines(diagnosis.findings)
+    if careful:
+        yield Point("Careful", shortened_lines(careful), "warning")
+    if diagnosis.summary:
+        name = diagnosis.summary[0].analysis
+        yield Point("Next", (f"the same command with --only {name}, or --full for everything",))
+    else:
+        yield Point("Next", ("the same command with --full for everything",))
+
+
+def careful_lines(findings: Iterable[Finding]) -> list[str]:
+    """Say in a line for each code what a reader must be careful about, the worst first.
+
+    The line is about the first system, and names the others.
+    """
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.severity != "note":
+            by_code.setdefault(finding.code, []).append(finding)
+    lines = []
+    for first, *others in by_code.values():
+        who = "" if first.system is None or first.system in first.message else f"{first.system}: "
+        names = dict.fromkeys(each.system for each in others if each.system is not None)
+        likewise = f"; likewise {listed(names, 2)}" if names else ""
+        lines.append(f"{who}{first.message}{likewise}")
+    return lines
+
+
+def shortened_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the first lines, and how many more there are."""
+    left = len(lines) - MOST_CAREFUL
+    more = (f"{counted(left, 'more warning')}: --full",) if left > 0 else ()
+    return (*lines[:MOST_CAREFUL], *more)
+
+
+def fix_first(answers: Answers, system: str | None, summary: Sequence[SummaryLine]) -> str:
+    """Say what to fix first of a system: its ranking, its retrieval, or what gains most; ''."""
+    gap = next((answer for analysis, answer in answers if analysis is gaps), None)
+    if gap is not None and not isinstance(gap, NotApplicable):
+        rows = gaps.result.model_validate(gap).systems
+        for row in (row for row in rows if row.system == system):
+            if row.problem == "ranking" or (row.problem == "both" and row.ranking_is_more):
+                k, value = row.enough
+                return (
+                    f"Ranking. {row.system}'s first {k:,} in perfect order would score "
+                    f"{number(value)} ({number(value - row.now, signed=True)})."
+                )
+            if row.problem in ("retrieval", "both"):
+                return (
+                    f"Retrieval. {row.system} does not find {row.missing:,} of {row.relevant:,} "
+                    f"relevant documents ({number(row.retrieval.value, signed=True)} if it did)."
+                )
+    if not summary:
+        return ""
+    return f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."

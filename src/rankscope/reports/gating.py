@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from rankscope.document.blocks import (
+    Answer,
     Case,
     Cell,
     Code,
     Column,
     Document,
     Notes,
+    Point,
+    Points,
     Section,
     Sentence,
     Sentences,
     Table,
     cells,
     ends,
+    finding_lines,
     good_if,
     named_queries,
     text_columns,
-    warning_lines,
 )
 from rankscope.document.terminal import as_text
 from rankscope.document.text import percent, plain_cell, title_of
@@ -34,18 +37,19 @@ from rankscope.statistics.gate import ORDER
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Tone
-    from rankscope.statistics.gate import Answer, GateResult, MeasureCheck
+    from rankscope.document.blocks import Tone
+    from rankscope.statistics.gate import Answer as Outcome
+    from rankscope.statistics.gate import GateResult, MeasureCheck
 
 SUITE = "rankscope gate"
 """What the test suite is called in JUnit's XML."""
 
-_TONES: dict[Answer, Tone] = {
+_TONES: dict[Outcome, Tone] = {
     "regression": "bad",
     "no regression": "good",
     "can't tell": "warning",
 }
-_SIGNS: dict[Answer, str] = {"regression": "✗", "no regression": "✓", "can't tell": "?"}
+_SIGNS: dict[Outcome, str] = {"regression": "✗", "no regression": "✓", "can't tell": "?"}
 
 
 @view
@@ -59,17 +63,21 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
+    sections = (
+        *_floors_section(result),
+        Section("By measure", (Sentences(tuple(_explanations(result))),)),
+        Section("Worst losses by query", losses),
+        Section("Method", (Notes((*aliases(result.asked), how_tested(result))),)),
+    )
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
-        (
-            Section("", (*_answer(result), *warning_lines(result.findings))),
-            Section("", (_checks_table(result, ranked),)),
-            *_floors_section(result),
-            Section("Worst losses by query", details=losses),
-            Section("", (Notes((*aliases(result.asked), how_tested(result))),)),
-        ),
+        tuple(section for section in sections if section.all_blocks),
         subtitle=f"{result.candidate} against {result.baseline}, "
-        f"{counted(result.queries, 'query')}",
+        f"{counted(result.queries, 'question')}",
+        answer=Answer(
+            _heading(result),
+            blocks=(_checks_table(result, ranked), Points(tuple(_points(result)))),
+        ),
         names=frozenset(names),
         data=lambda: _data(result),
         cases=tuple(_cases(result)),
@@ -85,23 +93,27 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     )
 
 
-def _answer(result: GateResult) -> tuple[Sentences, ...]:
-    """Say the answer, and what should be known beside it; of several failures each on its line."""
-    remarks = tuple(_remarks(result))
-    heading = Sentence(_heading(result), _TONES[result.answer])
-    if heading.text == result.sentence:
-        return (Sentences((heading, *remarks)),)
-    return (
-        Sentences((heading,)),
-        Sentences(tuple(Sentence(failure) for failure in result.failures), listed=True),
-        Sentences(remarks),
-    )
-
-
 def _heading(result: GateResult) -> str:
-    """Return the answer; where it has several reasons, how many there are."""
+    """Return the answer; of several reasons the first, and how many more there are."""
     failures = result.failures if result.answer == "regression" else []
-    return result.sentence if len(failures) < 2 else f"regression, for {len(failures)} reasons:"
+    if len(failures) > 1:
+        return f"Regression: {failures[0]}; {counted(len(failures) - 1, 'more reason')}"
+    sentence = result.sentence.removesuffix(".")
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _points(result: GateResult) -> Iterator[Point]:
+    """Yield the reasons of a failure, what to be careful about, the margin, what comes next."""
+    if result.answer == "regression" and len(result.failures) > 1:
+        yield Point("Reasons", tuple(result.failures), "bad")
+    careful = [*result.notes, *finding_lines(result.findings)]
+    careful += [f"not compared: {name}, {why}" for name, why in result.not_compared.items()]
+    if careful:
+        yield Point("Careful", tuple(careful), "warning")
+    notes = [f"{check.measure} {check.note}" for check in result.checks if check.note]
+    notes += [_margin(result), *aliases(result.asked)]
+    yield Point("Note", tuple(notes))
+    yield Point("Next", ("rankscope diagnose, with judgments and both runs, shows the losses",))
 
 
 def no_answer_document(message: str) -> Document:
@@ -136,22 +148,11 @@ def how_tested(result: GateResult) -> str:
     )
 
 
-def _remarks(result: GateResult) -> Iterator[Sentence]:
-    """Yield what should be known beside the answer."""
-    others = [check for check in result.checks if check.explanation not in result.sentence]
-    for check in others:
-        if check.answer != "no regression":
-            text = f"{check.answer}: {check.measure} {check.explanation}"
-            yield Sentence(text, _TONES[check.answer])
-    for note in result.notes:
-        yield Sentence(f"warning: {note}", "warning")
-    if result.not_compared:
-        reasons = (f"{name} ({reason})" for name, reason in result.not_compared.items())
-        yield Sentence(f"not compared: {'; '.join(reasons)}", "warning")
+def _explanations(result: GateResult) -> Iterator[Sentence]:
+    """Say of each measure why it is answered so."""
     for check in result.checks:
-        if check.note:
-            yield Sentence(f"note: {check.measure} {check.note}", "quiet")
-    yield Sentence(_margin(result), "quiet")
+        text = f"{check.answer}: {check.measure} {check.explanation}"
+        yield Sentence(text, _TONES[check.answer])
 
 
 def _margin(result: GateResult) -> str:
@@ -198,7 +199,23 @@ def _row(check: MeasureCheck) -> tuple[Cell, ...]:
 
 
 def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
-    return Table(_columns(result), tuple(map(_row, checks)))
+    """Show a row for each measure, as wide as a terminal."""
+    level = percent(1 - result.alpha).replace(" ", "")
+    columns = (
+        Column("measure", "text"),
+        *map(Column, ("baseline", "candidate")),
+        Column("change", signed=True),
+        Column(f"{level} interval", "interval", signed=True),
+        Column("p", "p"),
+        Column("visible"),
+        Column("answer", "text"),
+    )
+    rows = []
+    for check in checks:
+        name, base, system, difference, *rest = _row(check)
+        change = replace(difference, interval=None)
+        rows.append((name, base, system, change, Cell(interval=difference.interval), *rest))
+    return Table(columns, tuple(rows))
 
 
 def _data(result: GateResult) -> Table:
@@ -247,30 +264,7 @@ def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
 
 def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> str:
     """Return why a gate stops, as plain text: the answer in the first line, losses at the end."""
-    document = gate_document(result, texts=texts)
-    sections = tuple(
-        replace(
-            section, title="", blocks=_without(section.all_blocks, _heading(result)), details=()
-        )
-        for section in document.sections
-    )
-    answer = result.sentence
-    if result.answer == "regression" and len(result.failures) > 1:
-        more = counted(len(result.failures) - 1, "more reason")
-        answer = f"regression: {result.failures[0]}; {more}"
-    return f"{answer}\n\n{as_text(replace(document, sections=sections))}".rstrip()
-
-
-def _without(blocks: Iterable[Block], text: str) -> tuple[Block, ...]:
-    """Return blocks without a sentence."""
-    others: list[Block] = []
-    for block in blocks:
-        if isinstance(block, Sentences):
-            lines = tuple(line for line in block.sentences if line.text != text)
-            others += [replace(block, sentences=lines)] * bool(lines)
-        else:
-            others.append(block)
-    return tuple(others)
+    return as_text(gate_document(result, texts=texts), full=True).rstrip()
 
 
 def _cases(result: GateResult) -> Iterator[Case]:

@@ -8,19 +8,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
+    Answer,
     Block,
     Cell,
     Column,
     Document,
+    Point,
+    Points,
     Section,
     Table,
     Value,
+    finding_lines,
     named_queries,
     plain_rows,
     text_columns,
     warning_lines,
 )
 from rankscope.document.links import queries_link
+from rankscope.document.text import interval, number
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
@@ -29,7 +34,7 @@ from rankscope.printing import visible
 from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
-from rankscope.reports.shown_systems import MOST_SYSTEMS, best_shown, not_shown
+from rankscope.reports.shown_systems import MOST_SYSTEMS, not_shown, shown_systems
 from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
@@ -56,57 +61,196 @@ def scores_document(
     answers: Mapping[str, Any] | None = None,
     max_systems: int | None = None,
 ) -> Document:
-    """Show means, a row for each run; ``per_query`` puts the values of every query first.
+    """Show means, a row for each run, the best first; behind it all intervals and counts.
 
-    ``intervals`` says whether means have their confidence intervals (None: up to `FEW` values of a
-    measure), and ``worst`` how many of the worst queries of each run are listed: with their
-    ``texts``, and with what is expected and, where the runs are given as ``answers``, retrieved.
-    ``max_systems``: how many runs are shown, the best by the first measure; None: up to 50; 0: all.
+    ``per_query`` shows the values of every query. ``intervals`` says whether means have their
+    confidence intervals (None: up to `FEW` values of a measure), and ``worst`` how many of the
+    hardest queries are listed: with their ``texts``, and with what is expected and, where the runs
+    are given as ``answers``, retrieved. ``max_systems``: how many runs are shown, the best by the
+    first measure; None: up to 10, and up to 50 behind it; 0: all.
     """
-    first = scores.measures[0]
-    shown = best_shown(
-        {name: scores.run(name).means[first] for name in scores.runs},
-        max_systems,
-        higher_is_better=Measure.parse(first).definition.higher_is_better,
-    )
-    runs = [scores.run(name) for name in shown]
     if intervals is None:
         intervals = sum(len(scores.run(name).query_ids) for name in scores.runs) <= FEW
+    ranked = _ranked(scores)
+    shown = shown_systems(ranked, max_systems)
+    runs = [scores.run(name) for name in shown]
+    bounds = {name: (bounds or {})[name] for name in shown if name in (bounds or {})}
+    first: list[Block] = [
+        _short_table(scores, shown_systems(ranked, max_systems, most=FIRST), intervals)
+    ]
+    if worst:
+        first.append(_hardest_table(scores, runs[0], worst, texts or {}))
+    first.append(Points(tuple(_points(scores, shown, bounds))))
+    if per_query:
+        tables = (
+            _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
+        )
+        first[:0] = tables
     blocks: list[Block] = [
         _means_table(scores, shown, intervals=intervals),
         *warning_lines(scores.findings, several=len(scores.runs) > 1),
-        *_bounds_tables({name: (bounds or {})[name] for name in shown if name in (bounds or {})}),
+        *_bounds_tables(bounds),
     ]
     if worst:
         blocks += [
             _worst_table(scores, run, worst, texts or {}, (answers or {}).get(run.name))
             for run in runs
         ]
-    if per_query:
-        blocks[:0] = [
-            _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
-        ]
     return Document(
         f"Scores of {_title(scores)}",
-        (Section("", tuple(blocks)),),
-        names=frozenset([*shown, *scores.measures]),
-        data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
-        appendix=(
+        (
+            Section("All means", tuple(blocks)),
             coverage_section(
                 {run.name: Covered(run.accounting) for run in runs}, profile=scores.profile.name
             ),
-            definitions_section(
-                scores.measures,
-                asked=scores.asked,
-                profile=scores.profile.name,
-            ),
+            definitions_section(scores.measures, asked=scores.asked, profile=scores.profile.name),
         ),
+        answer=_answer(scores, ranked[0], tuple(first), intervals=intervals),
+        names=frozenset([*shown, *scores.measures]),
+        data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
     )
 
 
 def _title(scores: Scores) -> str:
     few = len(scores.runs) <= MOST_SYSTEMS
     return ", ".join(scores.runs) if few else f"{len(scores.runs):,} runs"
+
+
+def _ranked(scores: Scores) -> list[str]:
+    """Return the runs, the best by the first measure first."""
+    first = scores.measures[0]
+    sign = -1 if Measure.parse(first).definition.higher_is_better else 1
+
+    def key(name: str) -> float:
+        mean = scores.run(name).means[first]
+        return math.inf if math.isnan(mean) else sign * mean
+
+    return sorted(scores.runs, key=key)
+
+
+def _answer(scores: Scores, best: str, blocks: tuple[Block, ...], *, intervals: bool) -> Answer:
+    run, measure = scores.run(best), scores.measures[0]
+    if len(scores.runs) == 1:
+        mean = _value(measure, run.means[measure])
+        value = "no value" if mean is None else number(mean)
+        known = scores.intervals_of(best).get(measure) if intervals else None
+        ends = "" if known is None else f" {interval((known.low, known.high))}"
+        headline = f"{best} scores {measure} {value}{ends}"
+    else:
+        headline = f"{len(scores.runs):,} runs"
+    counts = {name: scores.run(name).accounting for name in scores.runs}
+    sentences = {name: "; ".join(accounting_sentences(each)) for name, each in counts.items()}
+    if len(set(sentences.values())) == 1:
+        return Answer(f"{headline} on {sentences[best]}", blocks=blocks)
+    return Answer(headline, blocks=blocks)
+
+
+FIRST = 10
+"""So many runs are shown at first."""
+
+
+def _short_table(scores: Scores, shown: Sequence[str], intervals: bool) -> Table:
+    """Show the means; where there are many measures, the interval of the first one alone."""
+    with_interval = scores.measures if len(scores.measures) <= 3 else scores.measures[:1]
+    means = {name: scores.run(name).means for name in shown}
+    known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
+
+    def cell(name: str, measure: str) -> Cell:
+        held = known[name].get(measure) if measure in with_interval else None
+        ends = None if held is None else (held.low, held.high)
+        link = queries_link(measure=measure, a=name, sort="a")
+        return Cell(_value(measure, means[name][measure]), ends, link=link)
+
+    has_ends = any(known[name].get(measure) for name in shown for measure in with_interval)
+    columns = [
+        Column(measure, note="95%" if has_ends and measure in with_interval else "")
+        for measure in scores.measures
+    ]
+    left = len(scores.runs) - len(shown)
+    return Table(
+        (Column("run", "text"), *columns),
+        tuple(
+            (Cell(name), *(cell(name, measure) for measure in scores.measures)) for name in shown
+        ),
+        notes=(f"{counted(left, 'more run')}: --max-systems 0",) if left else (),
+    )
+
+
+def _points(
+    scores: Scores, shown: Sequence[str], bounds: Mapping[str, Sequence[Bounds]]
+) -> Iterator[Point]:
+    """Yield what should be known beside the means, and what comes next."""
+    careful = finding_lines(scores.findings, several=len(scores.runs) > 1)
+    if careful:
+        yield Point("Careful", tuple(careful), "warning")
+    notes = [*_counts(scores, shown), *_tie_notes(scores, bounds), *_rule_notes(scores)]
+    if notes:
+        yield Point("Note", tuple(notes))
+    if scores.reading:
+        yield Point("Read", (scores.reading,), "quiet")
+    if len(scores.runs) > 1:
+        yield Point("Next", ("rankscope compare, with the same files, tests the differences",))
+    else:
+        yield Point("Next", ("rankscope diagnose, with the same files, shows what to fix",))
+
+
+def _counts(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
+    """Say what the means of each run are made of, where runs differ in that."""
+    by_run = {name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in shown}
+    if len(set(by_run.values())) > 1:
+        few = list(by_run.items())[:MOST_NOTES]
+        yield from (f"{name}: {sentence}" for name, sentence in few)
+        if len(by_run) > len(few):
+            yield f"and so on for {counted(len(by_run) - len(few), 'more run')}: --full"
+
+
+MOST_NOTES = 3
+"""So many notes of one kind are shown at first."""
+
+
+def _tie_notes(scores: Scores, bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[str]:
+    """Say how far tied scores could move the first measure."""
+    lines = []
+    for name, table in bounds.items():
+        for bound in table:
+            if bound.measure != scores.measures[0] or bound.ties is None:
+                continue
+            low, high = number(bound.ties.lowest), number(bound.ties.highest)
+            if low != high:
+                lines.append(
+                    f"ties in {name} put its {bound.measure} anywhere from {low} to {high}"
+                )
+    yield from lines[:MOST_NOTES]
+
+
+def _rule_notes(scores: Scores) -> Iterator[str]:
+    yield from aliases(scores.asked)
+    if scores.profile.name != "rankscope":
+        yield f"rules of {scores.profile.name}: {scores.profile.summary}"
+    for measure, reason in scores.not_promised.items():
+        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
+
+
+def _hardest_table(scores: Scores, run: RunScores, count: int, texts: Mapping[str, str]) -> Table:
+    """List the hardest queries of the best run, with what they expect."""
+    worst = scores.worst(count, run=run.name)
+    columns, named = named_queries(worst, texts)
+    has_gold = scores.judgments.gold is None
+    title = f"hardest for {run.name}"
+    rows = []
+    for (query_id, value), names in zip(worst.items(), named, strict=True):
+        expected = (Cell(_expected(scores.judgments.by_query[query_id])),) if has_gold else ()
+        rows.append((*names, Cell(_value(scores.measures[0], value)), *expected))
+    return Table(
+        (
+            replace(columns[0], title=title),
+            *columns[1:],
+            Column(scores.measures[0]),
+            *text_columns(*["expected"] * has_gold),
+        ),
+        tuple(rows),
+        name_columns=len(columns),
+    )
 
 
 @view
@@ -128,38 +272,42 @@ def bounds_document(bounds: BoundsTable) -> Document:
 
 def accounting_sentences(accounting: Accounting) -> list[str]:
     """Say what a mean is made of; the first sentence is always there."""
-    parts = [f"mean over {counted(accounting.queries, 'query')}"]
+    questions = counted(accounting.queries, "question")
     if accounting.missing:
-        missing = counted(accounting.missing, "judged query")
-        parts.append(f"{missing} missing from the run, {_MISSING[accounting.missing_policy]}")
+        missing = (
+            f"{accounting.missing:,} missing from the run, {_MISSING[accounting.missing_policy]}"
+        )
+        parts = [questions, missing]
+    else:
+        parts = [f"{questions}, none missing"]
     if accounting.without_relevant:
-        count = counted(accounting.without_relevant, "query")
         fate = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
-        parts.append(f"{count} without a relevant document, {fate}")
+        parts.append(f"{accounting.without_relevant:,} without a relevant document, {fate}")
     if accounting.unjudged:
-        parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
-    parts += data_sentences(accounting)
+        parts.append(f"{accounting.unjudged:,} of the run not judged, left out")
+    return parts + data_sentences(accounting)
+
+
+def _tied(accounting: Accounting) -> str:
+    """Say on how many questions tied scores lie across a cutoff; '' if on none."""
     tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
-    if tied:
-        places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
-        parts.append(f"queries with tied scores across {places}")
-    return parts
+    places = ", ".join(f"rank {cutoff} on {count:,}" for cutoff, count in tied.items())
+    return f"tied scores lie across {places}" if places else ""
 
 
 def _notes(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
     yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
-    yield from aliases(scores.asked)
     by_run = {name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in shown}
     if len(set(by_run.values())) == 1:
-        yield next(iter(by_run.values()))
+        yield f"means over {next(iter(by_run.values()))}"
     else:
-        yield from (f"{name}: {sentence}" for name, sentence in by_run.items())
+        yield from (f"{name}: mean over {sentence}" for name, sentence in by_run.items())
+    for name in shown:
+        if tied := _tied(scores.run(name).accounting):
+            yield f"{name}: {tied} questions"
+    yield from _rule_notes(scores)
     if scores.reading:
         yield scores.reading
-    if scores.profile.name != "rankscope":
-        yield f"rules of {scores.profile.name}: {scores.profile.summary}"
-    for measure, reason in scores.not_promised.items():
-        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
 
 
 def _value(measure: str, value: float) -> float | None:

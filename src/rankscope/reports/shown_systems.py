@@ -15,16 +15,20 @@ MOST_SYSTEMS = 50
 
 
 def shown_systems(
-    ranked: Sequence[str], most: int | None, always: Collection[str | None] = ()
+    ranked: Sequence[str],
+    max_systems: int | None,
+    always: Collection[str | None] = (),
+    *,
+    most: int = MOST_SYSTEMS,
 ) -> list[str]:
     """Return the first of ``ranked`` systems, and those of ``always``, in their order.
 
-    ``most``: how many; None: `MOST_SYSTEMS`; 0: all.
+    ``max_systems``: how many; None: ``most``; 0: all.
 
     >>> shown_systems(["a", "b", "c", "d"], 2, ["d"])
     ['a', 'b', 'd']
     """
-    most = MOST_SYSTEMS if most is None else most
+    most = most if max_systems is None else max_systems
     if most < 0:
         raise InputError(f"max_systems must be 0 (all) or more, not {most}")
     if most == 0 or len(ranked) <= most:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rankscope.document.text import p_value
 from rankscope.errors import counted
 from rankscope.statistics.power import POWER
 
@@ -21,36 +22,27 @@ if TYPE_CHECKING:
 
 
 def number(value: float, *, sign: bool = False) -> str:
-    """Return four decimals, or one digit of what is too small for them; infinite ends as signs.
+    """Return three decimals, or one digit of what is too small for them; infinite ends as signs.
 
     >>> number(0.25), number(0.0312, sign=True), number(-0.00002), number(-math.inf)
-    ('0.2500', '+0.0312', '-2e-05', '-∞')
+    ('0.250', '+0.031', '-2e-05', '-∞')
     """
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    small = 0 < abs(value) < 0.00005
-    form = f"{'+' if sign and value else ''}{'.1g' if small else '.4f'}"
+    small = 0 < abs(value) < 0.0005
+    form = f"{'+' if sign and value else ''}{'.1g' if small else '.3f'}"
     return f"{value or 0.0:{form}}"
 
 
-def ends(interval: Interval, *, turned: bool = False) -> str:
+def ends(interval: Interval, *, turned: bool = False, sign: bool = False) -> str:
     """Return an interval in brackets; ``turned`` is that of the opposite difference."""
     low, high = interval.low, interval.high
     low, high = (-high, -low) if turned else (low, high)
-    return f"[{number(low)}, {number(high)}]"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as people read it; it is never 0.
-
-    >>> p_value(0.04321), p_value(1.0), p_value(1e-9)
-    ('0.0432', '1', '< 0.0001')
-    """
-    return f"{p:.3g}" if p >= 0.0001 else "< 0.0001"
+    return f"[{number(low, sign=sign)}, {number(high, sign=sign)}]"
 
 
 def p_text(p: float) -> str:
-    """Return ``p = 0.0432`` or ``p < 0.0001``."""
+    """Return ``p = 0.043`` or ``p < 0.0001``."""
     return f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
 
 
@@ -90,12 +82,12 @@ def listed(names: Iterable[str], most: int | None = None) -> str:
 def measured(
     difference: float, interval: Interval, p: str, *, turned: bool = False, sign: bool = True
 ) -> str:
-    """Return a difference with interval and p-value: ``+0.0600 [0.0300, 0.0900], p = 0.002``.
+    """Return a difference with interval and p-value: ``+0.060 [+0.030, +0.090], p = 0.002``.
 
     ``turned`` gives the opposite difference; without ``sign`` a gain has no plus.
     """
     shown = number(-difference if turned else difference, sign=sign)
-    return f"{shown} {ends(interval, turned=turned)}, {p}"
+    return f"{shown} {ends(interval, turned=turned, sign=True)}, {p}"
 
 
 def within(margin: float | None) -> str:
