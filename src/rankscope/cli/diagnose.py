@@ -3,85 +3,56 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.options import (
-    ALPHA,
-    DEFAULTS,
-    LANGUAGE,
-    MAX_SIZE,
-    NO_ANSWER,
-    PROFILE,
-    RELEVANCE_LEVEL,
-    RESAMPLES,
-    SEED,
-    TARGET,
-    OutputName,
-    check_standard_input,
-    format_option,
-    given_options,
-    measures_option,
-    named_runs,
-    ontology_options,
-    page_options,
-    table_options,
-)
-from rankscope.cli.output import emit
-from rankscope.cli.page_contents import page_contents
+from rankscope.cli import shared
+from rankscope.cli.help import Option, command, option, rare
+from rankscope.cli.output import Output, page_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.reports.explorer.contents import Contents
     from rankscope.scoring.scores import Scored
 
 
-@click.command()
+@command(
+    "rankscope diagnose demo/qrels.tsv demo/lexical.run demo/hybrid.run --baseline lexical",
+    "rankscope diagnose demo/qrels.tsv demo/lexical.run --queries demo/queries.jsonl --full",
+)
 @click.argument("qrels", metavar="QRELS|DIR")
 @click.argument("run", nargs=-1)
-@measures_option(f"Repeatable. {DEFAULTS}")
-@click.option("--baseline", metavar="NAME", help="The run that others are compared with.")
-@click.option("--only", multiple=True, metavar="NAME", help="Ask this analysis only (repeatable).")
-@click.option("--queries", metavar="FILE", help="Queries with texts and metadata.")
-@click.option("--corpus", metavar="FILE", help="The documents.")
-@click.option("--stages", metavar="A,B,C", help="Runs that build on each other, first to last.")
-@click.option("--decisions", metavar="FILE", help="What a router or gate decided, by query.")
-@click.option("--ratings", metavar="FILE", help="Grades of several judges for the same documents.")
-@click.option("--training", metavar="FILE", help="Questions that something learnt from.")
-@click.option("--costs", metavar="FILE", help="Latency, money, …: a row for each run.")
-@click.option(
-    "--targets",
+@option("--baseline NAME", "Compare the other runs with this one")
+@option("--only NAME", "Run only this analysis (repeatable)", multiple=True)
+@option("--queries FILE", "Queries with texts and metadata")
+@option("--corpus FILE", "Documents with titles and texts")
+@option("--stages A,B,C", "Runs that build on each other, first to last")
+@rare("--decisions FILE", "Decisions of a router or gate, by question")
+@option("--ratings FILE", "Grades of several judges for the same documents")
+@rare("--training FILE", "Questions that a system learned from")
+@rare("--costs FILE", "Latency, money and the like: a row for each run")
+@rare("--targets SET", "Targets of figures: rag-moe, or your file (repeatable)", multiple=True)
+@rare(
+    "--set configured KEY=VALUE",
+    "Configure an analysis, such as segments=[category,words] (repeatable)",
     multiple=True,
-    metavar="SET",
-    help="Targets of figures, such as rag-moe, or a file of yours (repeatable).",
 )
-@click.option(
-    "--set",
-    "configured",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Configure an analysis, as in segments=[category,words] (repeatable).",
+@option(
+    "--pool FILE", "Write the pairs that are best judged next", "Output", type=shared.OutputName()
 )
-@click.option(
-    "--pool", type=OutputName(), metavar="FILE", help="Write the pairs that are best judged next."
-)
-@ALPHA
-@RESAMPLES
-@SEED
-@PROFILE
-@format_option()
-@page_options
-@TARGET
-@table_options
-@NO_ANSWER
-@RELEVANCE_LEVEL
-@ontology_options
-@LANGUAGE
-@MAX_SIZE
+@shared.measures_option()
+@shared.PROFILE
+@shared.ALPHA
+@shared.RESAMPLES
+@shared.SEED
+@shared.JUDGMENTS
+@shared.output_options()
+@shared.TOP
+@shared.TEXT
 @click.pass_context
 def diagnose(
     ctx: click.Context,
@@ -91,65 +62,54 @@ def diagnose(
     run: tuple[str, ...],
     configured: tuple[str, ...],
     pool: str | None,
-    format: str,
-    top: int | None,
-    text: bool,
-    target: str | None,
+    scoring: dict[str, Any],
+    output: Output,
     **options: Any,
 ) -> None:
-    """Say where each RUN loses, why, and what would gain most.
+    """Find what to fix: where each RUN loses, why, and what would gain most.
 
-    Every analysis that what you give allows says what it found, that it found nothing, or that it
-    is not applicable and why. In place of qrels and runs, DIR may be the folder of a benchmark:
-    then its report is read.
+    Runs every analysis your files support. Give the folder of a benchmark (DIR) to see what its
+    report found.
     """
+    from rankscope.diagnosis.failures import failures
     from rankscope.part import without_texts
+    from rankscope.reports.explorer.whole_page import limited
 
     if pool is not None:
         from rankscope.diagnosis.judge_next import check_pool_name
 
         check_pool_name(pool)
-    of_folder = not run and os.path.isdir(qrels)
+    is_folder = not run and os.path.isdir(qrels)
     files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
-    if of_folder:
-        diagnosis = _of_folder(ctx, qrels, options["only"])
+    if is_folder:
+        diagnosis = _of_folder(ctx, Path(qrels), options["only"])
     else:
-        diagnosis, scored = _of_runs(qrels, run, configured, options)
+        diagnosis, scored = _of_runs(qrels, run, configured, scoring, options)
     if pool is not None:
         _write_pool(diagnosis, pool)
 
     def contents() -> Contents | None:
-        from rankscope.diagnosis.failures import failures
-        from rankscope.reports.explorer.whole_page import limited
+        if is_folder:
+            from rankscope.benchmark.drawn_pages import folder_contents
+            from rankscope.benchmark.verify import open_experiment
 
-        if of_folder:
-            return limited(_folder_contents(qrels), top=top, with_text=text)
-        return page_contents(
-            scored(),
-            **files,
-            top=top,
-            with_text=text,
-            baseline=diagnosis.baseline,
-            failures=failures.of(diagnosis.analyses),
-        )
+            manifest, report = open_experiment(Path(qrels))
+            whole = folder_contents(report, Path(qrels), manifest)
+            return limited(whole, top=output.top, with_text=output.with_text)
+        found = failures.of(diagnosis.analyses)
+        return page_contents(scored(), output, **files, baseline=diagnosis.baseline, failures=found)
 
-    shown = diagnosis if text or format != "html" else without_texts(diagnosis)
-    emit(shown, format=format, target=target, contents=contents)
-
-
-def _folder_contents(folder: str) -> Contents | None:
-    """Gather what the tables of an experiment hold."""
-    from pathlib import Path
-
-    from rankscope.benchmark.drawn_pages import folder_contents
-    from rankscope.benchmark.verify import open_experiment
-
-    manifest, report = open_experiment(Path(folder))
-    return folder_contents(report, Path(folder), manifest)
+    is_page = output.format == "html" or output.html is not None
+    shown = diagnosis if output.with_text or not is_page else without_texts(diagnosis)
+    output.write(shown, contents=contents)
 
 
 def _of_runs(
-    qrels: str, run: tuple[str, ...], configured: tuple[str, ...], options: dict[str, Any]
+    qrels: str,
+    run: tuple[str, ...],
+    configured: tuple[str, ...],
+    rules: dict[str, Any],
+    options: dict[str, Any],
 ) -> tuple[Diagnosis, Callable[[], Scored]]:
     """Diagnose runs; also return a function that scores them once more, for a page."""
     from rankscope.measures.language import DEFAULT_MEASURES
@@ -163,40 +123,33 @@ def _of_runs(
     if not run:
         raise click.UsageError("Missing argument 'RUN...'.")
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
-    check_standard_input(qrels, *run, *(options[name] for name in files))
+    shared.check_standard_input(qrels, *run, *(options[name] for name in files))
     measures = list(options.pop("measures") or DEFAULT_MEASURES)
-    rules = {**given_options(), "profile": options["profile"], "ontology": options["ontology"]}
     scoring = Scoring.of("diagnose", rules)
-    judgments, runs, _ = read_inputs(qrels, named_runs(run), scoring)
-    targets = _goals(options.pop("targets"))
-    diagnosis = diagnose_runs(
-        judgments, runs, measures, targets=targets, configs=_configs(configured), **options
-    )
+    judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)
+    options |= {name: rules[name] for name in ("profile", "ontology") if name in rules}
+    options["targets"] = _goals(options["targets"])
+    diagnosis = diagnose_runs(judgments, runs, measures, configs=_configs(configured), **options)
     return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
 
 
-def _of_folder(ctx: click.Context, folder: str, only: tuple[str, ...]) -> Diagnosis:
+def _of_folder(ctx: click.Context, folder: Path, only: tuple[str, ...]) -> Diagnosis:
     """Take what the report of a benchmark holds."""
-    from pathlib import Path
-
     from rankscope.benchmark.verify import open_experiment
     from rankscope.records.diagnosis import Diagnosis
 
     for parameter in ctx.command.params:
-        is_given = ctx.get_parameter_source(parameter.name or "") is (
+        is_typed = ctx.get_parameter_source(parameter.name or "") is (
             click.core.ParameterSource.COMMANDLINE
         )
-        if is_given and parameter.name not in _OF_FOLDER:
+        shows = isinstance(parameter, Option) and parameter.part is shared.WRITING
+        if is_typed and not shows and parameter.name not in ("qrels", "only", "pool"):
             raise click.UsageError(
                 f"{parameter.opts[0]} cannot change what a benchmark found; give QRELS and RUN, or "
                 "run the benchmark again"
             )
-    _, report = open_experiment(Path(folder))
+    _, report = open_experiment(folder)
     return Diagnosis.of_report(report, only)
-
-
-_OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target", "top", "text")
-"""What can be asked of a report that is there."""
 
 
 def _write_pool(diagnosis: Diagnosis, path: str) -> None:
@@ -208,7 +161,7 @@ def _write_pool(diagnosis: Diagnosis, path: str) -> None:
     unjudged = holes.of(diagnosis.analyses)
     if unjudged is None:
         answer = getattr(diagnosis.analyses, holes.name)
-        why = answer.reason if isinstance(answer, NotApplicable) else "it was not asked"
+        why = answer.reason if isinstance(answer, NotApplicable) else "it was not run"
         raise InputError(f"--pool: the analysis {holes.name} has no pairs to judge ({why})")
     write_pool(unjudged.judge, path)
 
@@ -217,8 +170,6 @@ def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
     """Return what figures should reach, by name."""
     if not targets:
         return {}
-    from pathlib import Path
-
     from rankscope.benchmark.targets import load_targets
 
     goals = dict(load_targets(list(targets), [], Path()).figure_goals)

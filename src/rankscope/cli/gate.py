@@ -6,155 +6,113 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.options import (
-    ALPHA,
-    LANGUAGE,
-    MAX_SIZE,
-    NO_ANSWER,
-    ORDER,
-    OVERLAP,
-    RELEVANCE_LEVEL,
-    RESAMPLES,
-    SEED,
-    TARGET,
-    Names,
-    check_standard_input,
-    format_option,
-    given_options,
-    measures_option,
-    named_run,
-    ontology_options,
-    query_field_options,
-    query_fields,
-    table_options,
-)
-from rankscope.cli.output import METRICS, emit, write_file, write_text
-from rankscope.scoring.rules import PROFILES
+from rankscope.cli import shared
+from rankscope.cli.help import command, option, rare
+from rankscope.cli.output import METRICS, Output, write_file, write_text
 from rankscope.statistics.choices import TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
 
 
-@click.command()
+@command("rankscope gate demo/lexical.run demo/hybrid.run --qrels demo/qrels.tsv --max-drop 0.02")
 @click.argument("baseline")
 @click.argument("candidate")
-@measures_option("Repeatable; intervals hold for all at once. [default: all that both sides hold]")
-@click.option("--qrels", metavar="FILE", help="Judgments, where a side is a run and no score file.")
-@click.option(
-    "--max-drop",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="The margin: a drop up to this is tolerable.",
+@option("--qrels FILE", "Judgments, if a side is a run and no score file", "Scoring")
+@shared.measures_option("[default: all that both sides hold]")
+@option("--max-drop VALUE", "Tolerate a drop up to VALUE", "Statistics", default=0.01)
+@option(
+    "--min floors M=VALUE",
+    "Fail if the candidate's mean is below VALUE (repeatable)",
+    "Statistics",
+    multiple=True,
 )
-@click.option(
-    "--cant-tell",
-    type=click.Choice(["pass", "fail"]),
+@rare("--max-query-drop VALUE", "Most that one question may lose", "Statistics", type=float)
+@option(
+    "--cant-tell ANSWER",
+    "Answer where the data can't tell",
+    "Statistics",
+    one_of=["pass", "fail"],
     default="pass",
-    show_default=True,
-    help="Whether the build goes on where the data cannot tell.",
 )
-@click.option(
-    "--min",
-    "floors",
-    multiple=True,
-    metavar="MEASURE=VALUE",
-    help="The least mean the candidate may have (repeatable).",
-)
-@click.option("--max-query-drop", type=float, help="The most a single query may lose, such as 0.5.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "zero"]),
+@rare(
+    "--missing RULE",
+    "Questions that only BASELINE answers",
+    "Scoring",
+    one_of=["refuse", "zero"],
     default="refuse",
-    show_default=True,
-    help="What queries are that BASELINE answers and CANDIDATE does not.",
 )
-@click.option(
-    "--noise",
+@rare(
+    "--noise FILE",
+    "Repeated runs of one system, two or more; they widen the intervals",
+    "Statistics",
     multiple=True,
-    metavar="FILE",
-    help="Runs of one system, made again; they widen intervals (twice or more).",
 )
-@query_field_options
-@ALPHA
-@click.option(
-    "--power",
-    type=float,
+@rare(
+    "--power P",
+    "Probability for which visible drops and numbers of questions are given",
+    "Statistics",
     default=0.8,
-    show_default=True,
-    help="The probability for which visible drops and numbers of queries are given.",
 )
-@click.option(
-    "--test",
-    type=Names("test", TESTS),
+@rare(
+    "--test NAME",
+    "Paired test; t is the sign test for values of 0 and 1",
+    "Statistics",
+    one_of=TESTS,
     default="t",
-    show_default=True,
-    help="The paired test; t is the sign test for values 0 and 1.",
 )
-@RESAMPLES
-@SEED
-@click.option(
-    "--profile",
-    type=Names("profile", PROFILES),
-    help="Whose rules. [default: the score file's, or rankscope]",
-)
-@ORDER
-@click.option("--run", metavar="NAME", help="The run to take from score files that hold several.")
-@click.option("--baseline-run", metavar="NAME", help="Likewise, from BASELINE.")
-@click.option("--candidate-run", metavar="NAME", help="Likewise, from CANDIDATE.")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML: a test case for each measure.")
-@click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
-@format_option(METRICS)
-@TARGET
-@table_options
-@NO_ANSWER
-@RELEVANCE_LEVEL
-@OVERLAP
-@ontology_options
-@LANGUAGE
-@MAX_SIZE
+@rare("--run NAME", "Run to take from score files that hold several", "Scoring")
+@rare("--baseline-run NAME", "Run to take from BASELINE", "Scoring")
+@rare("--candidate-run NAME", "Run to take from CANDIDATE", "Scoring")
+@shared.ALPHA
+@shared.RESAMPLES
+@shared.SEED
+@shared.PROFILE
+@shared.QUERY_FIELDS
+@shared.ORDER
+@shared.OVERLAP
+@shared.JUDGMENTS
+@option("--junit FILE", "Write JUnit XML: a test case for each measure", "Output")
+@rare("--markdown FILE", "Write Markdown for a pull request's comment", "Output")
+@shared.output_options(METRICS)
 def gate(
     *,
     baseline: str,
     candidate: str,
     measures: tuple[str, ...],
+    floors: tuple[str, ...],
     run: str | None,
     baseline_run: str | None,
     candidate_run: str | None,
-    floors: tuple[str, ...],
     queries_file: str | None,
     cluster: str | None,
     weights: str | None,
     junit: str | None,
     markdown: str | None,
-    format: str,
-    target: str | None,
+    scoring: dict[str, Any],
+    output: Output,
     **options: Any,
 ) -> int:
-    """Fail if CANDIDATE is worse than BASELINE, by more than the margin and than chance.
+    """Fail a build when search gets worse: by more than the margin, and more than by chance.
 
-    Each is a score file (rankscope evaluate QRELS RUN --per-query --format json -o FILE) or, with
-    --qrels, a run; NAME=FILE gives it another name. There are three answers, by the interval of the
-    difference: regression (exit 1), no regression (exit 0), and can't tell, where the queries show
-    neither (exit 0, or 1 with --cant-tell fail). Without -m every measure that both sides hold is
-    compared, and what could not be is said.
-
-    Exit 2 if the two cannot be compared: other judgments, queries or rules, or values missing.
+    BASELINE and CANDIDATE are score files (rankscope evaluate --per-query --format json) or, with
+    --qrels, runs. Exit 1 for a regression, 0 for none, 2 if the two can't be compared.
     """
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.errors import RankscopeError
     from rankscope.reports.gating import gate_document, no_answer_document
     from rankscope.statistics.gate import gate as decide
 
-    check_standard_input(baseline, candidate, options["qrels"], *options["noise"], queries_file)
-    fields = query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
+    shared.check_standard_input(
+        baseline, candidate, options["qrels"], *options["noise"], queries_file
+    )
+    fields = shared.query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
     try:
         result = decide(
-            named_run(baseline),
-            named_run(candidate),
+            shared.named_run(baseline),
+            shared.named_run(candidate),
             measures or None,
             baseline_run=baseline_run or run,
             candidate_run=candidate_run or run,
@@ -162,14 +120,14 @@ def gate(
             clusters=fields["cluster"],
             weights=fields["weights"],
             **options,
-            **given_options(),
+            **scoring,
         )
         document = gate_document(result, texts=fields["texts"])
         _write_reports(document, junit, markdown)
-        if format == "markdown":
-            write_text(_comment(document), target)
+        if output.format == "markdown":
+            write_text(_comment(document), output.target)
         else:
-            emit(result, format=format, target=target, texts=fields["texts"])
+            output.write(result, texts=fields["texts"])
     except RankscopeError as error:  # a report of an earlier day must not stay and be believed
         _write_reports(no_answer_document(str(error)), junit, markdown)
         raise

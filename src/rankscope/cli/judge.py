@@ -1,311 +1,220 @@
-"""``rankscope judge``."""
+"""``rankscope judge``: which documents are judged, and by whom."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.judging_pools import chosen_pool, pool_options
-from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input
+from rankscope.cli import shared
+from rankscope.cli.help import command, option, rare, typed_under
+from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from rankscope.document.blocks import Document
-    from rankscope.reports.judging.judging_desk import Desk
     from rankscope.reports.judging.judging_pool import JudgingPool
-    from rankscope.reports.judging.judgment_log import JudgmentLog, Pair
 
 
-@click.command()
+@command(
+    "rankscope diagnose demo/qrels.tsv demo/lexical.run demo/hybrid.run --pool pool.jsonl",
+    "rankscope judge pool.jsonl --status",
+    "rankscope judge pool.jsonl --queries demo/queries.jsonl --corpus demo/corpus.jsonl \\",
+    "  --model qwen3 --set url=http://localhost:11434/v1 --dry-run",
+)
 @click.argument("pool", metavar="[POOL|DIR]", required=False)
-@pool_options
-@click.option("--rater", metavar="NAME", help="Who judges; else the page asks.")
-@click.option(
-    "--order",
-    type=click.Choice(["random", "depth", "given"]),
+@option("--runs RUN", "Judge the first documents of RUN (repeatable)", multiple=True)
+@rare("--depth N", "Documents per run, with --runs", type=click.IntRange(1), default=10)
+@option("--queries FILE", "Queries with texts and information needs")
+@option("--corpus FILE", "Documents with titles and texts")
+@option(
+    "--qrels OUT",
+    "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)",
+    type=shared.OutputName(),
+)
+@rare("--rater NAME", "Who judges  [default: the page asks]", "Judging")
+@option(
+    "--export OUT",
+    "Write what is judged so far, and open no page",
+    "Judging",
+    type=shared.OutputName(),
+)
+@option("--status", "Show what is judged and by whom, and open no page", "Judging")
+@rare(
+    "--order WAY",
+    "Order of a query's documents; depth is by best rank",
+    "Judging",
+    one_of=["random", "depth", "given"],
     default="random",
-    show_default=True,
-    help="Documents of each query at random, by their best rank, or all as in the pool.",
 )
-@click.option(
-    "--grades",
-    metavar="LIST",
-    help="Grades and what they mean, such as '0=no,1=yes'.  [default: 0=not relevant, 1=related, "
-    "2=relevant, 3=perfect]",
+@rare(
+    "--grades LIST",
+    "Grades and meanings  [default: 0=not relevant,1=related,2=relevant,3=perfect]",
+    "Judging",
 )
-@click.option("--guidelines", metavar="FILE", help="Text that raters can open beside documents.")
-@click.option(
-    "--existing",
-    metavar="QRELS",
-    help="Judgments that are there already: not asked again, and part of qrels that are written.  "
-    "[default: of DIR, its own]",
+@rare("--guidelines FILE", "Text that raters can open beside documents", "Judging")
+@rare(
+    "--existing QRELS",
+    "Judgments to skip, and to add to the qrels  [default: DIR's own]",
+    "Judging",
 )
-@click.option(
-    "--log",
-    "log_file",
-    type=OutputName(),
-    metavar="FILE",
-    help="Where judgments are kept.  [default: beside the pool, NAME.judgments.jsonl]",
+@rare(
+    "--log FILE",
+    "Log of judgments  [default: POOL.judgments.jsonl]",
+    "Judging",
+    type=shared.OutputName(),
 )
-@click.option(
-    "--qrels",
-    type=OutputName(),
-    metavar="OUT",
-    help="Write qrels there at the end: .qrels or .txt (TREC), .tsv (BEIR).",
+@rare(
+    "--as format_of_export FORMAT",
+    "Format of --export  [default: by suffix]",
+    "Judging",
+    one_of=["trec", "beir", "ratings"],
 )
-@click.option(
-    "--export",
-    "target",
-    type=OutputName(),
-    metavar="OUT",
-    help="Write what is judged so far, and serve nothing.",
+@rare("--port N", "Port of the page", "Judging", type=click.IntRange(1, 65535))
+@rare(
+    "--open/--no-open opens", "Open the browser  [default: on a terminal]", "Judging", default=None
 )
-@click.option(
-    "--as",
-    "format",
-    type=click.Choice(["trec", "beir", "ratings"]),
-    help="With --export: the format.  [default: by suffix: .qrels, .txt; .tsv; .csv, .jsonl]",
+@option(
+    "--model NAME|FILE",
+    "Language model that judges: name or config file",
+    "Model",
 )
-@click.option("--status", is_flag=True, help="Say what is judged and by whom, and serve nothing.")
-@click.option("--port", type=click.IntRange(1, 65535), help="The port of the page.")
-@click.option(
-    "--open/--no-open",
-    "opens",
-    default=None,
-    help="Open a browser or not.  [default: open it if this is a terminal]",
+@option(
+    "--set settings KEY=VALUE",
+    "Set an option of the model: url=…, budget.money=2",
+    "Model",
+    multiple=True,
 )
-@MAX_SIZE
+@option(
+    "--ratings OUT",
+    "Write a row for each rating: .csv, .tsv, .jsonl",
+    "Model",
+    type=shared.OutputName(),
+)
+@rare("--human QRELS", "Compare the model with these judgments of people", "Model")
+@option("--dry-run", "Show the plan and the first request; send nothing", "Model")
+@rare(
+    "--repeats N",
+    "Judge each pair N times, to see how far the model agrees with itself",
+    "Model",
+    type=click.IntRange(1, 20),
+    default=1,
+)
+@rare(
+    "--cache DIR",
+    "Cache of replies  [default: .cache beside --ratings]",
+    "Model",
+    type=shared.OutputName(),
+)
+@shared.QUIET
+@shared.MAX_SIZE
+@shared.formats()
+@shared.TARGET
+@click.pass_context
 def judge(
+    ctx: click.Context,
+    /,
     *,
     pool: str | None,
     runs: tuple[str, ...],
-    target: str | None,
-    format: str | None,
-    status: bool,
+    output: Output,
     **options: Any,
 ) -> None:
-    """Judge documents on a page of this machine: one key gives a grade, saves it and goes on.
+    """Judge documents, yourself on a local page or with a language model.
 
-    POOL names the pairs to judge: what 'rankscope diagnose --pool' writes, or any table of queries
-    and documents. Of DIR, the folder of a benchmark, it is what its report says to judge next.
-    With --runs it is the first documents of runs. The link that is printed opens the page; systems,
-    ranks and scores are not shown. Each judgment is on the disk before the page says so, and
-    several raters may judge under their names, one after the other or at the same time.
+    POOL names the pairs to judge: what 'rankscope diagnose --pool' writes, any table of queries and
+    documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. With
+    --model the texts are sent to the model; replies are cached, so a stopped command continues.
     """
-    if pool is None and not runs and not (options["log_file"] and (target or status)):
+    log_only = options["log"] and (options["export"] or options["status"])
+    if pool is None and not runs and not log_only:
         raise click.UsageError("Name what to judge: POOL, DIR or --runs RUN.")
-    if format is not None and target is None:
-        raise click.UsageError("--as needs --export OUT")
-    if target is not None and status:
-        raise click.UsageError("--export and --status cannot both be given")
-    if options["existing"] is None and pool is not None:
-        from rankscope.records.table_names import QRELS
+    other = "Judging" if options["model"] else "Model"
+    for typed in typed_under(ctx, other):
+        needs = "is for people, and --model is not" if options["model"] else "needs --model NAME"
+        raise click.UsageError(f"{typed} {needs}")
+    texts = (options["queries"], options["corpus"])
+    shared.check_standard_input(pool, *runs, *texts, options["human"])
+    if options["model"]:
+        from rankscope.cli.judge_model import judge_by_model
 
-        judged = Path(pool) / QRELS  # of an experiment, whose judgments are there already
-        options["existing"] = str(judged) if judged.is_file() else None
-    log_path = _log_path(pool, runs, options["log_file"])
-    for written in (log_path, options["qrels"], target):
-        _check_outside(pool, written)
-    if target is not None:
-        _export(log_path, target, format, options["existing"])
-    elif status:
-        _print_status(log_path)
+        judge_by_model(lambda: chosen_pool(pool, runs, options), pool, runs, options, output)
     else:
-        check_standard_input(pool, *runs, options["queries"], options["corpus"])
-        _serve(
-            _desk(chosen_pool(pool, runs, options), log_path, options), pool or "--runs …", options
+        from rankscope.cli.judge_page import judge_on_page
+
+        judge_on_page(lambda: chosen_pool(pool, runs, options), pool, runs, options, output)
+
+
+def chosen_pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]) -> JudgingPool:
+    """Return what is to be judged: a file, what an experiment names, or the top of runs.
+
+    ``options`` holds depth, queries and corpus.
+    """
+    from rankscope.collection.queries import read_queries
+    from rankscope.reports.judging.judging_pool import (
+        asked_in,
+        pool_of_runs,
+        read_pool,
+        shelved_in,
+    )
+    from rankscope.runs.table import as_run
+
+    pools = []
+    if pool is not None:
+        pools.append(_of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool))
+    if runs:
+        answers = [as_run(run) for run in shared.named_runs(runs)]
+        names = ", ".join(run.name for run in answers)
+        pools.append(pool_of_runs(answers, options["depth"], names))
+    whole = pools[0] if len(pools) == 1 else pools[0].joined(pools[1])
+    if options["queries"] is not None:
+        known = asked_in(read_queries(options["queries"]))
+        _check_shared({pair.query_id for pair in whole.ranks}, known, "query", options["queries"])
+        whole = whole.with_queries(known)
+    if options["corpus"] is not None:
+        documents = dict(whole.only(shelved_in(options["corpus"])))
+        wanted = {pair.doc_id for pair in whole.ranks}
+        _check_shared(wanted, documents, "document", options["corpus"])
+        whole = whole.with_documents(documents.items())
+    return whole
+
+
+def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str) -> None:
+    """Refuse a file that knows nothing of the pool; say what it does not know."""
+    from rankscope.cli import say
+    from rankscope.errors import InputError, counted, shown
+
+    missing = sorted(wanted.difference(known))
+    if len(missing) == len(wanted):
+        raise InputError(
+            f"{path}: holds no {noun} of the pool, such as {shown(missing[0], 40)}; name the file "
+            "that does"
         )
+    if missing:
+        share = f"{len(missing):,} of {counted(len(wanted), noun)}"
+        say(f"{path}: lacks {share}, such as {shown(missing[0], 40)}; what is missing is not shown")
 
 
-def _log_path(pool: str | None, runs: tuple[str, ...], given: str | None) -> Path:
-    """Return where judgments are kept: beside what is judged."""
-    if given is not None:
-        return Path(given)
-    name = runs[0].rpartition("=")[2] if pool is None else pool
-    if name == "-":
-        raise click.UsageError("a pool from standard input needs --log FILE")
-    if os.path.isdir(name):
-        folder = Path(name).resolve()
-        return folder.parent / f"{folder.name}.judgments.jsonl"
-    return Path(f"{name}.judgments.jsonl")
-
-
-def _check_outside(pool: str | None, path: Path | str | None) -> None:
-    """Refuse to write into an experiment, whose manifest lists what is in it."""
-    if pool is None or path is None or not os.path.isdir(pool):
-        return
-    if Path(path).resolve().is_relative_to(Path(pool).resolve()):
-        from rankscope.errors import InputError
-
-        raise InputError(f"{path}: is inside the experiment {pool}; name a file outside of it")
-
-
-def _desk(pool: JudgingPool, log_path: Path, options: Mapping[str, Any]) -> Desk:
-    from rankscope.files import decoded, read_bytes
-    from rankscope.reports.judging.judging_desk import (
-        GRADES,
-        Desk,
-        Terms,
-        checked_rater,
-        parse_grades,
-        usual_guidelines,
-    )
-    from rankscope.reports.judging.judgment_exports import check_nothing_lost, qrels_format
-    from rankscope.reports.judging.judgment_log import JudgmentLog
-
-    grades = GRADES if options["grades"] is None else parse_grades(options["grades"])
-    guidelines = usual_guidelines(grades)
-    if options["guidelines"] is not None:
-        guidelines = decoded(read_bytes(options["guidelines"]), source=options["guidelines"])
-    terms = Terms(
-        grades=grades,
-        order=options["order"],
-        guidelines=guidelines,
-        rater=None if options["rater"] is None else checked_rater(options["rater"]),
-        qrels=options["qrels"],
-    )
-    existing = _existing(options["existing"])
-    log = JudgmentLog(log_path)
-    if terms.qrels is not None:
-        qrels_format(terms.qrels)
-        check_nothing_lost(terms.qrels, log.judgments, existing)
-    log.create()
-    return Desk(pool, log, terms, existing)
-
-
-def _existing(path: str | None) -> dict[Pair, float]:
-    if path is None:
-        return {}
-    from rankscope.reports.judging.judgment_exports import existing_grades
-
-    return existing_grades(path)
-
-
-# --- without a server ----------------------------------------------------------------------------
-
-
-def _read_log(path: Path) -> JudgmentLog:
+def _of_experiment(folder: Path) -> JudgingPool:
+    """Make a pool of what the report of a benchmark says to judge next."""
+    from rankscope.benchmark.folders import inside
+    from rankscope.benchmark.verify import open_experiment
+    from rankscope.collection.queries import read_queries
+    from rankscope.diagnosis.holes import holes
     from rankscope.errors import InputError
-    from rankscope.reports.judging.judgment_log import JudgmentLog
+    from rankscope.records.table_names import DOCUMENTS, QUERIES
+    from rankscope.reports.judging.judging_pool import asked_in_experiment, pool_of, shelved_in
 
-    if not path.is_file():
+    _, report = open_experiment(folder)
+    unjudged = holes.of(report.analyses)
+    if unjudged is None or not unjudged.judge:
         raise InputError(
-            f"{path}: file not found; nothing was judged yet, or name the log with --log"
+            f"{folder}: its report names nothing to judge; give a pool, or --runs with --depth"
         )
-    return JudgmentLog(path)
-
-
-def _export(log_path: Path, target: str, format: str | None, existing: str | None) -> None:
-    from rankscope.reports.judging.judgment_exports import export_format, write_export
-
-    chosen = export_format(target, format)
-    log = _read_log(log_path)
-    write_export(log.judgments, target, chosen, existing=_existing(existing))
-    _say_disputed(log)
-
-
-def _say_disputed(log: JudgmentLog) -> None:
-    """Say that qrels hide differences, where they do."""
-    from rankscope.cli import say
-    from rankscope.errors import counted
-    from rankscope.reports.judging.judging_agreement import judging_agreement
-
-    disputed = len(judging_agreement(log.judgments).again)
-    if disputed:
-        say(
-            f"raters differ on {counted(disputed, 'pair')}: qrels have the median grade, and "
-            "--status lists them"
-        )
-
-
-def _print_status(log_path: Path) -> None:
-    from rankscope.cli.output import emit
-    from rankscope.reports.judging.judgment_log import JudgmentLog
-
-    log = JudgmentLog(log_path)
-    emit(_status_document(log), format="table")
-
-
-def _status_document(log: JudgmentLog) -> Document:
-    from rankscope.reports.judging.judging_status import status_document
-
-    return status_document(log)
-
-
-# --- with a server -------------------------------------------------------------------------------
-
-
-def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
-    import signal
-    from contextlib import suppress
-
-    from rankscope.cli import say
-    from rankscope.errors import InputError, counted
-    from rankscope.reports.judging.judging_server import JudgingServer
-
-    try:
-        server = JudgingServer(desk, port=options["port"])
-    except OSError as error:
-        raise InputError(
-            f"--port {options['port']}: cannot be used ({error.strerror}); name another port, or "
-            "none"
-        ) from None
-    judged = sum(1 for _ in desk.log.judgments.all())
-    say(f"{desk.summary()}; {counted(judged, 'judgment')} in {desk.log.path}; Ctrl-C ends this")
-    if desk.log.cut_short:
-        lines = counted(desk.log.cut_short, "line")
-        say(f"{desk.log.path}: passed over {lines} that a killed process did not finish")
-    sys.stdout.write(f"{server.link}\n")
-    sys.stdout.flush()
-    if options["opens"] or (options["opens"] is None and _can_open()):
-        _open(server.launch_link())
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGTERM, stop)
-    with suppress(KeyboardInterrupt):
-        server.serve_forever()
-    server.server_close()
-    _finish(desk, what)
-
-
-def _can_open() -> bool:
-    """Tell whether somebody is at this machine who would see a browser."""
-    has_screen = os.name == "nt" or sys.platform == "darwin"
-    shown_on = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return sys.stdout.isatty() and bool(has_screen or shown_on)
-
-
-def _open(link: str) -> None:
-    import threading
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
-
-
-def _finish(desk: Desk, what: str) -> None:
-    """Write the qrels that were asked for, and say where everything is."""
-    from shlex import quote
-
-    from rankscope.cli import say
-    from rankscope.cli.output import program
-    from rankscope.errors import counted
-
-    with desk.log.held() as judgments:
-        judged = sum(1 for _ in judgments.all())
-        written = desk.write_qrels()
-    kept = f"{counted(judged, 'judgment')} in {desk.log.path}"
-    if written is not None:
-        say(f"{kept}; qrels written to {written}")
-    elif judged:
-        command = f"{program()} judge --log {quote(str(desk.log.path))} --export qrels.txt"
-        say(f"{kept}; export them with: {command}")
-    else:
-        say(f"{kept}; nothing of {what} was judged")
+    pool = pool_of(unjudged.judge, folder.resolve().name)
+    if inside(folder, QUERIES).is_file():
+        pool = pool.with_queries(asked_in_experiment(read_queries(inside(folder, QUERIES))))
+    documents = inside(folder, DOCUMENTS)
+    return pool.with_documents(shelved_in(documents)) if documents.is_file() else pool

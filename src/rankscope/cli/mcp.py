@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import click
 
+from rankscope.cli.help import command, option
 
-@click.command()
+
+@command("rankscope mcp demo/ < /dev/null")
 @click.argument("folder")
-@click.option(
-    "--max-size",
-    default="1GB",
-    show_default=True,
-    metavar="SIZE",
-    help="The largest file that is read, also when it is unpacked.",
-)
+@option("--max-size SIZE", "Largest file to read, unpacked too", default="1GB")
 def mcp(*, folder: str, max_size: str) -> None:
-    """Let an assistant evaluate what is in FOLDER: a server of the Model Context Protocol.
+    """Let an assistant evaluate the files in FOLDER: a server of the Model Context Protocol.
 
-    It speaks on standard input and output, for a client that starts it. Its tools list files,
-    evaluate, compare, explain and diagnose. They read files within FOLDER, follow no link out of
-    it, and write nothing.
+    Start it from a client; it speaks on standard input and output. Its tools list files, evaluate,
+    compare, explain and diagnose. They read only files in FOLDER, and write nothing.
     """
     import os
     import sys

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.options import TARGET, format_option
-from rankscope.cli.output import emit
+from rankscope.cli import shared
+from rankscope.cli.help import command
+from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
     from rankscope.measures.language import Parsed
 
 
-@click.command()
+@command("rankscope measures", "rankscope measures nDCG")
 @click.argument("name", required=False)
-@format_option()
-@TARGET
-def measures(*, name: str | None, format: str, target: str | None) -> None:
-    """List every measure, or explain NAME: its formula, parameters, range and edges.
+@shared.output_options()
+def measures(*, name: str | None, output: Output) -> None:
+    """List all measures, or explain NAME: formula, parameters, range and edge cases.
 
-    NAME may be written as any tool writes it: nDCG, ndcg_cut_10, MRR@10.
+    Names of other tools work too: ndcg_cut_10, MRR@10, hit@5.
     """
     from rankscope.measures.language import parse_measures
     from rankscope.measures.names import SETS
@@ -35,10 +35,8 @@ def measures(*, name: str | None, format: str, target: str | None) -> None:
         known = all_definitions()
         names = {parsed.measure.name for parsed in chosen or ()}
         definitions = [each for each in known if chosen is None or each.name in names]
-        emit(
+        output.write(
             measures_document(definitions),
-            format=format,
-            target=target,
             data=lambda: [_plain(definition) for definition in definitions],
         )
         return
@@ -49,10 +47,8 @@ def measures(*, name: str | None, format: str, target: str | None) -> None:
         parsed = _parsed(name)
         definition = parsed.measure.definition
         asked = str(parsed) if parsed.is_foreign else ""
-    emit(
+    output.write(
         definition_document(definition, asked=asked),
-        format=format,
-        target=target,
         data=lambda: _plain(definition),
     )
 

@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,17 +21,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from rankscope.diagnosis.failures import Failures
     from rankscope.document.blocks import Document, Point
     from rankscope.reports.explorer.contents import Contents
-
-RAW = f"{__name__}.raw"
-"""In the context of a command: whether ``--raw`` was given."""
-
-FULL = f"{__name__}.full"
-"""In the context of a command: whether ``--full`` was given."""
-
-PAGE = f"{__name__}.page"
-"""In the context of a command: the file that ``--html`` names."""
+    from rankscope.scoring.scores import Scored
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
@@ -47,12 +41,12 @@ def make_console(file: TextIO | None = None) -> Console:
 
     from rankscope.document.terminal import WIDTH
 
-    class Output(Console):
+    class PipedConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # for `main` to handle, as everywhere else
 
     width = None if (file or sys.stdout).isatty() else WIDTH
-    return Output(
+    return PipedConsole(
         file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
     )
 
@@ -78,55 +72,150 @@ def print_line(text: str = "", file: TextIO | None = None) -> None:
     make_console(file).print(visible(without_secrets(text)), soft_wrap=True)
 
 
-def emit(
-    result: object,
-    *,
-    format: str,
-    target: str | None = None,
-    data: Callable[[], Any] | None = None,
-    metrics: Mapping[str, Any] | None = None,
-    contents: Callable[[], Contents | None] | None = None,
-    points: Sequence[Point] = (),
-    **options: Any,
-) -> None:
-    """Write a result to standard output or to a file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where and how a command writes its result: what the options of writing say."""
 
-    The result is a document, or anything that has a view (``options`` are the view's). JSON is what
-    ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of `metrics_of`;
-    ``contents`` returns what the explorer of a page shows, and ``points`` are added to the answer.
-    """
-    from rankscope.document.blocks import Document
-    from rankscope.document.views import document_of
+    format: str = "table"
+    target: str | None = None
+    """The file of ``--output``."""
+    html: str | None = None
+    """A page that is written besides."""
+    is_opened: bool = False
+    full: bool = False
+    raw: bool = False
+    top: int | None = None
+    with_text: bool = True
 
-    if format in ("json", METRICS):
-        if format == METRICS:
+    def write(
+        self,
+        result: object,
+        *,
+        data: Callable[[], Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        contents: Callable[[], Contents | None] | None = None,
+        points: Sequence[Point] = (),
+        **options: Any,
+    ) -> None:
+        """Write a result to standard output or to a file, and its page.
+
+        The result is a document, or anything that has a view (``options`` are the view's). JSON is
+        what ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of
+        `metrics_of`; ``contents`` returns what the explorer of a page shows, and ``points`` are
+        added to the answer.
+        """
+        from rankscope.document.blocks import Document, Point
+        from rankscope.document.views import document_of
+
+        page = self.html or (self.target if self.format == "html" else None)
+        if self.is_opened and page is None:
+            raise click.UsageError("--open needs a page; name it with --html FILE")
+        if self.format == "json" and self.html is None:
+            self._write_json(result, data, metrics)
+            return
+        shown = result if isinstance(result, Document) else document_of(result, **options)
+        document = _typed(shown)
+        if self.html is not None:
+            write_file(self.html, _page_of(document, contents))
+            points = (Point("Page", (self.html,), is_code=True), *points)
+        document = _with_points(document, points)
+        if self.format in ("csv", METRICS):
+            print_warnings(document.warnings)
+        if self.format in ("json", METRICS):
+            self._write_json(result, data, metrics)
+        elif self.format == "html":
+            write_text(_page_of(document, contents), self.target)
+        elif self.format == "table" and self.target is None:
+            from rankscope.document.terminal import draw
+
+            draw(document, make_console(), full=self.full)
+        else:
+            write_text(self._rendered(document), self.target)
+        if self.is_opened and page is not None:
+            show_in_browser(page)
+
+    def _write_json(
+        self, result: Any, data: Callable[[], Any] | None, metrics: Mapping[str, Any] | None
+    ) -> None:
+        if self.format == METRICS:
             from rankscope.integrations.metrics import metrics_of
 
-            plain: Any = metrics_of(result, **(metrics or {}))
-            print_warnings(document_of(result, **options).warnings)
+            result = metrics_of(result, **(metrics or {}))
+        elif data is not None:
+            result = data()
+        if self.target is None:
+            print_json(result)
         else:
-            plain = data() if data is not None else result
-        _write_json(plain, target)
-        return
-    document = _typed(result if isinstance(result, Document) else document_of(result, **options))
-    page = click.get_current_context().meta.get(PAGE)
-    if page is not None:
-        from rankscope.document.blocks import Point
+            _write_pieces(self.target, _json_pieces(result, unicode=True))
 
-        write_file(page, _page_of(document, contents))
-        points = (Point("Page", (page,), is_code=True), *points)
-    document = _with_points(document, points)
-    if format == "csv":
-        print_warnings(document.warnings)
-    full = click.get_current_context().meta.get(FULL, False)
-    if format == "table" and target is None:
-        from rankscope.document.terminal import draw
+    def _rendered(self, document: Document) -> str:
+        """Return a document as text."""
+        if self.format == "markdown":
+            from rankscope.document.markdown import as_markdown
 
-        draw(document, make_console(), full=full)
-    elif format == "html":
-        write_text(_page_of(document, contents), target)
-    else:
-        write_text(rendered(document, format, full=full), target)
+            return as_markdown(document)
+        if self.format == "latex":
+            from rankscope.document.latex import as_latex
+
+            return as_latex(document)
+        if self.format == "csv":
+            from rankscope.document.csv_text import as_csv
+
+            return as_csv(document, raw=self.raw)
+        from rankscope.document.terminal import as_text
+
+        return as_text(document, full=self.full)
+
+
+def show_in_browser(page: str | Path) -> None:
+    """Open a page that was written."""
+    import webbrowser
+
+    webbrowser.open(Path(page).absolute().as_uri())
+
+
+def page_contents(
+    scored: Scored,
+    output: Output,
+    *,
+    queries: str | None,
+    corpus: str | None,
+    baseline: str | None = None,
+    failures: Failures | None = None,
+) -> Contents | None:
+    """Gather the queries, rankings and texts of a page.
+
+    ``queries`` may be the file of judgments, if that is a golden set and holds them.
+    """
+    from rankscope.collection.corpus import read_corpus
+    from rankscope.reports.explorer.of_runs import TOP, contents_of_scored
+    from rankscope.reports.explorer.whole_page import limited
+
+    contents = contents_of_scored(
+        scored,
+        queries=_described(queries) if output.with_text else (),
+        corpus=None if corpus is None or not output.with_text else read_corpus(corpus),
+        baseline=baseline,
+        failures=failures,
+        top=output.top or TOP,
+    )
+    return limited(contents, with_text=output.with_text)
+
+
+def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    """Return ids, texts and metadata of queries; of judgments that hold none, nothing."""
+    from rankscope.collection.queries import read_queries
+    from rankscope.errors import RankscopeError
+    from rankscope.retrieval.golden import texts_in
+
+    if path is None or path == "-":
+        return ()
+    try:
+        table = read_queries(path)
+    except (RankscopeError, OSError):
+        return [(query_id, text, {}) for query_id, text in texts_in(path).items()]
+    metadata = table.metadata
+    return [(query_id, table[query_id], dict(metadata.get(query_id, {}))) for query_id in table]
 
 
 def _page_of(document: Document, contents: Callable[[], Contents | None] | None) -> str:
@@ -206,25 +295,6 @@ def _typed(document: Document) -> Document:
     return replace(document, sections=tuple(sections), answer=answer)
 
 
-def rendered(document: Document, format: str, *, full: bool = False) -> str:
-    """Return a document as text in any format but JSON; ``full``: all of it, also as plain text."""
-    if format == "markdown":
-        from rankscope.document.markdown import as_markdown
-
-        return as_markdown(document)
-    if format == "latex":
-        from rankscope.document.latex import as_latex
-
-        return as_latex(document)
-    if format == "csv":
-        from rankscope.document.csv_text import as_csv
-
-        return as_csv(document, raw=click.get_current_context().meta.get(RAW, False))
-    from rankscope.document.terminal import as_text
-
-    return as_text(document, full=full)
-
-
 def write_text(text: str, target: str | None) -> None:
     """Write text to standard output, or to a file."""
     if target is None:
@@ -258,13 +328,6 @@ def _json_pieces(value: Any, *, unicode: bool) -> Iterator[str]:
             continue
         odd = {sign for sign in set(piece) if not sign.isprintable() and sign != "\n"}
         yield piece.translate({ord(sign): json.dumps(sign)[1:-1] for sign in odd})
-
-
-def _write_json(value: Any, target: str | None) -> None:
-    if target is None:
-        print_json(value)
-    else:
-        _write_pieces(target, _json_pieces(value, unicode=True))
 
 
 def print_json(value: Any) -> None:

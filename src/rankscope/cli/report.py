@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, OutputName, page_options
-from rankscope.cli.output import print_line, write_file
+from rankscope.cli import shared
+from rankscope.cli.help import command
+from rankscope.cli.output import Output, print_line, show_in_browser, write_file
 from rankscope.printing import put_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankscope.document.blocks import Document
     from rankscope.part import Record
     from rankscope.records import ExperimentManifest
     from rankscope.reports.explorer.contents import Contents
 
 
-@click.command()
-@click.argument("source", metavar="DIR|RECORD")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    type=OutputName(),
-    metavar="FILE",
-    default="report.html",
-    show_default=True,
-    help="Where the page goes.",
+@command(
+    "rankscope benchmark run demo/bench.yaml",
+    "rankscope report benchmarks/recipes-* -o recipes.html",
 )
-@click.option("--open", "is_opened", is_flag=True, help="Show it in a browser.")
-@page_options
-@MAX_SIZE
-def report(*, source: str, target: str, is_opened: bool, top: int | None, text: bool) -> None:
-    """Make one page of an experiment or of a record.
+@click.argument("source", metavar="DIR|RECORD")
+@shared.TARGET
+@shared.OPEN
+@shared.TOP
+@shared.TEXT
+@shared.MAX_SIZE
+def report(*, source: str, output: Output) -> None:
+    """Build an HTML report of a benchmark's folder, or of a JSON record.
 
-    DIR is the folder of a benchmark; RECORD is a JSON file that a benchmark, evaluate, compare,
-    gate, diagnose or power wrote. The page needs no network and no other file: verdict and charts,
-    every query with the rankings of all systems, diagnosis, definitions, and how to repeat it.
+    RECORD is what evaluate, compare, gate, diagnose or power write with --format json. The page
+    works offline and needs no other file.  [default of --output: report.html]
     """
-    document, contents = _made(source, keep_text=text)
+    target = output.target or "report.html"
+    document, contents = _read(source, keep_text=output.with_text)
     if contents is None and os.path.isdir(source):
         put_line(
             "warning: tables are missing from the folder, so that the page has no list of queries; "
@@ -50,19 +45,15 @@ def report(*, source: str, target: str, is_opened: bool, top: int | None, text: 
         )
     from rankscope.reports.explorer.whole_page import limited, report_page
 
-    write_file(target, report_page(document, limited(contents, top=top, with_text=text)))
+    shown = limited(contents, top=output.top, with_text=output.with_text)
+    write_file(target, report_page(document, shown))
     print_line(f"written to {target}")
-    if is_opened:
-        import webbrowser
-        from pathlib import Path
-
-        webbrowser.open(Path(target).absolute().as_uri())
+    if output.is_opened:
+        show_in_browser(target)
 
 
-def _made(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
-    """Read what is named, and make its document and what its explorer shows."""
-    from pathlib import Path
-
+def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
+    """Read a folder or record; return its document and what its explorer shows."""
     from rankscope.document.views import document_of
     from rankscope.errors import InputError
     from rankscope.part import without_texts

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope import __version__
-from rankscope.cli.options import MAX_SIZE
+from rankscope.cli import shared
+from rankscope.cli.help import command, option
 from rankscope.printing import put
 
 if TYPE_CHECKING:
@@ -20,84 +21,52 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.command("trec-eval")
+@command(
+    "rankscope convert demo/qrels.tsv qrels.trec",
+    "rankscope trec-eval qrels.trec demo/lexical.run -m map -m ndcg_cut.10",
+    name="trec-eval",
+)
 @click.argument("qrels")
 @click.argument("results")
-@click.option(
-    "-q",
-    "--query_eval_wanted",
-    "per_query",
-    is_flag=True,
-    help="Print the values of each query too.",
-)
-@click.option(
-    "-c",
-    "--complete_rel_info_wanted",
-    "complete",
-    is_flag=True,
-    help="Average over all judged queries.",
-)
-@click.option("-n", "--nosummary", "no_summary", is_flag=True, help="Print no summary.")
-@click.option(
-    "-M",
-    "--Max_retrieved_per_topic",
-    "depth",
-    type=click.IntRange(min=0),
-    help="Look at the first M documents.",
-)
-@click.option(
-    "-l",
-    "--level_for_rel",
-    "level",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Relevant from here up.",
-)
-@click.option(
-    "-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Remove unjudged documents first."
-)
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="Repeatable.")
-@click.option(
-    "-Z", "--Zscore", "zscores", metavar="FILE", help="Standardise by the means and deviations."
-)
-@click.option(
-    "-N",
-    "--Number_docs_in_coll",
-    "collection",
-    type=click.IntRange(min=0),
+@option("-q --query_eval_wanted per_query", "Print every query's values too")
+@option("-c --complete_rel_info_wanted complete", "Average over all judged queries")
+@option("-n --nosummary no_summary", "Print no summary")
+@option("-M --Max_retrieved_per_topic depth N", "Use the first N documents", type=click.IntRange(0))
+@option("-l --level_for_rel level GRADE", "Lowest relevant grade", default=1)
+@option("-J --Judged_docs_only judged_only", "Remove unjudged documents first")
+@option("-m --measure measures NAME", "Measure (repeatable)", multiple=True)
+@option("-Z --Zscore zscores FILE", "Standardise by these means and deviations")
+@option(
+    "-N --Number_docs_in_coll collection N",
+    "Documents in the collection, for the fourth weight of utility",
+    type=click.IntRange(0),
     default=0,
-    help="How many documents there are, for the fourth weight of utility.",
 )
-@click.option(
-    "-R",
-    "--Rel_info_format",
-    "relevance",
-    type=click.Choice(["qrels", "prefs", "qrels_prefs", "qrels_jg"]),
+@option(
+    "-R --Rel_info_format relevance FORMAT",
+    "What QRELS hold",
+    one_of=["qrels", "prefs", "qrels_prefs", "qrels_jg"],
     default="qrels",
-    help="What QRELS holds: grades, preferences, or grades by judgment group.",
 )
-@click.option(
-    "-T",
-    "--Results_format",
-    "results_format",
-    type=click.Choice(["trec_results"]),
+@option(
+    "-T --Results_format results_format FORMAT",
+    "Format of the results",
+    one_of=["trec_results"],
     default="trec_results",
     hidden=True,
+    expose_value=False,
 )
-@click.option("-D", "--Debug_level", "debugging", default="0", metavar="LEVEL", hidden=True)
-@click.option("-o", "old_format", is_flag=True, hidden=True, expose_value=False)
-@click.option("--9", "version_9", is_flag=True, help="Compute as version 9: single precision.")
-@click.option(
-    "-v",
-    "--version",
-    is_flag=True,
+@option("-D --Debug_level debugging LEVEL", "Not supported", default="0", hidden=True)
+@option("-o old_format", "Ignored", hidden=True, expose_value=False)
+@option("--9 version_9", "Compute as version 9: single precision")
+@option(
+    "-v --version",
+    "Show which trec_eval this is",
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Show which trec_eval this is, and exit.",
 )
-@MAX_SIZE
+@shared.MAX_SIZE
 def trec_eval(
     *,
     qrels: str,
@@ -112,18 +81,14 @@ def trec_eval(
     zscores: str | None,
     collection: int,
     relevance: Relevance,
-    results_format: str,  # noqa: ARG001  (there is one)
     debugging: str,
     version_9: bool,
 ) -> None:
-    """Print, byte for byte, what trec_eval 10 prints for QRELS and RESULTS.
+    """Print exactly what trec_eval prints for QRELS and RESULTS.
 
-    Version 9 (--9) compares scores in single precision and leaves out judged queries that the
-    results lack. The versions also round differently: iprec_at_recall and 11pt_avg look at
-    r * R relevant documents, to which version 9 adds 0.9 and drops the fraction; version 10 rounds.
-
-    NIST's version 10 scales the gains of rbp by variables it never sets. What it prints for rbp,
-    also in -m all_trec, therefore depends on its build; here the lowest gain counts as 0.
+    That is version 10, or 9 with --9, which compares scores in single precision and leaves out
+    judged queries that the results lack. The versions also round iprec_at_recall and 11pt_avg
+    differently. NIST's version 10 never sets the gains of rbp; here the lowest one counts as 0.
     """
     from rankscope.errors import InputError
     from rankscope.scoring.trec_eval import Options, trec_eval_lines

@@ -1,0 +1,319 @@
+"""The options and arguments that several commands share, declared once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankscope.cli.help import Function, Names, Part, option, options, rare
+from rankscope.cli.output import FORMATS, Output
+from rankscope.errors import UnknownNameError
+from rankscope.scoring.rules import PROFILES
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[str]
+else:  # of click before 8.4 it cannot be subscripted
+    ParamType = click.ParamType
+
+
+class OutputName(ParamType):
+    """The name of a file or folder to write; an empty one would be the current folder."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name unless it is empty."""
+        if not value.strip():
+            self.fail("the name is empty; name where to write", param, ctx)
+        return value
+
+
+# --- scoring -------------------------------------------------------------------------------------
+
+COLUMNS = ("query", "relevant", "retrieved", "doc", "score", "grade")
+DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
+
+
+def scoring_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of scoring that were given, as keyword arguments of `evaluate`."""
+    given = {name: value for name, value in values.items() if value not in (None, ())}
+    if "collapse" in given and "doc_id_from" not in given:
+        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
+    relations, annotations = given.pop("relation", ()), given.pop("annotations", None)
+    if "ontology" in given:
+        from rankscope.ontology.terms import read_ontology
+
+        path = given["ontology"]
+        given["ontology"] = read_ontology(path, relations=relations, annotations=annotations)
+    elif relations or annotations:
+        needy = "--relation" if relations else "--annotations"
+        raise click.UsageError(f"{needy} needs --ontology")
+    return {**given.pop("columns", {}), **given}
+
+
+SCORING = Part("scoring", scoring_of)
+
+
+def _columns(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, str]:
+    """Read ``doc=pid,score=s``."""
+    columns = {}
+    for part in () if text is None else text.split(","):
+        role, sign, name = part.strip().partition("=")
+        if not sign or not name or role not in COLUMNS:
+            raise click.UsageError(
+                f"--columns: expected ROLE=NAME such as doc=pid,score=s, of the roles "
+                f"{', '.join(COLUMNS)}; got {part!r}"
+            )
+        columns[role] = name
+    return columns
+
+
+def _labels(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, float] | None:
+    if text is None:
+        return None
+    from rankscope.collection.qrels import parse_labels
+
+    return dict(parse_labels(text))
+
+
+def measures_option(default: str = DEFAULTS) -> Callable[[Function], Function]:
+    """Declare the option that names measures; ``default`` says which if none is named."""
+    text = f"Measure, repeatable; other tools' names work too {default}"
+    return option("-m --measure measures NAME", text, "Scoring", multiple=True)
+
+
+def _common(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+    return option(declaration, text, "Scoring", part=SCORING, **settings)
+
+
+def _reading(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+    return rare(declaration, text, "Reading", part=SCORING, **settings)
+
+
+PROFILE = _common(
+    "--profile TOOL", "Follow another tool's rules, such as trec_eval-9", type=Names(list(PROFILES))
+)
+ORDER = _reading("--order WAY", "Rank by score, or as listed", one_of=["score", "given"])
+NO_ANSWER = _reading(
+    "--no-answer WHICH",
+    "Leave questions without expected documents out of the means",
+    one_of=["empty"],
+)
+OVERLAP = _reading(
+    "--overlap SHARE",
+    "Share of a gold span or text that must be retrieved  [default: 0.5 of a span, all of a text]",
+    type=float,
+)
+RELEVANCE_LEVEL = _reading(
+    "--relevance-level GRADE",
+    "Lowest grade that counts as relevant where gains don't matter  [default: 1]",
+    type=float,
+)
+ONTOLOGY = options(
+    _common("--ontology FILE", "Give partial credit for related terms"),
+    _reading(
+        "--relation NAME",
+        "Relation that puts a term below another, besides is_a (repeatable)",
+        multiple=True,
+    ),
+    _reading("--annotations FILE", "Items and their terms, for ic=annotations"),
+)
+LANGUAGES = options(
+    _reading("--language CODE", "Score only this language, such as de"),
+    _reading(
+        "--languages WAY", "Score languages by themselves or together", one_of=["apart", "together"]
+    ),
+)
+TABLES_BUT_QUERY = options(
+    _common(
+        "--columns MAP", "Name unusual columns: query=q,doc=id,score=s,grade=g", callback=_columns
+    ),
+    _common("--doc-id-from RULE", "Turn chunk ids into document ids, as with '#'"),
+    _reading(
+        "--collapse WAY",
+        "Score a document by its best chunk, first chunk, or their sum",
+        one_of=["best", "first", "sum"],
+    ),
+    _reading("--relevant NAME", "Column that holds the relevant documents (gold)"),
+    _reading("--retrieved NAME", "Column that holds what was retrieved (run)"),
+    _reading("--labels MAP", "Grades of labels: E=3,S=2", callback=_labels),
+    _reading(
+        "--duplicates WHICH",
+        "Keep one row of a document listed twice  [default: an error]",
+        one_of=["first", "best"],
+    ),
+)
+QUERY_COLUMN = _reading("--query NAME", "Column that holds the query")
+
+
+def _limit_size(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
+    if size is not None:
+        from rankscope.files import max_size, size_in_bytes
+
+        size_in_bytes(size, "--max-size")
+        ctx.with_resource(max_size(size))
+
+
+MAX_SIZE = rare(
+    "--max-size SIZE",
+    "Most that a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES)",
+    "Reading",
+    expose_value=False,
+    callback=_limit_size,
+)
+TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN, MAX_SIZE)
+JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGES)
+"""How judgments and runs are read."""
+
+# --- statistics ----------------------------------------------------------------------------------
+
+ALPHA = rare(
+    "--alpha P", "Largest p-value that counts as a difference", default=0.05, heading="Statistics"
+)
+RESAMPLES = rare("--resamples N", "Number of resamples", default=10_000, heading="Statistics")
+SEED = rare("--seed N", "Random seed", default=0, heading="Statistics")
+
+# --- output --------------------------------------------------------------------------------------
+
+WRITING = Part("output", lambda values: Output(**values))
+
+
+def _writing(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+    return option(declaration, text, "Output", part=WRITING, **settings)
+
+
+TARGET = _writing(
+    "-o --output target FILE", "Write to FILE instead of the terminal", type=OutputName()
+)
+HTML = _writing("--html FILE", "Write a page you can click through", type=OutputName())
+OPEN = _writing("--open is_opened", "Open the page in the browser")
+TOP = _writing(
+    "--top N",
+    "Documents of each answer on the page  [default: 20]",
+    rare=True,
+    type=click.IntRange(1),
+)
+TEXT = _writing(
+    "--text/--no-text with_text",
+    "Show texts of queries and documents on the page (they may be private)",
+    rare=True,
+    default=True,
+)
+
+
+def formats(*more: str) -> Callable[[Function], Function]:
+    """Declare how a result is printed; ``more`` are formats of one command."""
+    known = [*FORMATS, *more]
+    return options(
+        _writing("--full", "Print all tables and notes"),
+        _writing("--format FORMAT", "Print as", one_of=known, default="table"),
+        _writing("--raw", "Don't escape formulas in CSV", rare=True),
+    )
+
+
+def output_options(*more: str) -> Callable[[Function], Function]:
+    """Declare how a result is printed, or written to a file or page."""
+    return options(formats(*more), HTML, OPEN, TARGET)
+
+
+MAX_SYSTEMS = rare(
+    "--max-systems N",
+    "Show the N best runs and the baseline; 0: all  [default: 50]",
+    "Output",
+    type=click.IntRange(min=0),
+)
+
+# --- benchmarks ----------------------------------------------------------------------------------
+
+SYSTEMS = option("--system systems NAME", "Only this system (repeatable)", multiple=True)
+QUIET = rare("--quiet", "Print only errors", "Output")
+CONFIG_OPTIONS = options(
+    click.argument("config", type=click.Path(), metavar="CONFIG"),
+    option(
+        "--set settings KEY=VALUE",
+        "Change the config, such as depth=50 or systems.lexical.bm25.k1=1.2 (repeatable)",
+        multiple=True,
+    ),
+    option(
+        "--cache DIR",
+        "Keep indexes, embeddings and finished stages here  [default: .cache in the output]",
+        type=OutputName(),
+    ),
+    option("--jobs N", "Number of parallel jobs", type=click.IntRange(1), default=1),
+    option("--no-python", "Refuse a config that names Python code"),
+    QUIET,
+    MAX_SIZE,
+)
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def check_standard_input(*paths: str | None) -> None:
+    """Refuse to read standard input twice."""
+    if sum(path == "-" or path.endswith("=-") for path in paths if path is not None) > 1:
+        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
+
+
+def named_run(argument: str) -> Any:
+    """Take NAME=FILE as a run of that name, or score file of such a run; all else as it is."""
+    name, sign, path = argument.partition("=")
+    if not sign or not name or not path or os.path.lexists(argument):
+        return argument
+    from rankscope.scoring.inputs import is_several
+    from rankscope.scoring.score_files import is_score_file, read_scores
+
+    if path != "-" and not is_several(path) and is_score_file(path):
+        scores = read_scores(path)
+        return replace(scores, runs={name: scores.runs[scores.name_of()]})
+    from rankscope.runs.run_files import NamedFile
+
+    return NamedFile.of(path, name)
+
+
+def named_runs(arguments: Iterable[str]) -> list[Any]:
+    """Take several runs, those given as NAME=FILE under their names."""
+    return [named_run(argument) for argument in arguments]
+
+
+QUERY_FIELDS = options(
+    option("--queries queries_file FILE", "Queries with texts and metadata", "Statistics"),
+    rare(
+        "--cluster FIELD",
+        "Field of --queries: those that share it belong together (paraphrases, sessions)",
+        "Statistics",
+    ),
+    rare("--weights FIELD", "Field of --queries: how much each counts (traffic)", "Statistics"),
+)
+
+
+def query_fields(path: str | None, *, texts: bool = False, **fields: str | None) -> dict[str, Any]:
+    """Return, for each option that names a field of the queries, its value by query id, or None.
+
+    With ``texts`` these are among the answers, and the file may be given for them alone.
+    """
+    named = {name: field for name, field in fields.items() if field is not None}
+    if path is None or not (named or texts):
+        if path is not None or named:
+            needed = " or ".join(f"--{name} FIELD" for name in named or fields)
+            raise click.UsageError(f"--queries FILE and {needed} belong together")
+        return dict.fromkeys([*fields, "texts"])
+    from rankscope.collection.queries import read_queries
+
+    queries = read_queries(path)
+    metadata = queries.metadata if named else {}
+    known = dict.fromkeys(name for values in metadata.values() for name in values)
+    answers: dict[str, Any] = dict.fromkeys(fields)
+    answers["texts"] = dict(queries.items()) if texts else None
+    for name, field in named.items():
+        if field not in known:
+            raise UnknownNameError(f"field of {path}", field, known)
+        values = {query_id: metadata[query_id].get(field) for query_id in metadata}
+        answers[name] = {
+            query_id: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for query_id, value in values.items()
+        }
+    return answers
