@@ -8,12 +8,14 @@ what this would write.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import sys
 import tempfile
 import types
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,7 @@ from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
 from rankscope.cli.app import app
+from rankscope.cli.help import HEADINGS, Command
 from rankscope.diagnosis.analysis import AnyAnalysis, all_analyses
 from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
@@ -68,27 +71,57 @@ MEASURES_INTRODUCTION = (
 
 
 def commands_page() -> str:
-    """Return the help of every command."""
+    """Return every command with its options; those of several commands are described once."""
+    commands = dict(_commands(app, "rankscope"))
+    count = Counter(each.row() for command in commands.values() for each in command.declared)
+    shared = {each.row(): each for command in commands.values() for each in command.declared}
+    shared = {row: each for row, each in shared.items() if count[row] >= SHARED}
+    with click.Context(app, info_name="rankscope", **app.context_settings) as context:
+        overview = context.get_help()
     parts = [
         "# Commands",
-        "What `rankscope --help` and every command's `--help` print.",
+        "`--help` shows what a command does and its common options, `--help-all` all of them.",
+        f"```text\n{overview}\n```",
+        "## Options of several commands",
     ]
-    parts += [f"## {name}\n\n```text\n{text}\n```" for name, text in _helps(app, "rankscope", None)]
+    for heading in HEADINGS:
+        rows = [row for row, each in shared.items() if each.heading == heading]
+        if rows:
+            parts += [f"### {heading}", _option_table(rows)]
+    for name, command in commands.items():
+        summary, *details = inspect.cleandoc(command.help or "").split("\n\n")
+        context = click.Context(command, info_name=name)
+        lines = [command.get_usage(context).removeprefix("Usage: "), "", *command.examples]
+        parts += [f"## {name}", summary, "```text\n" + "\n".join(lines) + "\n```", *details]
+        own = [each.row() for each in command.declared if each.row() not in shared]
+        if own:
+            parts.append(_option_table(own))
+        others = [f"`{each.opts[-1]}`" for each in command.declared if each.row() in shared]
+        if others:
+            parts.append(f"Also: {', '.join(others)}.")
     return "\n\n".join(parts) + "\n"
 
 
-def _helps(
-    command: click.Command, name: str, parent: click.Context | None
-) -> Iterator[tuple[str, str]]:
-    settings = {"info_name": name.rsplit(maxsplit=1)[-1], **command.context_settings}
-    with click.Context(command, parent=parent, **settings) as context:
-        context.terminal_width = 100
-        yield name, command.get_help(context)
-        if isinstance(command, click.Group):
-            for child in command.list_commands(context):
-                found = command.get_command(context, child)
-                assert found is not None
-                yield from _helps(found, f"{name} {child}", context)
+SHARED = 3
+"""So many commands that have an option make it one that is described once."""
+
+
+def _commands(group: click.Group, name: str) -> Iterator[tuple[str, Command]]:
+    """Yield the commands of a group, by what is typed."""
+    context = click.Context(group)
+    for child in group.list_commands(context):
+        found = group.get_command(context, child)
+        if isinstance(found, click.Group):
+            yield from _commands(found, f"{name} {child}")
+        else:
+            assert isinstance(found, Command)
+            yield f"{name} {child}", found
+
+
+def _option_table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = [(f"`{names}`".replace("|", "\\|"), text) for names, text in rows]
+    lines = [f"| {names} | {text} |" for names, text in cells]
+    return "\n".join(["| option | what it does |", "|---|---|", *lines])
 
 
 def measures_page() -> str:

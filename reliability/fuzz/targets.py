@@ -498,8 +498,9 @@ _LINES = (
     *("runs validate a.run --qrels qrels.txt --corpus corpus.jsonl --format json",),
     *("runs fuse a.run b.run -o f.run --method rrf --k 60", "runs fuse a.run b.run -o f.json"),
     *("runs fuse a.run b.run -o f.run --method sum --normalise min-max --weights 1 2",),
-    *("explain qrels.txt a.run --query q1 --format json", "why qrels.txt a.run --format json"),
-    *("why qrels.txt a.run -m nDCG@5 --mine 0.5 --theirs 0.6", "trec-eval qrels.txt a.run"),
+    *("explain qrels.txt a.run --query q1 --format json",),
+    *("explain qrels.txt a.run --theirs all --format json",),
+    *("explain qrels.txt a.run -m nDCG@5 --theirs 0.5 --theirs 0.6", "trec-eval qrels.txt a.run"),
     *(
         "trec-eval -q -m map -m ndcg_cut.5 -l 1 qrels.txt a.run",
         "trec-eval -c -M 5 qrels.txt a.run",

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Rankscope
 from rankscope.cli.app import app
+from rankscope.cli.help import HEADINGS, Command
 from rankscope.cli.output import FORMATS
 from rankscope.measures.registry import all_definitions
 
@@ -29,13 +30,25 @@ def commands(group: click.Group = app, path: tuple[str, ...] = ()) -> Iterator[t
             yield (*path, name)
 
 
-def test_help_is_plain_text_that_fits(rankscope: Rankscope) -> None:
+def test_help_is_short_and_names_what_it_leaves_out(
+    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert rankscope("--help").stdout.count("\n") <= 30
     for path in commands():
-        done = rankscope(*path, "--help")
-        assert (done.returncode, done.stderr) == (0, ""), path
-        assert all(sign.isprintable() or sign == "\n" for sign in done.stdout), path
-        assert "\\b" not in done.stdout, path
-        assert max(map(len, done.stdout.splitlines())) <= 100, path
+        short, whole = (rankscope(*path, option) for option in ("--help", "--help-all"))
+        for done in (short, whole):
+            assert (done.returncode, done.stderr) == (0, ""), path
+            assert all(sign.isprintable() or sign == "\n" for sign in done.stdout), path
+        assert short.stdout.count("\n") <= 40, path
+        assert len(whole.stdout) >= len(short.stdout) - len("  --help-all  Also: …\n"), path
+        command: click.Command | None = app
+        for name in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), name)
+        assert isinstance(command, Command)
+        assert all(each.opts[-1] in whole.stdout for each in command.declared), path
+        assert {each.heading for each in command.declared} <= set(HEADINGS), path
 
 
 @pytest.mark.parametrize(
@@ -46,6 +59,11 @@ def test_help_is_plain_text_that_fits(rankscope: Rankscope) -> None:
         (["gate", RUN, OTHER, "--max-drops", "1"], "--max-drop"),
         (["evaluate", QRELS, RUN, "--profile", "rank"], "ranx"),
         (["measures", "nDGC"], "nDCG"),
+        (["evaluate", QRELS, RUN, "-m", "nDGC@10"], "nDCG"),
+        (["evaluate", QRELS, RUN, "--format", "jsn"], "json"),
+        (["evaluate", QRELS, RUN.replace("letters", "leters")], "letters.run"),
+        (["compare", QRELS, RUN, OTHER, "--baseline", "word"], "words"),
+        (["benchmark", "rnu"], "run"),
     ],
 )
 def test_a_misspelt_name_gets_the_nearest(
@@ -64,7 +82,7 @@ ARGUMENTS = {
     "compare": [QRELS, RUN, OTHER, "-m", "RR", "--resamples", "200"],
     "gate": [RUN, OTHER, "--qrels", QRELS, "--resamples", "200"],
     "explain": [QRELS, RUN, "--query", "q01", "-m", "RR", "-m", "AP"],
-    "why": [QRELS, RUN, "-m", "RR", "--theirs", "0.25"],
+    "explain of theirs": [QRELS, RUN, "-m", "RR", "--theirs", "0.25"],
     "power": [QRELS, RUN, OTHER, "--difference", "0.1"],
     "power by assumption": ["--sd", "0.2", "--difference", "0.1", "--queries", "50"],
     "measures": [],

@@ -41,6 +41,7 @@ REFUSED = {
         "qrels one.run --format wide": "wide",
         "qrels one.run --profile trec_eval-10": "missing",
         "qrels one.run --worst 3 --format json": "--worst",
+        "qrels one.run --open": "--html",
         "qrels one.run --intervals --format csv": "--intervals",
         "qrels one.run --bounds --hole-grade -1": "hole_grade",
         "qrels else.run --intersect": "in common",
@@ -104,10 +105,10 @@ REFUSED = {
     "explain": {
         "qrels one.run": "--query",
         "qrels one.run --query q3": "'q3'",
-    },
-    "why": {
-        "qrels one.run --profiles rank": "ranx",
-        "qrels one.run --mine high": "'high'",
+        "qrels one.run --query q1 --theirs 0.5": "--query",
+        "qrels one.run --theirs rank": "ranx",
+        "qrels one.run --theirs high": "'high'",
+        "qrels one.run --theirs 0.5 -m RR -m AP": "one measure",
     },
     "power": {
         "": "--sd",

@@ -29,11 +29,12 @@ GIVEN = (
 
 COMMANDS = {
     "help": "--help",
+    "help-evaluate": "evaluate --help",
     "evaluate": f"evaluate {JUDGED} --queries demo/queries.jsonl --worst 3",
     "compare": f"compare {JUDGED} --baseline lexical",
     "gate": "gate demo/lexical.run demo/hybrid.run --qrels demo/qrels.tsv -m nDCG@10",
     "explain": "explain demo/qrels.tsv demo/lexical.run --query q001 -m nDCG@10",
-    "why": "why demo/qrels.tsv demo/lexical.run -m AP@100 --theirs 0.65",
+    "explain-theirs": "explain demo/qrels.tsv demo/lexical.run -m nDCG@10 --theirs 0.7002",
     "power": f"power {JUDGED} --difference 0.03 -m nDCG@10",
     "measures": "measures",
     "measures-one": "measures nDCG",
@@ -44,8 +45,8 @@ COMMANDS = {
     "cases-validate": "cases validate project/golden.json --corpus project/corpus.jsonl",
     "convert": "convert demo/lexical.run lexical.jsonl",
     "judge": "judge pool.jsonl --status",
-    "judge-llm": "judge-llm demo/qrels.tsv --queries demo/queries.jsonl "
-    "--corpus demo/corpus.jsonl --set url=http://localhost:1/v1 --set model=m --dry-run",
+    "judge-model": "judge demo/qrels.tsv --queries demo/queries.jsonl --corpus demo/corpus.jsonl "
+    "--model m --set url=http://localhost:1/v1 --dry-run",
     "init": "init another",
     "demo": "demo --copy copied",
     "benchmark-run": "benchmark run demo/bench.yaml",

@@ -58,8 +58,9 @@ def test_a_golden_set_and_a_corpus_of_ones_own(tmp_path: Path) -> None:
 
 def test_without_a_corpus_the_search_waits_to_be_written(tmp_path: Path) -> None:
     golden = written(tmp_path)
+    (tmp_path / "README.md").write_text("mine")
     project = start_project(tmp_path, golden=golden)
-    assert golden.name not in project.files  # it is there already
+    assert not {golden.name, "README.md"} & set(project.files)  # they are there already
     assert project.to_write == "retriever.py"
     done = in_folder(tmp_path)
     assert done.returncode == 1
@@ -99,6 +100,7 @@ def test_nothing_is_overwritten_and_the_example_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
     project = start_project(tmp_path / "x")
     assert (project.questions, project.to_write) == (24, "")
+    assert "golden.json" in (project.folder / "README.md").read_text()
     assert set(means(project.folder / "rankscope.yaml")) == {"mine", "lexical"}
 
 

@@ -108,6 +108,8 @@ def start_project(
     config = CONFIG.format(collection="\n".join(collection), systems=systems)
     contents["rankscope.yaml"] = config.encode()
     contents[".github/workflows/retrieval.yml"] = _template("workflow.yml")
+    if not os.path.lexists(place / "README.md"):
+        contents["README.md"] = _readme(golden_name, has_answers=has_answers)
     for name in ("retriever.py", "test_retrieval.py", "test_answers.py"):
         if name in contents:
             contents[name] = _renamed(contents[name], golden_name, corpus_name)
@@ -133,6 +135,17 @@ def copy_demo(folder: PathLike) -> tuple[str, ...]:
 
 def _template(name: str) -> bytes:
     return (files("rankscope") / "data" / "project" / name).read_bytes()
+
+
+def _readme(golden_name: str, *, has_answers: bool) -> bytes:
+    """Return what to do next, with the user's names in place of the example's."""
+    text = _template("README.md").decode().replace("golden.json", golden_name)
+    if has_answers:
+        text = text.replace("test_retrieval.py", "test_answers.py").replace(
+            "Put your search into `retriever.py`: text in, document ids out, best first.",
+            f"Keep what your search retrieved in `{golden_name}` up to date.",
+        )
+    return text.encode()
 
 
 def _renamed(code: bytes, golden_name: str, corpus_name: str) -> bytes:

@@ -230,7 +230,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str, to: str = "ratings.csv") -> tuple[int, str, str]:
         texts = ("--queries", "queries.jsonl", "--corpus", "corpus.jsonl")
         with pytest.raises(SystemExit) as ended:
-            main(["judge-llm", "qrels.txt", *texts, "--ratings", to, *arguments])
+            main(["judge", "qrels.txt", *texts, "--ratings", to, *arguments])
         done = capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return ended.value.code, done.out, done.err
@@ -243,14 +243,14 @@ def test_the_command_writes_ratings_qrels_and_a_report(
     run: Run, folder: Path, server: Server
 ) -> None:
     code, out, err = run(
-        *("--llm", "llm.yaml", "--human", "qrels.txt", "--repeats", "2", "--qrels", "out.txt")
+        *("--model", "llm.yaml", "--human", "qrels.txt", "--repeats", "2", "--qrels", "out.txt")
     )
     assert (code, err) == (0, "")
     ratings = as_ratings(folder / "ratings.csv")
     assert len(ratings) == 48
     assert (folder / "out.txt").read_text().splitlines()[0].split() == ["q1", "0", "d0", "0"]
     asked = len(server.sent)
-    code, out, _ = run("--llm", "llm.yaml", "--format", "json", to="again.jsonl")
+    code, out, _ = run("--model", "llm.yaml", "--format", "json", to="again.jsonl")
     assert code == 0
     result = json.loads(out)
     assert result["usage"]["requests"] == 0
@@ -263,17 +263,17 @@ def test_the_command_writes_ratings_qrels_and_a_report(
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ([], "--llm FILE"),
-        (["--llm", "none.yaml"], "none.yaml"),
-        (["--llm", "llm.yaml", "--set", "modle=x"], "nearest: model"),
-        (["--llm", "llm.yaml", "--set", "budget.requests=1"], "budget of 1"),
-        (["--llm", "llm.yaml", "--qrels", "x.csv"], ".qrels or .txt"),
-        (["--llm", "llm.yaml", "--human", "other.txt"], "no pair of the pool"),
-        (["--llm", "llm.yaml", "--set", "key=hush-2"], "a key in a config"),
-        (["--llm", "llm.yaml", "--set", "highest=5"], "0 to 3"),
-        (["--llm", "wrong.yaml"], "answered 401"),
-        (["--llm", "unset.yaml"], "NO_SUCH_KEY"),
-        (["--llm", "llm.yaml", "--ratings", "ratings.txt"], ".csv"),
+        ([], "needs --model"),
+        (["--model", "none.yaml"], "none.yaml"),
+        (["--model", "llm.yaml", "--set", "modle=x"], "nearest: model"),
+        (["--model", "llm.yaml", "--set", "budget.requests=1"], "budget of 1"),
+        (["--model", "llm.yaml", "--qrels", "x.csv"], ".qrels or .txt"),
+        (["--model", "llm.yaml", "--human", "other.txt"], "no pair of the pool"),
+        (["--model", "llm.yaml", "--set", "key=hush-2"], "a key in a config"),
+        (["--model", "llm.yaml", "--set", "highest=5"], "0 to 3"),
+        (["--model", "wrong.yaml"], "answered 401"),
+        (["--model", "unset.yaml"], "NO_SUCH_KEY"),
+        (["--model", "llm.yaml", "--ratings", "ratings.txt"], ".csv"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -304,6 +304,6 @@ def test_what_is_read_is_not_written_over(run: Run, folder: Path, written: tuple
     (folder / "sub").mkdir()
     (folder / "people.txt").symlink_to("qrels.txt")
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    code, out, err = run("--llm", "llm.yaml", *written)
+    code, out, err = run("--model", "llm.yaml", *written)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
