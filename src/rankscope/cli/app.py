@@ -81,44 +81,34 @@ class LazyGroup(click.Group):
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-runs = LazyGroup(
-    name="runs",
-    help="Fetch, check and fuse runs.",
-    context_settings=_SETTINGS,
-    lazy={
-        "": {
-            "fetch": ("runs", "Make the run files of a config's systems"),
-            "validate": ("runs", "List every problem of a run, and what to do about it"),
-            "fuse": ("runs", "Fuse several runs into one"),
-        }
-    },
-)
 
-benchmark = LazyGroup(
-    name="benchmark",
-    help="Run and compare systems from a config.",
-    context_settings=_SETTINGS,
-    lazy={
-        "": {
-            "run": ("benchmark", "Run and compare the systems of a config, and write a report"),
-            "verify": ("benchmark", "Check that an experiment's record holds"),
-            "compare": ("benchmark", "Show what changed between two experiments"),
-            "list": ("benchmark", "List the experiments of a folder, newest first"),
-            "schema": ("benchmark", "Print the JSON schema of configs and records"),
-        }
-    },
-)
+def _group(name: str, text: str, **summaries: str) -> LazyGroup:
+    """Return a group whose commands are in the module of its name."""
+    lazy = {"": {command: (name, summary) for command, summary in summaries.items()}}
+    return LazyGroup(name=name, help=text, context_settings=_SETTINGS, lazy=lazy)
 
-cases = LazyGroup(
-    name="cases",
-    help="Check golden sets: questions with the documents or terms they expect.",
-    context_settings=_SETTINGS,
-    lazy={
-        "": {
-            "validate": ("cases", "List every problem of a golden set, and what it can show"),
-            "schema": ("cases", "Print the JSON schema of phrases with expected terms"),
-        }
-    },
+
+runs = _group(
+    "runs",
+    "Fetch, check and fuse runs.",
+    fetch="Make the run files of a config's systems",
+    validate="List every problem of a run, and what to do about it",
+    fuse="Fuse several runs into one",
+)
+benchmark = _group(
+    "benchmark",
+    "Run and compare systems from a config.",
+    run="Run and compare the systems of a config, and write a report",
+    verify="Check that an experiment's record holds",
+    compare="Show what changed between two experiments",
+    list="List the experiments of a folder, newest first",
+    schema="Print the JSON schema of configs and records",
+)
+cases = _group(
+    "cases",
+    "Check golden sets: questions with the documents or terms they expect.",
+    validate="List every problem of a golden set, and what it can show",
+    schema="Print the JSON schema of phrases with expected terms",
 )
 
 

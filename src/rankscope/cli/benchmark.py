@@ -37,7 +37,6 @@ KINDS = ["config", "evaluation", "benchmark", "manifest"]
 @option(
     "--output folder DIR",
     "Folder of experiments, each in a folder of its own",
-    type=shared.OutputName(),
     default="benchmarks",
 )
 @shared.CONFIG_OPTIONS

@@ -21,7 +21,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 @shared.measures_option()
 @shared.PROFILE
 @option("--baseline NAME", "Compare with this run only  [default: all pairs]", "Statistics")
-@option("--margin VALUE", "Treat differences up to VALUE as equivalent", "Statistics", type=float)
+@option("--margin VALUE", "Treat differences up to VALUE as equivalent", "Statistics")
 @option(
     "--test NAME",
     "Paired test; t is the sign test for values of 0 and 1",

@@ -7,21 +7,14 @@ from shlex import quote
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option
+from rankscope.cli.help import Name, command, option
 from rankscope.cli.output import Output, print_line, program
 from rankscope.errors import counted, shown
 
 
 @command("rankscope demo", "rankscope demo --copy demo")
-@option(
-    "--output folder DIR",
-    "Folder of the reports",
-    type=shared.OutputName(),
-    default="rankscope-demo",
-)
-@option(
-    "--copy DIR", "Copy the files to try commands on, and run nothing", type=shared.OutputName()
-)
+@option("--output folder DIR", "Folder of the reports", default="rankscope-demo")
+@option("--copy DIR", "Copy the files to try commands on, and run nothing")
 @shared.formats()
 @shared.OPEN
 @shared.QUIET
@@ -66,7 +59,7 @@ def _steps(folder: str) -> list[str]:
 
 
 @command("rankscope init my-search")
-@click.argument("folder", type=shared.OutputName(), default=".", metavar="[DIR]")
+@click.argument("folder", type=Name(), default=".", metavar="[DIR]")
 @option("--from golden FILE", "Golden set: questions with the ids of documents that answer them")
 @option("--corpus FILE", "Documents, for a first search over them")
 @shared.MAX_SIZE

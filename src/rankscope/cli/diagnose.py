@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     "Configure an analysis, such as segments=[category,words] (repeatable)",
     multiple=True,
 )
-@option(
-    "--pool FILE", "Write the pairs that are best judged next", "Output", type=shared.OutputName()
-)
+@option("--pool FILE", "Write the pairs that are best judged next", "Output")
 @shared.measures_option()
 @shared.PROFILE
 @shared.ALPHA

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare
+from rankscope.cli.help import Part, command, option, rare
 from rankscope.cli.output import METRICS, Output, page_contents, print_warnings, write_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,87 @@ if TYPE_CHECKING:
     from rankscope.scoring.scores import RunScores, Scores
 
 
+class Scaling:
+    """Workers for the length of a command, and what they could not score."""
+
+    def __init__(
+        self, *, workers: int | None, cluster: str | None, per_query_output: str | None
+    ) -> None:
+        if workers is not None and cluster is not None:
+            raise click.UsageError("--workers and --cluster exclude each other; give one of them")
+        self.is_on = workers is not None or cluster is not None or per_query_output is not None
+        self._workers, self._cluster, self._output = workers or 1, cluster, per_query_output
+        self._stack = ExitStack()
+        self.executor: Executor | None = None
+        self.broken: list[str] = []
+        """What is wrong with runs that were left out, in a sentence each."""
+
+    def __enter__(self) -> Scaling:
+        if self.is_on:
+            from rankscope.scale.executors import workers_of
+
+            pool = workers_of(workers=self._workers, cluster=self._cluster)
+            self.executor = self._stack.enter_context(pool)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def question(self, judgments: Any, scoring: Scoring) -> Question | None:
+        """Return what workers are asked about each run; None if there are none."""
+        if not self.is_on:
+            return None
+        from rankscope.scale.evaluating import Question
+
+        return Question(judgments, (), scoring)
+
+    def named(self, runs: Sequence[Any], question: Question) -> dict[str, Any] | None:
+        """Return the files of runs by name, if workers can score them from these alone."""
+        from rankscope.files import can_be_read_again, is_path
+        from rankscope.scale.evaluating import names_of
+
+        are_files = all(is_path(run) and can_be_read_again(run) for run in runs)
+        return names_of(runs) if are_files and question.can_be_asked_elsewhere else None
+
+    def scored(self, files: Mapping[str, Any], question: Question) -> dict[str, Any]:
+        """Score the runs in files, by name, and write their values if that is asked for."""
+        from rankscope.cli.progress import watching
+        from rankscope.printing import put_line
+        from rankscope.scale.evaluating import score_files
+
+        def broken(name: str, problem: str) -> None:
+            self.broken.append(name)
+            put_line(f"run {name} is left out: {problem}")
+
+        with self._table() as table, watching() as watcher:
+            watcher.begun("score runs")
+            runs = score_files(
+                files,
+                question,
+                each=lambda run: table.add(*run.scored),
+                broken=broken if len(files) > 1 else None,
+                step=lambda done, total: watcher.step("score runs", done, total),
+            )
+            table.finish()
+        return runs
+
+    def write(self, scores: Scores) -> None:
+        """Write the values of runs that were scored here, if that is asked for."""
+        if self._output is None:
+            return
+        with self._table() as table:
+            table.add(*(scores.run(name) for name in scores.runs))
+            table.finish()
+
+    def _table(self) -> ScoreTable:
+        from rankscope.scale.score_table import ScoreTable
+
+        return ScoreTable(self._output)
+
+
+SCALING = Part("scaling", lambda values: Scaling(**values))
+
+
 @command(
     "rankscope evaluate demo/qrels.tsv demo/lexical.run -m nDCG@10 --worst 5",
     "rankscope evaluate demo/qrels.tsv old=demo/lexical.run new=demo/hybrid.run",
@@ -30,7 +111,7 @@ if TYPE_CHECKING:
 @click.argument("run", nargs=-1)
 @shared.measures_option()
 @shared.PROFILE
-@option("--worst N", "List the N lowest-scoring questions", "Output", type=click.IntRange(1))
+@option("--worst N", "List the N lowest-scoring questions", "Output")
 @option("--queries FILE", "Show question texts", "Output")
 @option("--corpus FILE", "Show document titles and texts; check expected ids", "Output")
 @option("--per-query", "Print every question's score", "Output")
@@ -60,16 +141,19 @@ if TYPE_CHECKING:
     "Score in N processes; report broken runs, continue, and exit 2",
     "Scoring",
     type=click.IntRange(1, 4096),
+    part=SCALING,
 )
 @rare(
     "--cluster ADDRESS",
     "Score on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers read the files",
     "Scoring",
+    part=SCALING,
 )
 @rare(
     "--per-query-output FILE",
     "Write every question's score to a Parquet file while runs are scored",
     "Output",
+    part=SCALING,
 )
 @shared.ORDER
 @shared.OVERLAP
@@ -93,10 +177,8 @@ def evaluate(
     intersect: bool,
     bounds: bool,
     hole_grade: float,
-    workers: int | None,
-    cluster: str | None,
-    per_query_output: str | None,
     max_systems: int | None,
+    scaling: Scaling,
     scoring: dict[str, Any],
     output: Output,
 ) -> int:
@@ -124,7 +206,7 @@ def evaluate(
         if is_given and output.format == METRICS:
             raise click.UsageError(f"{name} is not for metrics, which are means and intervals")
     wanted = list(measures or DEFAULT_MEASURES)
-    with Scaling(workers, cluster, per_query_output) as scaling:
+    with scaling:
         rules = Scoring.of("evaluate", {
             **scoring, "ties": ties, "corpus": corpus, "queries": "both" if intersect else None,
             "executor": scaling.executor,
@@ -198,79 +280,3 @@ def _texts(queries: str | None, qrels: str) -> dict[str, str]:
         return texts_in(qrels)
     table = read_queries(queries)
     return {query_id: table[query_id] for query_id in table}
-
-
-class Scaling:
-    """Workers for the length of a command, and what they could not score."""
-
-    def __init__(self, workers: int | None, cluster: str | None, output: str | None) -> None:
-        if workers is not None and cluster is not None:
-            raise click.UsageError("--workers and --cluster exclude each other; give one of them")
-        self.is_on = workers is not None or cluster is not None or output is not None
-        self._workers, self._cluster, self._output = workers or 1, cluster, output
-        self._stack = ExitStack()
-        self.executor: Executor | None = None
-        self.broken: list[str] = []
-        """What is wrong with runs that were left out, in a sentence each."""
-
-    def __enter__(self) -> Scaling:
-        if self.is_on:
-            from rankscope.scale.executors import workers_of
-
-            pool = workers_of(workers=self._workers, cluster=self._cluster)
-            self.executor = self._stack.enter_context(pool)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-
-    def question(self, judgments: Any, scoring: Scoring) -> Question | None:
-        """Return what workers are asked about each run; None if there are none."""
-        if not self.is_on:
-            return None
-        from rankscope.scale.evaluating import Question
-
-        return Question(judgments, (), scoring)
-
-    def named(self, runs: Sequence[Any], question: Question) -> dict[str, Any] | None:
-        """Return the files of runs by name, if workers can score them from these alone."""
-        from rankscope.files import can_be_read_again, is_path
-        from rankscope.scale.evaluating import names_of
-
-        are_files = all(is_path(run) and can_be_read_again(run) for run in runs)
-        return names_of(runs) if are_files and question.can_be_asked_elsewhere else None
-
-    def scored(self, files: Mapping[str, Any], question: Question) -> dict[str, Any]:
-        """Score the runs in files, by name, and write their values if that is asked for."""
-        from rankscope.cli.progress import watching
-        from rankscope.printing import put_line
-        from rankscope.scale.evaluating import score_files
-
-        def broken(name: str, problem: str) -> None:
-            self.broken.append(name)
-            put_line(f"run {name} is left out: {problem}")
-
-        with self._table() as table, watching() as watcher:
-            watcher.begun("score runs")
-            runs = score_files(
-                files,
-                question,
-                each=lambda run: table.add(*run.scored),
-                broken=broken if len(files) > 1 else None,
-                step=lambda done, total: watcher.step("score runs", done, total),
-            )
-            table.finish()
-        return runs
-
-    def write(self, scores: Scores) -> None:
-        """Write the values of runs that were scored here, if that is asked for."""
-        if self._output is None:
-            return
-        with self._table() as table:
-            table.add(*(scores.run(name) for name in scores.runs))
-            table.finish()
-
-    def _table(self) -> ScoreTable:
-        from rankscope.scale.score_table import ScoreTable
-
-        return ScoreTable(self._output)

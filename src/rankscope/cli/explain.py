@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     "Explain another tool's number, or its rules; 'all' compares all tools (repeatable)",
     multiple=True,
 )
-@option(
-    "--depth N",
-    "List N ranks, and below them documents that change the score",
-    type=click.IntRange(min=1),
-    default=20,
-)
+@option("--depth N", "List N ranks, and below them documents that change the score", default=20)
 @shared.measures_option("[default: nDCG@10]")
 @shared.PROFILE
 @shared.ORDER

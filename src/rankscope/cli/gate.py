@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "Statistics",
     multiple=True,
 )
-@rare("--max-query-drop VALUE", "Most that one question may lose", "Statistics", type=float)
+@rare("--max-query-drop VALUE", "Most that one question may lose", "Statistics")
 @option(
     "--cant-tell ANSWER",
     "Answer where the data can't tell",

@@ -19,8 +19,10 @@ from rankscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
     Choice = click.Choice[str]
-else:  # of click before 8.4 it cannot be subscripted
+    ParamType = click.ParamType[str]
+else:  # of click before 8.4 they cannot be subscripted
     Choice = click.Choice
+    ParamType = click.ParamType
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,6 +45,26 @@ class Names(Choice):
         if value not in self.choices:
             self.fail(str(UnknownNameError("value", str(value), self.choices)), param, ctx)
         return str(value)
+
+
+class Name(ParamType):
+    """The name of a file or folder; an empty one would be the current folder."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name unless it is empty."""
+        if not value.strip():
+            self.fail("the name is empty; name a file or folder", param, ctx)
+        return value
+
+
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("FILE", "OUT", "DIR"), Name()),
+    **dict.fromkeys(("VALUE", "P", "SHARE", "GRADE"), float),
+    "N": click.IntRange(1),
+}
+"""What an option takes, by the word in capitals; text if it is another word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +117,10 @@ def option(
     words = declaration.split()
     taken = [word for word in words if word[0] != "-" and not word.islower()]
     names = [word for word in words if word not in taken]
-    settings |= {"metavar": taken[0]} if taken else {"is_flag": True}
+    if taken:
+        settings = {"type": TYPES.get(taken[0]), **settings, "metavar": taken[0]}
+    else:
+        settings["is_flag"] = True
     return click.option(*names, cls=Option, help=text, heading=heading, **settings)
 
 

@@ -26,21 +26,12 @@ if TYPE_CHECKING:
 )
 @click.argument("pool", metavar="[POOL|DIR]", required=False)
 @option("--runs RUN", "Judge the first documents of RUN (repeatable)", multiple=True)
-@rare("--depth N", "Documents per run, with --runs", type=click.IntRange(1), default=10)
+@rare("--depth N", "Documents per run, with --runs", default=10)
 @option("--queries FILE", "Queries with texts and information needs")
 @option("--corpus FILE", "Documents with titles and texts")
-@option(
-    "--qrels OUT",
-    "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)",
-    type=shared.OutputName(),
-)
+@option("--qrels OUT", "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)")
 @rare("--rater NAME", "Who judges  [default: the page asks]", "Judging")
-@option(
-    "--export OUT",
-    "Write what is judged so far, and open no page",
-    "Judging",
-    type=shared.OutputName(),
-)
+@option("--export OUT", "Write what is judged so far, and open no page", "Judging")
 @option("--status", "Show what is judged and by whom, and open no page", "Judging")
 @rare(
     "--order WAY",
@@ -60,12 +51,7 @@ if TYPE_CHECKING:
     "Judgments to skip, and to add to the qrels  [default: DIR's own]",
     "Judging",
 )
-@rare(
-    "--log FILE",
-    "Log of judgments  [default: POOL.judgments.jsonl]",
-    "Judging",
-    type=shared.OutputName(),
-)
+@rare("--log FILE", "Log of judgments  [default: POOL.judgments.jsonl]", "Judging")
 @rare(
     "--as format_of_export FORMAT",
     "Format of --export  [default: by suffix]",
@@ -76,23 +62,14 @@ if TYPE_CHECKING:
 @rare(
     "--open/--no-open opens", "Open the browser  [default: on a terminal]", "Judging", default=None
 )
-@option(
-    "--model NAME|FILE",
-    "Language model that judges: name or config file",
-    "Model",
-)
+@option("--model NAME|FILE", "Language model that judges: name or config file", "Model")
 @option(
     "--set settings KEY=VALUE",
     "Set an option of the model: url=…, budget.money=2",
     "Model",
     multiple=True,
 )
-@option(
-    "--ratings OUT",
-    "Write a row for each rating: .csv, .tsv, .jsonl",
-    "Model",
-    type=shared.OutputName(),
-)
+@option("--ratings OUT", "Write a row for each rating: .csv, .tsv, .jsonl", "Model")
 @rare("--human QRELS", "Compare the model with these judgments of people", "Model")
 @option("--dry-run", "Show the plan and the first request; send nothing", "Model")
 @rare(
@@ -102,12 +79,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 20),
     default=1,
 )
-@rare(
-    "--cache DIR",
-    "Cache of replies  [default: .cache beside --ratings]",
-    "Model",
-    type=shared.OutputName(),
-)
+@rare("--cache DIR", "Cache of replies  [default: .cache beside --ratings]", "Model")
 @shared.QUIET
 @shared.MAX_SIZE
 @shared.formats()

@@ -17,12 +17,11 @@ from rankscope.cli.output import Output
     "rankscope power --sd 0.2 --difference 0.03",
 )
 @click.argument("files", nargs=-1, metavar="[QRELS RUN RUN]")
-@option("--difference VALUE", "Plan for a true difference of VALUE", type=float)
-@option("--sd VALUE", "Standard deviation of differences, in place of files", type=float)
+@option("--difference VALUE", "Plan for a true difference of VALUE")
+@option("--sd VALUE", "Standard deviation of differences, in place of files")
 @option(
     "--queries N",
     "Show what N questions can tell (repeatable)  [default: 9, 50, 200, 500]",
-    type=click.IntRange(min=1),
     multiple=True,
 )
 @option("--power wanted P", "Probability of seeing a true difference", default=0.8)

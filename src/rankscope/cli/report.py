@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,6 @@ from rankscope.printing import put_line
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
     from rankscope.part import Record
-    from rankscope.records import ExperimentManifest
     from rankscope.reports.explorer.contents import Contents
 
 
@@ -54,59 +53,39 @@ def report(*, source: str, output: Output) -> None:
 
 def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     """Read a folder or record; return its document and what its explorer shows."""
+    from rankscope.benchmark.drawn_pages import folder_contents
+    from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT
     from rankscope.document.views import document_of
     from rankscope.errors import InputError
     from rankscope.part import without_texts
-    from rankscope.records import BenchmarkReport
+    from rankscope.records import BenchmarkReport, ExperimentManifest
+    from rankscope.reports.explorer.of_runs import contents_of_record
     from rankscope.scoring.score_files import ScoreRecord
 
     path = Path(source)
     if not os.path.lexists(path):
         raise InputError(f"{source}: file or folder not found")
-    record, folder = _experiment(path) if path.is_dir() else _record(path)
+    if path.is_dir():
+        names = [name for name in (REPORT, LANGUAGE_REPORT) if (path / name).is_file()]
+        if not names:
+            raise InputError(
+                f"{path}: no {REPORT} in this folder; name the folder of an experiment, as "
+                "'rankscope benchmark list' does"
+            )
+        path /= names[0]
+    record = _record(path)
     if not keep_text:
         record = without_texts(record)
-    contents = None
-    if isinstance(record, BenchmarkReport) and folder is not None:
-        from rankscope.benchmark.drawn_pages import folder_contents
-
-        manifest = _manifest(folder)
-        contents = folder_contents(record, folder, manifest)
-        return document_of(record, manifest=manifest), contents
-    if isinstance(record, ScoreRecord):
-        from rankscope.reports.explorer.of_runs import contents_of_record
-
-        contents = contents_of_record(record)
+    if isinstance(record, BenchmarkReport):
+        place = path.parent / MANIFEST
+        manifest = ExperimentManifest.read(place) if place.is_file() else None
+        made = folder_contents(record, path.parent, manifest)
+        return document_of(record, manifest=manifest), made
+    contents = contents_of_record(record) if isinstance(record, ScoreRecord) else None
     return document_of(record), contents
 
 
-def _experiment(folder: Path) -> tuple[Any, Path]:
-    """Read the report of an experiment's folder."""
-    from rankscope.benchmark.folders import LANGUAGE_REPORT, REPORT
-    from rankscope.benchmark.in_languages import LanguageReport
-    from rankscope.errors import InputError
-    from rankscope.records import BenchmarkReport
-
-    if (folder / REPORT).is_file():
-        return BenchmarkReport.read(folder / REPORT), folder
-    if (folder / LANGUAGE_REPORT).is_file():
-        return LanguageReport.read(folder / LANGUAGE_REPORT), folder
-    raise InputError(
-        f"{folder}: no {REPORT} in this folder; name the folder of an experiment, as "
-        "'rankscope benchmark list' does"
-    )
-
-
-def _manifest(folder: Path) -> ExperimentManifest | None:
-    """Read what is needed to repeat an experiment, if it is there."""
-    from rankscope.benchmark.folders import MANIFEST
-    from rankscope.records import ExperimentManifest
-
-    path = folder / MANIFEST
-    return ExperimentManifest.read(path) if path.is_file() else None
-
-
-def _record(path: Path) -> tuple[Record, Path | None]:
+def _record(path: Path) -> Record:
     """Read a record, whatever its kind."""
     from rankscope.benchmark.in_languages import LanguageReport
     from rankscope.errors import FormatError
@@ -128,8 +107,7 @@ def _record(path: Path) -> tuple[Record, Path | None]:
     )
     for kind in kinds:
         if isinstance(data, dict) and kind.is_kind_of(data):
-            record = kind.from_data(data, source=source)
-            return record, path.parent if isinstance(record, BenchmarkReport) else None
+            return kind.from_data(data, source=source)
     schema = data.get("schema") if isinstance(data, dict) else None
     raise FormatError(
         f"is no record that can be shown (its schema is {schema!r}); give a folder of a benchmark, "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @command("rankscope runs fetch demo/bench.yaml --system lexical -o fetched")
 @shared.CONFIG_OPTIONS
 @shared.SYSTEMS
-@option("-o --output DIR", "Folder of the runs", type=shared.OutputName(), default="runs")
+@option("-o --output DIR", "Folder of the runs", default="runs")
 @option(
     "--format FORMAT",
     "Print a line for each run as it is written, or JSON at the end",
@@ -205,7 +205,7 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
 
 @command("rankscope runs fuse demo/lexical.run demo/hybrid.run -o fused.run")
 @click.argument("run", nargs=-1, required=True)
-@option("-o --output target OUT", "File to write; - for standard output", type=shared.OutputName())
+@option("-o --output target OUT", "File to write; - for standard output")
 @option("--method NAME", "Method: rrf, minmax, zscore, combsum, combmnz, borda, …", default="rrf")
 @option("--weights LIST", "Weight of each run: 0.3,0.7", callback=_weights)
 @option(
@@ -213,15 +213,15 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     "Normalise scores: minmax, minmaxinverted (distances), zscore, rank, sum, max, borda",
 )
 @option("--qrels FILE", "Judgments to train on; no query is fused by its own")
-@option("--depth N", "Keep N documents of each query  [default: all]", type=int)
+@option("--depth N", "Keep N documents of each query  [default: all]")
 @option("--name TAG", "Name of the run, written as its tag")
 @option("--format output FORMAT", "Format of OUT  [default: by its suffix]")
-@rare("--k VALUE", "Constant of rrf  [default: 60]", type=float)
-@rare("--p VALUE", "Persistence of rbc  [default: 0.9]", type=float)
-@rare("--sigma VALUE", "Constant of lognisr  [default: 0.01]", type=float)
-@rare("--gamma VALUE", "Exponent of gmnz  [default: 1]", type=float)
-@rare("--segments N", "Parts of a list, for probfuse  [default: 25]", type=int)
-@rare("--window N", "Ranks on either side, for slidefuse  [default: 5]", type=int)
+@rare("--k VALUE", "Constant of rrf  [default: 60]")
+@rare("--p VALUE", "Persistence of rbc  [default: 0.9]")
+@rare("--sigma VALUE", "Constant of lognisr  [default: 0.01]")
+@rare("--gamma VALUE", "Exponent of gmnz  [default: 1]")
+@rare("--segments N", "Parts of a list, for probfuse  [default: 25]")
+@rare("--window N", "Ranks on either side, for slidefuse  [default: 5]")
 @shared.TABLES
 def fuse(
     *,

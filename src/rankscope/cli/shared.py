@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,24 +13,6 @@ from rankscope.cli.help import Function, Names, Part, option, options, rare
 from rankscope.cli.output import FORMATS, Output
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
-
-if TYPE_CHECKING:
-    ParamType = click.ParamType[str]
-else:  # of click before 8.4 it cannot be subscripted
-    ParamType = click.ParamType
-
-
-class OutputName(ParamType):
-    """The name of a file or folder to write; an empty one would be the current folder."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name unless it is empty."""
-        if not value.strip():
-            self.fail("the name is empty; name where to write", param, ctx)
-        return value
-
 
 # --- scoring -------------------------------------------------------------------------------------
 
@@ -106,12 +88,10 @@ NO_ANSWER = _reading(
 OVERLAP = _reading(
     "--overlap SHARE",
     "Share of a gold span or text that must be retrieved  [default: 0.5 of a span, all of a text]",
-    type=float,
 )
 RELEVANCE_LEVEL = _reading(
     "--relevance-level GRADE",
     "Lowest grade that counts as relevant where gains don't matter  [default: 1]",
-    type=float,
 )
 ONTOLOGY = options(
     _common("--ontology FILE", "Give partial credit for related terms"),
@@ -175,7 +155,7 @@ ALPHA = rare(
     "--alpha P", "Largest p-value that counts as a difference", default=0.05, heading="Statistics"
 )
 RESAMPLES = rare("--resamples N", "Number of resamples", default=10_000, heading="Statistics")
-SEED = rare("--seed N", "Random seed", default=0, heading="Statistics")
+SEED = rare("--seed N", "Random seed", "Statistics", type=int, default=0)
 
 # --- output --------------------------------------------------------------------------------------
 
@@ -186,17 +166,10 @@ def _writing(declaration: str, text: str, **settings: Any) -> Callable[[Function
     return option(declaration, text, "Output", part=WRITING, **settings)
 
 
-TARGET = _writing(
-    "-o --output target FILE", "Write to FILE instead of the terminal", type=OutputName()
-)
-HTML = _writing("--html FILE", "Write a page you can click through", type=OutputName())
+TARGET = _writing("-o --output target FILE", "Write to FILE instead of the terminal")
+HTML = _writing("--html FILE", "Write a page you can click through")
 OPEN = _writing("--open is_opened", "Open the page in the browser")
-TOP = _writing(
-    "--top N",
-    "Documents of each answer on the page  [default: 20]",
-    rare=True,
-    type=click.IntRange(1),
-)
+TOP = _writing("--top N", "Documents of each answer on the page  [default: 20]", rare=True)
 TEXT = _writing(
     "--text/--no-text with_text",
     "Show texts of queries and documents on the page (they may be private)",
@@ -241,9 +214,8 @@ CONFIG_OPTIONS = options(
     option(
         "--cache DIR",
         "Keep indexes, embeddings and finished stages here  [default: .cache in the output]",
-        type=OutputName(),
     ),
-    option("--jobs N", "Number of parallel jobs", type=click.IntRange(1), default=1),
+    option("--jobs N", "Number of parallel jobs", default=1),
     option("--no-python", "Refuse a config that names Python code"),
     QUIET,
     MAX_SIZE,

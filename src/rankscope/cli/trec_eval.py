@@ -32,7 +32,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @option("-c --complete_rel_info_wanted complete", "Average over all judged queries")
 @option("-n --nosummary no_summary", "Print no summary")
 @option("-M --Max_retrieved_per_topic depth N", "Use the first N documents", type=click.IntRange(0))
-@option("-l --level_for_rel level GRADE", "Lowest relevant grade", default=1)
+@option("-l --level_for_rel level GRADE", "Lowest relevant grade", type=int, default=1)
 @option("-J --Judged_docs_only judged_only", "Remove unjudged documents first")
 @option("-m --measure measures NAME", "Measure (repeatable)", multiple=True)
 @option("-Z --Zscore zscores FILE", "Standardise by these means and deviations")
