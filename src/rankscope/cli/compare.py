@@ -110,7 +110,6 @@ def compare(
         shared.named_runs(run),
         list(measures or DEFAULT_MEASURES),
         Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
-        apart=False,
     )
     comparison = compare_scores(
         scored.scores,

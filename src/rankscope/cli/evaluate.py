@@ -79,7 +79,7 @@ class Scaling:
             runs = score_files(
                 files,
                 question,
-                each=lambda run: table.add(*run.scored),
+                each=lambda run: table.add(run.scored),
                 broken=broken if len(files) > 1 else None,
                 step=lambda done, total: watcher.step("score runs", done, total),
             )
@@ -192,8 +192,8 @@ def evaluate(
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
     from rankscope.scoring.bounds import bounds_of
-    from rankscope.scoring.evaluate import inputs_of, score
-    from rankscope.scoring.inputs import as_judgments
+    from rankscope.scoring.evaluate import score
+    from rankscope.scoring.inputs import as_judgments, read_inputs
     from rankscope.scoring.limits import read_limits
     from rankscope.scoring.options import Scoring
 
@@ -215,7 +215,7 @@ def evaluate(
         gold: Any = as_judgments(qrels, rules) if scaling.is_on else qrels
         question = scaling.question(gold, rules)
         files = None if question is None or not given else scaling.named(given, question)
-        judgments, runs, _ = (gold, files, 0) if files else inputs_of(gold, given, rules)
+        judgments, runs, _ = (gold, files, 0) if files else read_inputs(gold, given, rules)
         limits = read_limits(fail_under, runs, profile=scoring.get("profile", "rankscope"))
         wanted += [limit.asked for limit in limits]
         if files and question is not None:
@@ -226,9 +226,6 @@ def evaluate(
         scores = scored.scores
         if not files:
             scaling.write(scores)
-    is_split = set(scores.runs) != set(runs)  # by language
-    if bounds and is_split:
-        raise click.UsageError("--bounds is about one mean; take one language with --language")
     means = {name: scores.run(name).means for name in scores.runs}
     missed = [sentence for limit in limits for sentence in limit.missed(means)]
     status = CANNOT_ANSWER if scaling.broken else ANSWER_IS_NO if missed else 0
@@ -247,7 +244,7 @@ def evaluate(
             holes=bounds,
             hole_grade=hole_grade,
         )
-        for name, system in ({} if is_split else runs).items()
+        for name, system in runs.items()
         if bounds or (output.format not in ("csv", METRICS) and _has_ties(scores.run(name)))
     }
     output.write(
@@ -261,7 +258,7 @@ def evaluate(
         max_systems=max_systems,
         texts=_texts(queries, qrels) if worst and output.with_text else None,
         contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
-        answers={row: runs[row if row in runs else row.rpartition(" (")[0]] for row in scores.runs},
+        answers=runs,
     )
     print_warnings(missed)
     return status

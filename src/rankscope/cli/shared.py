@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -102,12 +101,7 @@ ONTOLOGY = options(
     ),
     _reading("--annotations FILE", "Items and their terms, for ic=annotations"),
 )
-LANGUAGES = options(
-    _reading("--language CODE", "Score only this language, such as de"),
-    _reading(
-        "--languages WAY", "Score languages by themselves or together", one_of=["apart", "together"]
-    ),
-)
+LANGUAGE = _reading("--language CODE", "Score only this language, such as de; all averages them")
 TABLES_BUT_QUERY = options(
     _common(
         "--columns MAP", "Name unusual columns: query=q,doc=id,score=s,grade=g", callback=_columns
@@ -146,7 +140,7 @@ MAX_SIZE = rare(
     callback=_limit_size,
 )
 TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN, MAX_SIZE)
-JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGES)
+JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGE)
 """How judgments and runs are read."""
 
 # --- statistics ----------------------------------------------------------------------------------
@@ -239,8 +233,7 @@ def named_run(argument: str) -> Any:
     from rankscope.scoring.score_files import is_score_file, read_scores
 
     if path != "-" and not is_several(path) and is_score_file(path):
-        scores = read_scores(path)
-        return replace(scores, runs={name: scores.runs[scores.name_of()]})
+        return read_scores(path).renamed(name)
     from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)
