@@ -94,8 +94,10 @@ def diagnose(
             manifest, report = open_experiment(Path(qrels))
             whole = folder_contents(report, Path(qrels), manifest)
             return limited(whole, top=output.top, with_text=output.with_text)
-        found = failures.of(diagnosis.analyses)
-        return page_contents(scored(), output, **files, baseline=diagnosis.baseline, failures=found)
+        failing = failures.of(diagnosis.analyses)
+        return page_contents(
+            scored(), output, **files, baseline=diagnosis.baseline, failures=failing
+        )
 
     is_page = output.format == "html" or output.html is not None
     shown = diagnosis if output.with_text or not is_page else without_texts(diagnosis)
