@@ -19,6 +19,7 @@ from rankscope.cli.output import (
     program,
     show_in_browser,
 )
+from rankscope.cli.progress import watching, working
 
 if TYPE_CHECKING:
     from rankscope.benchmark.in_languages import LanguageResults
@@ -74,7 +75,6 @@ def run(
     from rankscope.benchmark.in_languages import languages_to_run
     from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
     from rankscope.cli import ANSWER_IS_NO
-    from rankscope.cli.progress import watching
     from rankscope.printing import hide_with, put_line
     from rankscope.scoring.limits import read_limits
 
@@ -219,7 +219,8 @@ def verify(*, folder: Path, corpus: Path | None, digest: str, output: Output) ->
     from rankscope.benchmark.verify import verify as verify_experiment
     from rankscope.cli import ANSWER_IS_NO
 
-    verification = verify_experiment(folder, corpus=corpus, digest=digest)
+    with working("Recomputing"):
+        verification = verify_experiment(folder, corpus=corpus, digest=digest)
     output.write(verification)
     return 0 if verification.ok else ANSWER_IS_NO
 

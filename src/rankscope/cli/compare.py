@@ -9,6 +9,7 @@ import click
 from rankscope.cli import shared
 from rankscope.cli.help import command, option, rare
 from rankscope.cli.output import METRICS, Output, page_contents
+from rankscope.cli.progress import working
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 
 
@@ -105,21 +106,22 @@ def compare(
         queries_file, texts=is_page, by=by, cluster=cluster, weights=weights
     )
     settings = Settings.of(**options)
-    scored = score(
-        qrels,
-        shared.named_runs(run),
-        list(measures or DEFAULT_MEASURES),
-        Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
-    )
-    comparison = compare_scores(
-        scored.scores,
-        baseline=baseline,
-        settings=settings,
-        strata=fields["by"],
-        clusters=fields["cluster"],
-        weights=fields["weights"],
-        seeds=_seeds(seeds),
-    )
+    with working("Comparing"):
+        scored = score(
+            qrels,
+            shared.named_runs(run),
+            list(measures or DEFAULT_MEASURES),
+            Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
+        )
+        comparison = compare_scores(
+            scored.scores,
+            baseline=baseline,
+            settings=settings,
+            strata=fields["by"],
+            clusters=fields["cluster"],
+            weights=fields["weights"],
+            seeds=_seeds(seeds),
+        )
     output.write(
         comparison,
         max_systems=max_systems,

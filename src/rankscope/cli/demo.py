@@ -9,6 +9,7 @@ import click
 from rankscope.cli import shared
 from rankscope.cli.help import Name, command, option
 from rankscope.cli.output import Output, print_line, program
+from rankscope.cli.progress import watching
 from rankscope.errors import counted, shown
 
 
@@ -29,7 +30,6 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
     from rankscope.benchmark.project import copy_demo
     from rankscope.benchmark.run import run_benchmark
     from rankscope.cli.benchmark import show_result
-    from rankscope.cli.progress import watching
 
     if copy is not None:
         copied = copy_demo(copy)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import Option, command, option, rare
+from rankscope.cli.help import command, option, rare, typed_options
 from rankscope.cli.output import Output, page_contents
+from rankscope.cli.progress import working
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
@@ -129,7 +130,9 @@ def _of_runs(
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)
     options |= {name: rules[name] for name in ("profile", "ontology") if name in rules}
     options["targets"] = _goals(options["targets"])
-    diagnosis = diagnose_runs(judgments, runs, measures, configs=_configs(configured), **options)
+    options["configs"] = _configs(configured)
+    with working("Running the analyses"):
+        diagnosis = diagnose_runs(judgments, runs, measures, **options)
     return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
 
 
@@ -138,15 +141,11 @@ def _of_folder(ctx: click.Context, folder: Path, only: tuple[str, ...]) -> Diagn
     from rankscope.benchmark.verify import open_experiment
     from rankscope.records.diagnosis import Diagnosis
 
-    for parameter in ctx.command.params:
-        is_typed = ctx.get_parameter_source(parameter.name or "") is (
-            click.core.ParameterSource.COMMANDLINE
-        )
-        shows = isinstance(parameter, Option) and parameter.part is shared.WRITING
-        if is_typed and not shows and parameter.name not in ("qrels", "only", "pool"):
+    for typed in typed_options(ctx):
+        if typed.part is not shared.WRITING and typed.name not in ("only", "pool"):
             raise click.UsageError(
-                f"{parameter.opts[0]} cannot change what a benchmark found; give QRELS and RUN, or "
-                "run the benchmark again"
+                f"{typed.opts[0]} cannot change what a benchmark found; give QRELS and RUN, or run "
+                "the benchmark again"
             )
     _, report = open_experiment(folder)
     return Diagnosis.of_report(report, only)

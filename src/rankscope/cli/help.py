@@ -8,7 +8,7 @@ command as one argument.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -230,10 +230,8 @@ def command(*examples: str, name: str | None = None) -> Callable[[Callable[..., 
     return declare
 
 
-def typed_under(ctx: click.Context, heading: str) -> Iterator[str]:
-    """Yield the names of options under a heading that were typed."""
-    for each in ctx.command.params:
-        if isinstance(each, Option) and each.heading == heading:
-            source = ctx.get_parameter_source(each.name or "")
-            if source is click.core.ParameterSource.COMMANDLINE:
-                yield each.opts[-1]
+def typed_options(ctx: click.Context) -> list[Option]:
+    """Return the options of a command that were typed."""
+    line = click.core.ParameterSource.COMMANDLINE
+    known = [each for each in ctx.command.params if isinstance(each, Option)]
+    return [each for each in known if ctx.get_parameter_source(each.name or "") is line]

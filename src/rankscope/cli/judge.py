@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare, typed_under
+from rankscope.cli.help import command, option, rare, typed_options
 from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
@@ -104,9 +104,10 @@ def judge(
     if pool is None and not runs and not log_only:
         raise click.UsageError("Name what to judge: POOL, DIR or --runs RUN.")
     other = "Judging" if options["model"] else "Model"
-    for typed in typed_under(ctx, other):
-        needs = "is for people, and --model is not" if options["model"] else "needs --model NAME"
-        raise click.UsageError(f"{typed} {needs}")
+    for typed in typed_options(ctx):
+        if typed.heading == other:
+            needs = "is for people, not for --model" if options["model"] else "needs --model NAME"
+            raise click.UsageError(f"{typed.opts[0]} {needs}")
     texts = (options["queries"], options["corpus"])
     shared.check_standard_input(pool, *runs, *texts, options["human"])
     if options["model"]:

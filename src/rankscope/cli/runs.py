@@ -10,6 +10,7 @@ import click
 from rankscope.cli import shared
 from rankscope.cli.help import command, option, rare
 from rankscope.cli.output import Output, as_typed, print_json, print_line
+from rankscope.cli.progress import watching
 from rankscope.errors import counted
 from rankscope.printing import hide_with, put_line
 
@@ -52,7 +53,6 @@ def fetch(
     from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.run import fetch_runs
     from rankscope.cli import ANSWER_IS_NO
-    from rankscope.cli.progress import watching
 
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
