@@ -234,8 +234,8 @@ def _with_points(document: Document, more: Sequence[Point]) -> Document:
     blocks = [block for block in answer.blocks if not isinstance(block, Points)]
     points = [p for block in answer.blocks if isinstance(block, Points) for p in block.points]
     last = [point for point in points if point.label == "Next"]
-    all_points = Points((*(point for point in points if point not in last), *more, *last))
-    return replace(document, answer=replace(answer, blocks=(*blocks, all_points)))
+    merged = Points((*(point for point in points if point not in last), *more, *last))
+    return replace(document, answer=replace(answer, blocks=(*blocks, merged)))
 
 
 def print_warnings(lines: Iterable[str]) -> None:
