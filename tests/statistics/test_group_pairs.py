@@ -11,7 +11,7 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics.groups import (
-    group_changes,
+    group_change,
     group_difference,
     group_pairs,
     pair_interval,
@@ -117,7 +117,8 @@ def test_rows_as_in_scipy() -> None:
     draw = np.random.default_rng(1)
     small, large = draw.random((2, 8)), draw.random((2, 50)) / 3
     small[1] = 0.5  # does not vary: the pooled error must do for it
-    welch, pooled = group_changes(small, large, level=0.9, bounds=(-1, 1))
+    pairs = zip(small, large, strict=True)
+    welch, pooled = (group_change(*pair, level=0.9, bounds=(-1, 1)) for pair in pairs)
     expected = stats.ttest_ind(small[0], large[0], equal_var=False)
     ends = expected.confidence_interval(0.9)
     assert welch[0] == pytest.approx(small[0].mean() - large[0].mean())
@@ -129,13 +130,13 @@ def test_rows_as_in_scipy() -> None:
 
 def test_equal_but_for_rounding_does_not_vary() -> None:
     third = [1 / 3] * 6 + [1 - 2 / 3]
-    [(difference, interval)] = group_changes(third, [0.0] * 5, level=0.95, bounds=(-1, 1))
+    difference, interval = group_change(third, [0.0] * 5, level=0.95, bounds=(-1, 1))
     assert difference == pytest.approx(1 / 3)
     assert (interval.low, interval.high) == (-1, 1)
 
 
 def test_tiny_values_have_an_interval() -> None:
-    [(_, interval)] = group_changes([1e-200, 2e-200], [0.0, 3e-200], level=0.95, bounds=(-1, 1))
+    _, interval = group_change([1e-200, 2e-200], [0.0, 3e-200], level=0.95, bounds=(-1, 1))
     assert interval.low <= 0 <= interval.high
 
 

@@ -29,7 +29,7 @@ from rankscope.document.blocks import Block, sentences
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.groups import group_changes, subset_tests
+from rankscope.statistics.groups import group_change, subset_tests
 from rankscope.statistics.intervals import FEWEST, agreeing
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed, p_text
@@ -425,7 +425,7 @@ def _rest(matrix: Matrix, groups: Sequence[list[int]], inputs: Inputs) -> Iterat
     p_values = subset_tests(values, inside)[0]
     level = 1 - (1 - settings.level) / max(len(groups), 1)
     for row, p, p_corrected in zip(inside, p_values, corrected(p_values), strict=True):
-        [(difference, interval)] = group_changes(
+        difference, interval = group_change(
             values[:, row], values[:, ~row], level=level, bounds=scale.change
         )
         interval = agreeing(interval, difference, p_corrected, settings.alpha)

@@ -12,7 +12,7 @@ the labels; its distribution is computed, not sampled, so there is no seed and n
 Student's and Welch's t would take ten failures in a group of ten for certainty, as such a group has
 no variance; here its variance is that of a random subset of all queries.
 
-*Two groups* (`group_difference`, `group_changes`), of different queries: Welch's t. *Every two of
+*Two groups* (`group_difference`, `group_change`), of different queries: Welch's t. *Every two of
 several* (`group_pairs`): the two that differ most are chosen after the values were seen, so their
 p-value holds only when it is corrected over all pairs (`rankscope.statistics.tests.corrected`).
 """
@@ -201,42 +201,30 @@ def group_difference(
     )
 
 
-def group_changes(
+def group_change(
     first: npt.ArrayLike, second: npt.ArrayLike, *, level: float, bounds: Bounds
-) -> list[tuple[float, Interval]]:
-    """Return for each row of ``first[k, n]`` and ``second[k, m]`` the difference and its interval.
+) -> tuple[float, Interval]:
+    """Return the difference of the means of two groups of queries, and its interval.
 
     Student's, with the larger of Welch's and the pooled standard error: a group that does not vary
     says nothing about how much it could. Where neither varies the interval is as wide as
     ``bounds``, the lowest and highest difference.
 
-    >>> [(difference, interval)] = group_changes([1.0, 1.0], [0.0, 1.0], level=0.9, bounds=(-1, 1))
+    >>> difference, interval = group_change([1.0, 1.0], [0.0, 1.0], level=0.9, bounds=(-1, 1))
     >>> difference, interval.low
     (0.5, -1.0)
     """
-    groups = [as_rows(first), as_rows(second)]
-    counts = np.array([[group.shape[1]] for group in groups])
-    means = np.array([group.mean(axis=1) for group in groups])
-    # values that differ by rounding only do not vary
-    variances = np.array(
-        [np.where(constant_rows(group), 0.0, group.var(axis=1, ddof=1)) for group in groups]
-    )
-    parts = variances / counts
-    pooled = ((counts - 1) * variances).sum(axis=0) / (counts.sum() - 2)
-    squares = np.maximum(parts.sum(axis=0), pooled * (1 / counts).sum())
-    freedom = np.full(means.shape[1], float(counts.sum() - 2))
-    spread = (parts**2 / (counts - 1)).sum(axis=0)
-    varying = spread > 0
-    freedom[varying] = parts.sum(axis=0)[varying] ** 2 / spread[varying]
-    reach = special().stdtrit(freedom, (1 + level) / 2) * np.sqrt(squares)
-    changes = []
-    for change, end in zip((means[0] - means[1]).tolist(), reach.tolist(), strict=True):
-        low, high = (change - end, change + end) if end else (-math.inf, math.inf)
-        interval = Interval(
-            low=max(low, bounds[0]), high=min(high, bounds[1]), level=level, method="t"
-        )
-        changes.append((change, interval))
-    return changes
+    groups = [as_rows(first)[0], as_rows(second)[0]]
+    difference = float(groups[0].mean() - groups[1].mean())
+    error, freedom = _welch(*groups)
+    low, high = bounds
+    if error:
+        total = sum(map(len, groups)) - 2
+        pooled = sum(len(group) * group.var() for group in groups if not constant_rows(group[None]))
+        error = max(error, math.sqrt(pooled / total * sum(1 / len(group) for group in groups)))
+        reach = float(special().stdtrit(freedom, (1 + level) / 2)) * error
+        low, high = max(difference - reach, low), min(difference + reach, high)
+    return difference, Interval(low=low, high=high, level=level, method="t")
 
 
 def _welch(first: FloatArray, second: FloatArray) -> tuple[float, float]:
@@ -252,7 +240,7 @@ def _welch(first: FloatArray, second: FloatArray) -> tuple[float, float]:
         ]
     )
     total, spread = squares.sum(), (squares**2 / (sizes - 1)).sum()
-    return math.sqrt(total), total**2 / spread if spread else math.inf
+    return math.sqrt(total), total**2 / spread if spread else float(sizes.sum() - 2)
 
 
 Cases = tuple[str, ...]
@@ -319,12 +307,12 @@ def pair_interval(
 ) -> Interval:
     """Return Student's interval of the difference of two groups; ``bounds`` are those of it.
 
-    Of different queries with the larger of Welch's and the pooled standard error (`group_changes`).
+    Of different queries with the larger of Welch's and the pooled standard error (`group_change`).
     """
     if paired:
         changes = differences(second, first)
         return mean_intervals(changes, method="t", level=level, bounds=bounds)[0]
-    return group_changes(first, second, level=level, bounds=bounds)[0][1]
+    return group_change(first, second, level=level, bounds=bounds)[1]
 
 
 def _same_cases(first: FloatArray, second: FloatArray) -> float:

@@ -79,10 +79,9 @@ def by_group(
         label: Differences.of(part, pairs, settings, family=len(members))
         for label, part in parts.items()
     }
-    p_values = np.array([rows.p for rows in tested.values()])  # [groups, rows]
-    adjusted = p_values
-    if p_values.size:
-        adjusted = np.apply_along_axis(corrected, 0, p_values, settings.correction)
+    adjusted = np.array([rows.p for rows in tested.values()])  # [groups, rows]
+    if adjusted.size:
+        adjusted = np.apply_along_axis(corrected, 0, adjusted, settings.correction)
     return [
         Group(
             label=label,
