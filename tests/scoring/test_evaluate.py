@@ -160,8 +160,8 @@ def test_scores_as_a_long_frame_and_plain_data() -> None:
 
 def test_the_repr_holds_the_means_and_intervals_of_few_queries() -> None:
     shown = repr(rs.evaluate(QRELS, {"bm25": RUN}, ["RR", "nDCG@10"]))
-    assert f"{RR:.4f} [" in shown
-    assert f"{NDCG:.4f} [" in shown
+    assert f"{RR:.3f} [" in shown
+    assert f"{NDCG:.3f} [" in shown
     many = {f"q{number}": ["a"] for number in range(2_001)}
     assert "[" not in repr(rs.evaluate(many, dict(many), "RR")).splitlines()[1]
 
