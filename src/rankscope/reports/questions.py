@@ -6,11 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
-    Block,
     Document,
-    Section,
-    Sentence,
-    Sentences,
+    Point,
+    Points,
     Table,
     plain_rows,
     text_columns,
@@ -30,13 +28,13 @@ LISTED = 10
 def retriever_document(result: RetrieverScores, **options: Any) -> Document:
     """Show means with intervals, and what was expected and found where nothing was right."""
     shown = scores_document(result, **options)
-    blocks: list[Block] = [block for section in shown.sections for block in section.blocks]
-    if result.notes:
-        warned = (Sentence(f"warning: {note}", "warning") for note in result.notes)
-        blocks.append(Sentences(tuple(warned)))
+    assert shown.answer is not None
+    *tables, last = shown.answer.blocks
     if result.failing:
-        blocks.append(_failing_table(result))
-    return replace(shown, title="Scores of a retriever", sections=(Section("", tuple(blocks)),))
+        tables.append(_failing_table(result))
+    notes = (Points((Point("Careful", result.notes, "warning"),)),) if result.notes else ()
+    answer = replace(shown.answer, blocks=(*tables, *notes, last))
+    return replace(shown, title="Scores of a retriever", answer=answer)
 
 
 def _failing_table(result: RetrieverScores) -> Table:
