@@ -36,7 +36,7 @@ from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
-from rankscope.part import Part, Record, field_docs
+from rankscope.part import Part, Record, field_docs, schema_text
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -328,8 +328,8 @@ The folder of an experiment holds JSON records and Parquet tables. Every record 
 `rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses newer
 ones. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
 this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
-[manifest](schemas/manifest.json), [config](schemas/config.json). In Python:
-`rankscope.records.BenchmarkReport.read(path)`.
+[manifest](schemas/manifest.json), [timings](schemas/timings.json),
+[config](schemas/config.json). In Python: `rankscope.records.BenchmarkReport.read(path)`.
 
 Beside the records there are tables, relative to the folder:
 
@@ -342,7 +342,12 @@ Beside the records there are tables, relative to the folder:
 - `queries.parquet`: query_id, text, metadata (JSON)
 - `qrels.parquet`: query_id, doc_id, grade, title"""
 
-_RECORDS = (records.EvaluationReport, records.BenchmarkReport, records.ExperimentManifest)
+_RECORDS = (
+    records.EvaluationReport,
+    records.BenchmarkReport,
+    records.ExperimentManifest,
+    records.ExperimentTimings,
+)
 
 
 def records_page() -> str:
@@ -405,7 +410,7 @@ def _type(annotation: object, later: dict[str, type[object]]) -> str:
 
 
 def _record_schema(one: type[Record]) -> str:
-    return _schema(one.json_schema())
+    return f"{schema_text(one.json_schema())}\n"
 
 
 def _schema(made: dict[str, object]) -> str:

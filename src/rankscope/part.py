@@ -96,7 +96,14 @@ def field_docs(model: type[Any]) -> Mapping[str, str]:
 
 
 class DocumentedSchema(GenerateJsonSchema):
-    """A JSON schema in which the docstrings under fields are descriptions."""
+    """A JSON schema in which the docstrings under fields are descriptions.
+
+    Titles that repeat a name are left out.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        """Give no field a title: it has its name."""
+        return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
         """Add the descriptions to a model's schema."""
@@ -110,13 +117,52 @@ class DocumentedSchema(GenerateJsonSchema):
 def _described(schema: dict[str, Any], cls: type[Any]) -> dict[str, Any]:
     for name, text in field_docs(cls).items():  # type: ignore[arg-type]  # it is hashable
         if name in schema.get("properties", {}):
-            schema["properties"][name].setdefault("description", text)
+            schema["properties"][name].setdefault("description", " ".join(text.split()))
+    schema.pop("title", None)
     return schema
 
 
-def json_of(data: object, *, ascii_only: bool = False) -> str:
-    """Return data as JSON that people can read."""
-    return json.dumps(data, indent=2, ensure_ascii=ascii_only, allow_nan=False)
+_WIDTH = 120
+"""What fits into so many columns is one line of JSON."""
+
+
+def json_of(data: object, *, ascii_only: bool = False, indent: str = "", before: int = 0) -> str:
+    """Return data as JSON that people can read: what fits into a line is on one.
+
+    ``before`` is how many columns are taken by what stands before it on its line.
+    """
+    line = json.dumps(data, ensure_ascii=ascii_only, allow_nan=False)
+    if not isinstance(data, dict | list) or not data or before + len(line) <= _WIDTH:
+        return line
+    inner, entries = f"{indent} ", []
+    keys = list(data) if isinstance(data, dict) else range(len(data))
+    for key in keys:
+        start = inner
+        if isinstance(data, dict):
+            start += f"{json.dumps(str(key), ensure_ascii=ascii_only)}: "
+        text = json_of(data[key], ascii_only=ascii_only, indent=inner, before=len(start) + 1)
+        entries.append(f"{start}{text}")
+    opening, closing = ("{", "}") if isinstance(data, dict) else ("[", "]")
+    return "\n".join((opening, ",\n".join(entries), f"{indent}{closing}"))
+
+
+def schema_text(schema: Mapping[str, Any], indent: str = "") -> str:
+    """Return a JSON schema as text that people can read: a line for each field."""
+    opened = [key for key in ("properties", "$defs") if key in schema]
+    closed = {key: value for key, value in schema.items() if key not in opened}
+    text = json.dumps(closed, ensure_ascii=False)[:-1]
+    for key in opened:
+        parts = [
+            f"{indent} {json.dumps(name)}: "
+            + (
+                schema_text(part, f"{indent} ")
+                if "properties" in part
+                else json.dumps(part, ensure_ascii=False)
+            )
+            for name, part in schema[key].items()
+        ]
+        text += f',\n{indent}"{key}": {{\n' + ",\n".join(parts) + "}"
+    return text + "}"
 
 
 class Part(BaseModel):

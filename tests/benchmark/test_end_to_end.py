@@ -29,7 +29,12 @@ from benchmark.world import (
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import UnknownNameError
-from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+from rankscope.records import (
+    BenchmarkReport,
+    EvaluationReport,
+    ExperimentManifest,
+    ExperimentTimings,
+)
 from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -47,7 +52,9 @@ def test_every_file_is_listed_and_every_record_parses(
     manifest = ExperimentManifest.read(experiment / "ExperimentManifest.json")
     files = (path for path in experiment.rglob("*") if path.is_file())
     there = {path.relative_to(experiment).as_posix() for path in files}
-    assert there == {one.path for one in manifest.artifacts} | {"ExperimentManifest.json"}
+    pages = ExperimentTimings.read(experiment / "Timings.json").pages
+    records = {"ExperimentManifest.json", "Timings.json"}
+    assert there == {file.path for file in (*manifest.artifacts, *pages)} | records
     assert [one.name for one in report.systems] == ["words", "code", "both"]
     for system in report.systems:
         own = EvaluationReport.read(experiment / system.report)
@@ -160,7 +167,12 @@ def test_a_query_that_fails_is_never_found_nothing(tmp_path: Path) -> None:
     report = EvaluationReport.read(folder / "EvaluationReport.code.json")
     assert list(report.run.failures) == ["q03"]
     assert "the engine has no" in report.run.failures["q03"]
-    assert (report.run.queries, report.diagnostics.timing.retried) == (11, 1)
+    [code_system] = [
+        system
+        for system in BenchmarkReport.read(folder / "BenchmarkReport.json").systems
+        if system.name == "code"
+    ]
+    assert (report.run.queries, code_system.timing.retried) == (11, 1)
     (failed,) = (one for one in report.diagnostics.findings if one.code == "RS704")
     assert (failed.severity, failed.count) == ("error", 1)
     written = rs.read_run(folder / "runs" / "code.run.gz")

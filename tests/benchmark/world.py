@@ -204,31 +204,16 @@ def command(*arguments: object) -> list[str]:
 
 # ----------------------------------------------------------------------------- comparing folders
 
-TIMES = {"created", "started", "finished", "seconds", "timing"}
-CLOCKED = re.compile(r".*\.(json|md|html)")
-"""Files that hold times."""
-
-
-def without_times(value: Any) -> Any:
-    """Return plain data without what depends on the clock, and hashes of files that hold it."""
-    if isinstance(value, dict):
-        clocked = CLOCKED.fullmatch(str(value.get("path", "")))
-        dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
-        return {key: without_times(one) for key, one in value.items() if key not in dropped}
-    return [without_times(one) for one in value] if isinstance(value, list) else value
-
 
 def contents(folder: Path) -> dict[str, Any]:
     """Return all files of an experiment, by name, without times."""
     found: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.suffix == ".json":
-            found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
-        elif path.suffix in (".md", ".html"):
+        if path.suffix in (".md", ".html"):
             found[name] = _undated(path.read_text(encoding="utf-8"))
-        elif path.is_file():
-            found[name] = b"" if CLOCKED.fullmatch(name) else path.read_bytes()
+        elif path.is_file() and name not in ("Timings.json", "LanguageReport.json"):
+            found[name] = path.read_bytes()
     return found
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankscope.diagnosis.analysis import Advice, Analysed, all_analyses
-from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise
+from rankscope.diagnosis.analysis import Analysed, all_analyses
+from rankscope.diagnosis.gaps import RANKING
+from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise, summary_section
 from rankscope.findings import NotApplicable
 
 
 def answered(*gains: float) -> Analysed:
-    return Analysed(advice=tuple(Advice(text=f"Gain {gain}", gain=gain) for gain in gains))
+    findings = [RANKING.finding(f"Gain {gain}").model_copy(update={"gain": gain}) for gain in gains]
+    return Analysed(findings=tuple(findings))
 
 
 def lines(*answers: Any) -> list[tuple[str, float]]:
@@ -33,3 +35,11 @@ def test_there_are_few_sentences() -> None:
 def test_what_gains_nothing_is_not_advised() -> None:
     skipped = NotApplicable(name="x", reason="y")
     assert lines(answered(0.0, LEAST / 2, -0.2), skipped, None) == []
+
+
+def test_each_line_says_what_to_do_its_gain_and_where_more_is() -> None:
+    [line] = summarise([(all_analyses()[0], answered(0.25))])
+    assert (line.text, line.fix, line.gain) == ("Gain 0.25", RANKING.advice, 0.25)
+    shown = str(summary_section([line, line], "rankscope diagnose"))
+    for part in (line.fix, "up to 0.250", f"[{line.analysis}]", "overlap", "--only"):
+        assert part in shown

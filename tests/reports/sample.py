@@ -186,14 +186,6 @@ def sample(
     extra = {"words": runs["words"], **shown} if len(shown) == 1 else shown
     every = compared(qrels, extra, measures, baseline, resamples=1000)
     systems = [_system(name, number, every) for number, name in enumerate(names)]
-    kpis = [
-        {
-            **{key: one[key] for key in ("measure", "asked", "value", "target", "status", "bands")},
-            "system": system["name"],
-        }
-        for system in systems
-        for one in system["measures"]
-    ]
     infos = []
     for measure, asked in every.measures.items():
         found = Measure.parse(measure).definition
@@ -233,7 +225,6 @@ def sample(
             "measures": infos,
             "systems": systems,
             "comparison": every.to_dict() if several else None,
-            "kpis": kpis,
             "analyses": analyses,
             "findings": [
                 {

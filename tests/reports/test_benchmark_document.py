@@ -81,7 +81,7 @@ def test_an_interval_is_not_half_its_width(report: BenchmarkReport) -> None:
 
 
 def test_less_than_everything_is_drawn(report: BenchmarkReport) -> None:
-    bare = changed(report, verdict=[], kpis=[], findings=[], comparison=None)
+    bare = changed(report, verdict=[], findings=[], comparison=None)
     bare = with_analyses(bare, stages={"stages": ()}, segments={"groups": ()})
     some = [bare, sample(("hybrid",), None), sample(("words", "letters"), None)]
     for less in some:

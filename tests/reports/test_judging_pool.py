@@ -24,7 +24,7 @@ from rankscope.reports.judging.judgment_log import Pair
 
 PAIRS = [
     ToJudge(query_id=query, doc_id=doc, text=f"what is {query}", title=f"on {doc}",
-            ranks={"bm25": rank, "dense": rank + 3}, change=0.5, probability=0.2, priority=0.1)
+            ranks={"bm25": rank, "dense": rank + 3}, change=0.5, probability=0.2)
     for query, doc, rank in (("q2", "d1", 4), ("q1", "d1", 2), ("q2", "d2", 1), ("q1", "d 3", 9))
 ]  # fmt: skip
 

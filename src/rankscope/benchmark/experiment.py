@@ -32,8 +32,8 @@ from rankscope.records import (
     Diagnostics,
     EvaluationReport,
     ExperimentManifest,
+    ExperimentTimings,
     GitState,
-    Kpi,
     Machine,
     MeasureInfo,
     MeasureValue,
@@ -43,7 +43,7 @@ from rankscope.records import (
     status_of,
 )
 from rankscope.records.figure_kpis import figure_kpis
-from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
+from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
@@ -74,7 +74,9 @@ def write_experiment(
     models: Mapping[str, Sequence[Mapping[str, Any]]],
     started: str,
 ) -> BenchmarkReport:
-    """Write everything into a folder that is being filled; the manifest comes last.
+    """Write everything into a folder that is being filled.
+
+    What depends on the clock comes behind the manifest, which does not list it.
 
     ``models`` are those that took part, by system.
     """
@@ -98,17 +100,17 @@ def write_experiment(
     _write_text(folder, REPORT, report.to_json())
     manifest = experiment.manifest(
         report,
-        started=started,
-        finished=now(),
         models=models,
         git=git_state(experiment.benchmark.loaded.folder),
         machine=machine(),
         artifacts=folder.files(),
     )
-    for name, text in pages(report, manifest, folder.folder).items():
-        _write_text(folder, name, text)
-    manifest = manifest.model_copy(update={"artifacts": folder.files()})
     _write_text(folder, MANIFEST, manifest.to_json())
+    drawn = pages(report, manifest, folder.folder)
+    for name, text in drawn.items():
+        _write_text(folder, name, text)
+    timings = ExperimentTimings.of(report, started, [described(name) for name in drawn])
+    _write_text(folder, TIMINGS, timings.to_json())
     return report
 
 
@@ -158,9 +160,7 @@ class Experiment:
         values = self._values(scores)
         systems, evaluations = [], {}
         for name in self.benchmark.systems:
-            system, evaluations[name] = self._system(
-                name, scores, values.get(name, []), file, created
-            )
+            system, evaluations[name] = self._system(name, scores, values.get(name, []), file)
             systems.append(system)
         analyses = Analyses(**self._answers())
         report = BenchmarkReport(
@@ -175,11 +175,6 @@ class Experiment:
             measures=_measure_infos(scores, self.benchmark.targets),
             systems=systems,
             comparison=self._comparison(),
-            kpis=[
-                Kpi(system=name, **value.model_dump(include=_KPI_FIELDS))
-                for name, own_values in values.items()
-                for value in own_values
-            ],
             figure_kpis=figure_kpis(analyses, self.benchmark.targets.figure_goals),
             analyses=analyses,
             summary=self._summary(),
@@ -270,7 +265,6 @@ class Experiment:
         scores: Scores,
         values: list[MeasureValue],
         file: Callable[[str], FileRef],
-        created: str,
     ) -> tuple[SystemRecord, EvaluationReport]:
         fetched = self._fetched(name)
         run, described = fetched.run, self.benchmark.systems[name]
@@ -280,10 +274,8 @@ class Experiment:
         if broken is not None and not run.query_ids and fetched.failures:
             broken = f"no query was answered ({next(iter(fetched.failures.values()))})"
         accounting = scores.run(name).accounting if fault is None else None
-        stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(
             experiment=self.benchmark.experiment,
-            created=created,
             run=info,
             collection=self.benchmark.collection.info,
             profile=scores.profile.name,
@@ -293,8 +285,6 @@ class Experiment:
             broken=broken,
             diagnostics=Diagnostics(
                 versions=dict(self.benchmark.versions),
-                seconds={stage: self._seconds()[stage] for stage in stages},
-                timing=fetched.timings,
                 findings=self._run_findings(name),
                 notes=list(fetched.notes),
             ),
@@ -450,8 +440,6 @@ class Experiment:
         self,
         report: BenchmarkReport,
         *,
-        started: str,
-        finished: str,
         models: Mapping[str, Sequence[Mapping[str, Any]]],
         git: GitState | None,
         machine: Machine,
@@ -463,8 +451,6 @@ class Experiment:
         return ExperimentManifest(
             experiment=report.experiment,
             name=report.name,
-            started=started,
-            finished=finished,
             config=loaded.plain(),
             config_sha256=loaded.sha256,
             overrides=loaded.secrets.hide(loaded.overrides),
@@ -481,7 +467,6 @@ class Experiment:
             git=git,
             seed=loaded.config.statistics.seed,
             machine=machine,
-            seconds=self._seconds(),
             artifacts=artifacts,
         )
 
@@ -490,8 +475,6 @@ _OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code, TRIVI
 """Findings that each run repeats and that are about the collection and the measures."""
 
 _DOCUMENT_COLUMNS = ["doc_id", "title", "text"]
-
-_KPI_FIELDS = {"measure", "asked", "value", "target", "status", "bands"}
 
 
 class _Titles:

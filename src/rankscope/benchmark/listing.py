@@ -57,7 +57,7 @@ def _listed(folder: Path) -> Listed:
 
 
 def _described(folder: Path) -> Listed:
-    manifest, report = open_experiment(folder)
+    _, report = open_experiment(folder)
     if not report.measures:
         return Listed(folder=str(folder), problem=f"{folder / REPORT}: contains no measure")
     main = report.measures[0]
@@ -70,7 +70,7 @@ def _described(folder: Path) -> Listed:
         folder=str(folder),
         experiment=report.experiment,
         digest=digest_of(folder),
-        finished=manifest.finished,
+        finished=report.created,
         collection=f"{report.collection.name}{split}",
         queries=report.collection.queries,
         systems=tuple(system.name for system in report.systems),

@@ -49,13 +49,13 @@ from rankscope.diagnosis.approximation import approximation
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
-from rankscope.records.report import RunInfo
+from rankscope.records.report import NO_TIME, RunInfo
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.checks import gold_outside_corpus, no_document_in_common, unknown_documents
 from rankscope.runs.collapsing import Chunks
-from rankscope.runs.origin import Timings, fingerprint
+from rankscope.runs.origin import fingerprint
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
@@ -294,13 +294,10 @@ def _fetched_again(recorded: Recorded, benchmark: Benchmark, info: RunInfo, time
     return Fetched(
         _run(recorded, info, benchmark, time),
         dict(info.failures),
-        _NO_TIME,
+        NO_TIME,
         info.identity,
         facts=(*info.engines, *info.usage),
     )
-
-
-_NO_TIME = Timings(index=0, search=0, p50=None, p95=None, p99=None, asked=0, stored=0, retried=0)
 
 
 def _stage(name: str, fetched: Fetched) -> Stage[Fetched]:

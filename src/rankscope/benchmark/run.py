@@ -33,7 +33,8 @@ from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records import BenchmarkReport, ExperimentManifest, ExperimentTimings
+from rankscope.records.table_names import TIMINGS
 from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
@@ -265,7 +266,8 @@ def _finished(folder: Path) -> BenchmarkReport | None:
     """Return the report of an experiment that is complete and would be the same again."""
     try:
         manifest = ExperimentManifest.read(folder / MANIFEST)
-        for artifact in manifest.artifacts:
+        timings = ExperimentTimings.read(folder / TIMINGS)
+        for artifact in (*manifest.artifacts, *timings.pages):
             if file_ref(inside(folder, artifact.path), folder) != artifact:
                 return None
         report = BenchmarkReport.read(folder / REPORT)

@@ -1,9 +1,9 @@
 """Verify: is an experiment what its manifest says, and does what is recorded follow from its runs?
 
 Every file is hashed, and everything that is computed is computed again (by `replay`): values by
-query, means, intervals, tests, verdict, analyses, findings and pages. What only systems and machine
-know, such as their answers and how long they took, cannot be: for that, the manifest has a digest
-to be kept elsewhere.
+query, means, intervals, tests, verdict, analyses, findings and pages. What only the systems know,
+such as their answers, cannot be: for that, the manifest has a digest to be kept elsewhere. How long
+they took is no part of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,8 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records import BenchmarkReport, ExperimentManifest, ExperimentTimings
+from rankscope.records.table_names import TIMINGS
 from rankscope.reports.explorer.packing import without_compression
 
 EXACT = 1e-12
@@ -125,14 +125,18 @@ def _digest(current: str, expected: str) -> Iterator[Checked]:
 
 
 def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
-    for artifact in manifest.artifacts:
+    artifacts = [*manifest.artifacts]
+    if (folder / TIMINGS).is_file():
+        artifacts += ExperimentTimings.read(folder / TIMINGS).pages
+    else:
+        yield Checked(what=TIMINGS, problem="is missing")
+    for artifact in artifacts:
         yield Checked(what=artifact.path, problem=_file_problem(folder, artifact))
-    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST}
+    listed = {artifact.path for artifact in artifacts} | {MANIFEST, TIMINGS}
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(names - listed):
         yield Checked(what=name, problem="is not in the manifest: it was added later")
     yield Checked(what="config", problem=_config_problem(manifest))
-    yield Checked(what="times", problem=_times_problem(manifest))
 
 
 def _config_problem(manifest: ExperimentManifest) -> str:
@@ -141,16 +145,6 @@ def _config_problem(manifest: ExperimentManifest) -> str:
     except ValueError:  # infinite numbers and broken text, which are never written
         same = False
     return "" if same else "its hash differs from the one recorded: the manifest was changed"
-
-
-def _times_problem(manifest: ExperimentManifest) -> str:
-    try:
-        started, finished = map(datetime.fromisoformat, (manifest.started, manifest.finished))
-        if started <= finished:
-            return ""
-    except (ValueError, TypeError):
-        return "are not times"
-    return "it finished before it started"
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -238,8 +232,6 @@ class _Comparing:
             yield self._checked(f"{REPORT}: {field}", within)
         manifest = self._experiment.manifest(
             report,
-            started=recorded.manifest.started,
-            finished=recorded.manifest.finished,
             models=recorded.manifest.models,
             git=recorded.manifest.git,
             machine=recorded.manifest.machine,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Point
 
 REPORT_PAGE = "BenchmarkReport.html"
-KINDS = ["config", "evaluation", "benchmark", "manifest"]
+KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 
 
 @command(
@@ -278,14 +278,21 @@ def list_(*, folder: Path, output: Output) -> None:
 def schema(*, kind: str) -> None:
     """Print the JSON schema of configs, for editors, or of a record.
 
-    KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport) or manifest
-    (ExperimentManifest).
+    KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
+    (ExperimentManifest) or timings (ExperimentTimings).
     """
     from rankscope.benchmark.config.json_schema import config_json_schema
-    from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+    from rankscope.part import schema_text
+    from rankscope.records import (
+        BenchmarkReport,
+        EvaluationReport,
+        ExperimentManifest,
+        ExperimentTimings,
+    )
 
     if kind == "config":
         print_json(config_json_schema())
         return
-    records = (EvaluationReport, BenchmarkReport, ExperimentManifest)
-    print_json(next(record for record in records if record.kind == kind).json_schema())
+    records = (EvaluationReport, BenchmarkReport, ExperimentManifest, ExperimentTimings)
+    record = next(record for record in records if record.kind == kind)
+    click.echo(schema_text(record.json_schema()))

@@ -21,7 +21,7 @@ from rankscope.document.blocks import Section
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
-from rankscope.part import High, Low, Part, left_out
+from rankscope.part import High, Low, Part
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.sentences import listed
 from rankscope.statistics.settings import Settings
@@ -206,24 +206,11 @@ class AnalysisConfig(Part):
     model_config = ConfigDict(extra="forbid")
 
 
-class Advice(Part):
-    """What to do next, as a sentence with its number, for the summary of all analyses."""
-
-    text: str
-    """One sentence: what was seen, on how many questions, and what would mend it. It begins with a
-    capital letter and has no full stop at its end."""
-    gain: float
-    """How much the mean of the main measure could gain at most, or how much of it is in doubt; by
-    this the summary orders its sentences."""
-
-
 class Analysed(Part):
     """The result of an analysis; without findings it found nothing to remark."""
 
     findings: tuple[Finding, ...] = ()
     """What a reader should know."""
-    advice: tuple[Advice, ...] = left_out(())
-    """What would gain most, for the summary; left out where nothing stands out."""
 
 
 class Row(Part):

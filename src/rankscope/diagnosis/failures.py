@@ -71,7 +71,7 @@ NOT_THE_RANKING = declare(
 class FailuresConfig(AnalysisConfig):
     """What is shown of failing questions."""
 
-    show: int = Field(default=10, ge=0)
+    show: int = Field(default=5, ge=0)
     """How many questions are shown for each system."""
     cutoff: int | None = Field(default=None, ge=1)
     """How many documents of an answer are looked at; null: as many as the main measure does."""

@@ -102,7 +102,7 @@ class HolesConfig(AnalysisConfig):
     hole_grade: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The grade that an unjudged document would have if it were relevant; null: 1, or the lowest
     grade that the main measure takes for relevant if that is higher."""
-    judge: int = Field(default=100, ge=0)
+    judge: int = Field(default=30, ge=0)
     """How many pairs of query and document to name for judging."""
 
 

@@ -59,8 +59,11 @@ class ToJudge(Part):
     probability: float
     """How often documents that the same systems have, at the same best rank, are known to be
     relevant; smoothed."""
-    priority: float
-    """The expected change: change times probability. Pairs come by this, highest first."""
+
+    @property
+    def priority(self) -> float:
+        """The expected change: change times probability. Pairs come by this, highest first."""
+        return self.change * self.probability
 
     @property
     def document(self) -> str:
@@ -223,7 +226,6 @@ def first_to_judge(
             },
             change=row["change"],
             probability=row["probability"],
-            priority=row["priority"],
         )
         for row in first.iter_rows(named=True)
     )
@@ -250,8 +252,7 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
     compressed (``.gz``).
 
     >>> import tempfile, pathlib
-    >>> pair = ToJudge(query_id="q", doc_id="d", ranks={"bm25": 2}, change=0.5, probability=0.2,
-    ...                priority=0.1)
+    >>> pair = ToJudge(query_id="q", doc_id="d", ranks={"bm25": 2}, change=0.5, probability=0.2)
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "pool.qrels"
     >>> write_pool([pair], file)
     >>> file.read_text()
@@ -288,6 +289,7 @@ def _table(pairs: Iterable[ToJudge]) -> pl.DataFrame:
     best = [
         {
             **pair.to_dict(),
+            "priority": pair.priority,
             "rank": min(pair.ranks.values(), default=None),
             "systems": pair.places,
         }

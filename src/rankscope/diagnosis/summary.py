@@ -1,4 +1,4 @@
-"""The summary: at most five sentences of all analyses, ordered by what would gain most."""
+"""The summary: at most five things to fix, of all analyses, ordered by what would gain most."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class SummaryLine(Part):
     """One sentence of the summary."""
 
     text: str
-    """What was seen, on how many questions, and what would mend it."""
+    """What was seen, on how many questions."""
+    fix: str = ""
+    """What to do about it."""
     gain: float
     """How much the mean of the main measure could gain at most, or how much of it is in doubt."""
     analysis: str
@@ -42,21 +44,21 @@ class SummaryLine(Part):
 def summarise(
     answers: Iterable[tuple[AnyAnalysis, Analysed | NotApplicable | None]],
 ) -> tuple[SummaryLine, ...]:
-    """Put the advice of all analyses in order; none where nothing stands out."""
+    """Put what analyses found in order of its gain; none where nothing stands out."""
     lines = []
     for analysis, answer in answers:
         if isinstance(answer, Analysed):
-            advised = [(advice.text, advice.gain) for advice in answer.advice]
-            advised += [
-                (finding.message, finding.gain)
+            of_analysis = [
+                SummaryLine(
+                    text=finding.message,
+                    fix=finding.advice,
+                    gain=finding.gain,
+                    analysis=analysis.name,
+                )
                 for finding in answer.findings
-                if finding.gain is not None
+                if finding.gain is not None and finding.gain >= LEAST
             ]
-            lines += [
-                SummaryLine(text=text, gain=gain, analysis=analysis.name)
-                for text, gain in sorted(advised, key=lambda each: -each[1])[:MOST_OF_ONE]
-                if gain >= LEAST
-            ]
+            lines += sorted(of_analysis, key=lambda line: -line.gain)[:MOST_OF_ONE]
     return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
 
 
@@ -64,6 +66,8 @@ def summary_section(lines: Sequence[SummaryLine], command: str) -> Section:
     """Show the summary; ``command`` shows all of an analysis, once its name is added."""
     if not lines:
         return Section(TITLE, (sentences([f"{NOTHING}."], "quiet"),))
-    texts = [f"{line.text} [{line.analysis}]" for line in lines]
-    note = f"more about one of them, by its name in brackets: {command} --only {lines[0].analysis}"
-    return Section(TITLE, (sentences(texts, listed=True), sentences([note], "quiet")))
+    texts = [f"{line.text}; {line.fix} (up to {line.gain:.3f}) [{line.analysis}]" for line in lines]
+    notes = [f"more about one of them, by its name: {command} --only {lines[0].analysis}"]
+    if len(lines) > 1:
+        notes.insert(0, "gains overlap: what one fix wins another may win as well, so do not add")
+    return Section(TITLE, (sentences(texts, listed=True), sentences(notes, "quiet")))

@@ -7,6 +7,7 @@ version is refused with a sentence.
 
 - `EvaluationReport`: how good one system is, on one collection
 - `BenchmarkReport`: all systems of an experiment, compared
+- `ExperimentTimings`: what the clock says of it, so that all else is the same on every run
 - `ExperimentManifest`: what is needed to repeat the experiment, and to see that nothing changed
 """
 
@@ -17,6 +18,7 @@ from rankscope.records.report import (
     CollectionInfo,
     Diagnostics,
     EvaluationReport,
+    ExperimentTimings,
     FigureKpi,
     Kpi,
     MeasureInfo,
@@ -35,6 +37,7 @@ __all__ = [
     "Diagnostics",
     "EvaluationReport",
     "ExperimentManifest",
+    "ExperimentTimings",
     "FigureKpi",
     "GitState",
     "Kpi",

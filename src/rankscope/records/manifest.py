@@ -55,10 +55,6 @@ class ExperimentManifest(KeptRecord):
     """The experiment's id: the same for the same config, data and versions."""
     name: str
     """What the config calls it."""
-    started: str
-    """In UTC (ISO 8601)."""
-    finished: str
-    """In UTC (ISO 8601)."""
     config: dict[str, Any]
     """The whole config, with what was overridden; secrets stay names of variables."""
     config_sha256: str
@@ -85,7 +81,5 @@ class ExperimentManifest(KeptRecord):
     """Of everything random."""
     machine: Machine
     """Where it ran."""
-    seconds: dict[str, float]
-    """How long each stage took."""
     artifacts: list[FileRef]
-    """Every other file of the folder."""
+    """Every other file of the folder, but for what depends on the clock: Timings.json and pages."""

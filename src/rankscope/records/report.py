@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from rankscope.diagnosis.analysis import analyses_model
+from rankscope.diagnosis.pareto import Pareto, pareto
 from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown
-from rankscope.findings import Finding
+from rankscope.findings import Finding, NotApplicable
 from rankscope.part import FileRef, High, Low, Part, left_out
 from rankscope.records.kept import KeptRecord
+from rankscope.records.table_names import TIMINGS
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
+
+NO_TIME = Timings(index=0.0, search=0.0, p50=None, p95=None, p99=None, asked=0, stored=0, retried=0)
+"""Where it is not known how long a system took."""
 
 Status = Literal["pass", "warn", "fail", "unknown"]
 
@@ -174,10 +181,6 @@ class Diagnostics(Part):
 
     versions: dict[str, str]
     """Packages that took part."""
-    seconds: dict[str, float]
-    """How long each stage took."""
-    timing: Timings
-    """How long the system took."""
     findings: list[Finding]
     """What the checks of the run say."""
     notes: list[str] = Field(default_factory=list)
@@ -191,8 +194,6 @@ class EvaluationReport(KeptRecord):
 
     experiment: str
     """The experiment it belongs to."""
-    created: str
-    """When it was made, in UTC (ISO 8601)."""
     run: RunInfo
     """The run that was scored."""
     collection: CollectionInfo
@@ -208,7 +209,7 @@ class EvaluationReport(KeptRecord):
     broken: str | None = left_out()
     """Why the system was not scored: its run is empty, or has nothing in common with the qrels."""
     diagnostics: Diagnostics
-    """Versions, times, findings."""
+    """Versions, findings, notes."""
     per_query: FileRef
     """Parquet with the columns query_id, measure, value: every value behind the means."""
 
@@ -234,8 +235,8 @@ class SystemRecord(Part):
     """What they are made of; null for a system that is broken."""
     broken: str | None = left_out()
     """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
-    timing: Timings
-    """How long it took."""
+    timing: SkipJsonSchema[Timings] = Field(default=NO_TIME, exclude=True)
+    """How long it took; kept in Timings.json."""
     again: tuple[RunInfo, ...] = left_out(())
     """Its other runs, where it was asked more than once."""
     per_query: FileRef
@@ -245,23 +246,11 @@ class SystemRecord(Part):
     judged), adds (what the document adds to the main measure)."""
 
 
-class Kpi(Part):
+class Kpi(MeasureValue):
     """One measure of one system beside its target."""
 
     system: str
     """The system."""
-    measure: str
-    """The measure."""
-    asked: str
-    """The name it was asked for."""
-    value: float
-    """Its mean."""
-    target: float | None
-    """What it should reach."""
-    status: Status
-    """pass, warn, fail, unknown."""
-    bands: dict[str, str] = Field(default_factory=dict)
-    """By set of bands, the one the value falls in."""
 
 
 class FigureKpi(Part):
@@ -292,6 +281,37 @@ else:
 """What analyses found, in a field for each that is registered; `Analysis.of` reads it."""
 
 
+class ExperimentTimings(KeptRecord):
+    """What the clock says of an experiment: nothing else of it changes from one run to the next."""
+
+    kind: ClassVar[str] = "timings"
+
+    started: str
+    """In UTC (ISO 8601)."""
+    created: str
+    """When the report was made, in UTC (ISO 8601)."""
+    seconds: dict[str, float]
+    """How long each stage took."""
+    systems: dict[str, Timings]
+    """How long each system took."""
+    pareto: Pareto | NotApplicable | None
+    """Quality against time: which systems are worth what they take; null: it was not asked for."""
+    pages: list[FileRef]
+    """The pages, which show times."""
+
+    @classmethod
+    def of(cls, report: BenchmarkReport, started: str, pages: list[FileRef]) -> Self:
+        """Take the times out of a report."""
+        return cls(
+            pages=pages,
+            started=started,
+            created=report.created,
+            seconds=report.seconds,
+            systems={system.name: system.timing for system in report.systems},
+            pareto=getattr(report.analyses, pareto.name),
+        )
+
+
 class BenchmarkReport(KeptRecord, Shown):
     """All systems of an experiment, scored and compared: everything a report shows."""
 
@@ -302,8 +322,8 @@ class BenchmarkReport(KeptRecord, Shown):
     """The experiment's id."""
     name: str
     """What the config calls it."""
-    created: str
-    """When it was made, in UTC (ISO 8601)."""
+    created: SkipJsonSchema[str] = Field(default="", exclude=True)
+    """When it was made, in UTC (ISO 8601); kept in Timings.json."""
     collection: CollectionInfo
     """What was searched and judged."""
     depth: int
@@ -320,8 +340,6 @@ class BenchmarkReport(KeptRecord, Shown):
     """Every system, in the config's order."""
     comparison: Comparison | None
     """Differences and how sure they are; null where there is only one system."""
-    kpis: list[Kpi]
-    """Every system's measures beside their targets."""
     figure_kpis: tuple[FigureKpi, ...] = left_out(())
     """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
@@ -336,5 +354,36 @@ class BenchmarkReport(KeptRecord, Shown):
     """Parquet: query_id, text, metadata (JSON)."""
     top: int
     """How many results of each answer the results files hold."""
-    seconds: dict[str, float]
-    """How long each stage took."""
+    seconds: SkipJsonSchema[dict[str, float]] = Field(default_factory=dict, exclude=True)
+    """How long each stage took; kept in Timings.json."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what was taken by the clock."""
+        data = super().to_dict()
+        data["analyses"].pop(pareto.name)
+        return data
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a report, with the times from the file beside it, if that is there."""
+        report, beside = super().read(path), path.with_name(TIMINGS)
+        return report.timed(ExperimentTimings.read(beside)) if beside.is_file() else report
+
+    def timed(self, timings: ExperimentTimings) -> Self:
+        """Return the report with what was taken by the clock."""
+        systems = [
+            system.model_copy(update={"timing": timings.systems.get(system.name, NO_TIME)})
+            for system in self.systems
+        ]
+        analyses = self.analyses.model_copy(update={pareto.name: timings.pareto})
+        times = {"created": timings.created, "seconds": timings.seconds}
+        return self.model_copy(update={"systems": systems, "analyses": analyses, **times})
+
+    @property
+    def kpis(self) -> list[Kpi]:
+        """Every system's measures beside their targets."""
+        return [
+            Kpi(system=system.name, **value.model_dump())
+            for system in self.systems
+            for value in system.measures
+        ]

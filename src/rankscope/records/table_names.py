@@ -1,4 +1,4 @@
-"""What the tables in the folder of an experiment are called."""
+"""What files in the folder of an experiment are called."""
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
 """The questions and judgments of an experiment."""
@@ -8,3 +8,6 @@ DOCUMENTS = "documents.parquet"
 
 ONTOLOGY, ANNOTATIONS = "ontology.tsv.gz", "annotations.tsv.gz"
 """What nearness rests on, where documents are terms of an ontology."""
+
+TIMINGS = "Timings.json"
+"""What the clock says; with the pages, all that differs from one run to the next."""

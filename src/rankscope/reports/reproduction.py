@@ -199,8 +199,6 @@ def _surroundings(report: BenchmarkReport, manifest: ExperimentManifest | None) 
     rows = [
         ("experiment", manifest.experiment),
         ("config", manifest.config_sha256),
-        ("started", manifest.started),
-        ("finished", manifest.finished),
         ("seed", str(manifest.seed)),
         ("git", _git(manifest)),
         (

@@ -375,17 +375,17 @@ class Comparison(Record, Shown):
             yield from super().json_pieces(ascii_only=ascii_only)
             return
         empty = self.model_copy(update={"pairs": Pairs.of(())})
-        mark = '\n  "pairs": ['  # only a key of the record itself is indented so
+        mark = '\n "pairs": ['  # only a key of the record itself is indented so
         [text] = Record.json_pieces(empty, ascii_only=ascii_only)
         before, after = text.split(f"{mark}]")
         yield before
         yield mark
         comma = ""
         for pair in self.pairs:
-            lines = json_of(pair.to_dict(), ascii_only=ascii_only).replace("\n", "\n    ")
-            yield f"{comma}\n    {lines}"
+            lines = json_of(pair.to_dict(), ascii_only=ascii_only).replace("\n", "\n  ")
+            yield f"{comma}\n  {lines}"
             comma = ","
-        yield f"\n  ]{after}"
+        yield f"\n ]{after}"
 
     def mean(self, run: str, measure: str | Measure | None = None) -> SystemMean:
         """Return one run's mean; of the first measure, if none is named."""

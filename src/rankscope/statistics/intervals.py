@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import Field
 
 from rankscope.errors import InputError
 from rankscope.part import High, Low, Part
@@ -66,8 +67,8 @@ class Interval(Part):
     method: str
     """The method that answered: bca, percentile, t, wilson, score (of paired shares), newcombe (of
     an AUC), order (of a percentile), or unseen (values that do not vary)."""
-    note: str = ""
-    """Why that is not the method asked for; '' if it is."""
+    note: str = Field(default="", exclude_if=lambda note: not note)
+    """Why that is not the method asked for; '' if it is, and then left out."""
 
 
 def mean_intervals(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pydantic import GetCoreSchemaHandler, SerializationInfo, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from rankscope.part import Part, Unbounded
+from rankscope.part import Part, Unbounded, left_out
 from rankscope.statistics import sentences
 from rankscope.statistics.arrays import BoolArray, IntArray
 from rankscope.statistics.intervals import Interval
@@ -90,7 +90,7 @@ class Pair(Part):
     detectable: Unbounded
     """About the smallest true difference that queries like these show with power 0.8, at the
     hardest step of the correction; null if there is none within the measure's range."""
-    equivalence: Equivalence | None = None
+    equivalence: Equivalence | None = left_out()
     """Whether they are the same within the margin; null where none was given."""
 
     @model_validator(mode="before")
