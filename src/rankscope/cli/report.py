@@ -107,7 +107,8 @@ def _record(path: Path) -> Record:
     )
     for kind in kinds:
         if isinstance(data, dict) and kind.is_kind_of(data):
-            return kind.from_data(data, source=source)
+            record = kind.from_data(data, source=source)
+            return record.timed_by(path) if isinstance(record, BenchmarkReport) else record
     schema = data.get("schema") if isinstance(data, dict) else None
     raise FormatError(
         f"is no record that can be shown (its schema is {schema!r}); give a folder of a benchmark, "

@@ -366,8 +366,12 @@ class BenchmarkReport(KeptRecord, Shown):
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a report, with the times from the file beside it, if that is there."""
-        report, beside = super().read(path), path.with_name(TIMINGS)
-        return report.timed(ExperimentTimings.read(beside)) if beside.is_file() else report
+        return super().read(path).timed_by(path)
+
+    def timed_by(self, path: Path) -> Self:
+        """Return the report of this file with the times beside it, if there are any."""
+        beside = path.with_name(TIMINGS)
+        return self.timed(ExperimentTimings.read(beside)) if beside.is_file() else self
 
     def timed(self, timings: ExperimentTimings) -> Self:
         """Return the report with what was taken by the clock."""
