@@ -98,7 +98,7 @@ def failures() -> Any:
 
 
 def _failures(*given: Any, **options: Any) -> Any:
-    answer = ask("failures", *given, configs={"failures": {"show": 10}}, **options)
+    answer = ask("failures", *given, **{"configs": {"failures": {"show": 10}}, **options})
     return {
         row.system: {
             "failing": row.failing,
