@@ -204,7 +204,8 @@ def test_whichever_write_finds_the_disk_full_it_is_one_sentence(
             assert (out, err.count("\n")) == ("", 1)
             assert "No space left on device" in err
             assert not [one.name for one in tmp_path.rglob("*.part")]
-            assert [one.name for one in tmp_path.iterdir()] == [".cache"]
+            is_there = "does not confirm" in err  # whole and in its place, and perhaps not for long
+            assert is_there or [one.name for one in tmp_path.iterdir()] == [".cache"]
             if ".unfinished" in err:
                 allowed += 3  # the cache is whole: now the folder, which begins anew each time
     assert (code, err) == (0, "")

@@ -22,7 +22,7 @@ def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -
     """Draw the pages of a report of what is in its folder, by file."""
     contents = folder_contents(report, folder, manifest)
     return {
-        "BenchmarkComparison.md": as_markdown(benchmark_document(report)),
+        "BenchmarkComparison.md": as_markdown(benchmark_document(report, with_times=False)),
         "BenchmarkReport.html": report_page(
             benchmark_document(report, manifest=manifest), contents
         ),

@@ -73,14 +73,14 @@ def _sections(document: Document, level: int) -> Iterator[str]:
             yield from section_parts(section, level, key=str(place), is_first=place == 0)
 
 
-def answer_parts(answer: Answer, level: int) -> Iterator[str]:
+def answer_parts(answer: Answer, level: int, *, linked: bool = False) -> Iterator[str]:
     """Yield what comes first: the decision, then its blocks."""
     lines = [line for line in (answer.reason, answer.evidence) if line]
-    yield '<section class="answer">'
+    yield '<section id="answer" class="lead">'
     yield _heading(f"{answer.headline}.", level)
     yield from (f"<p>{_safe(line)}</p>" for line in lines)
     for number, block in enumerate(answer.blocks):
-        yield _block(block, level + 1, f"answer-{number}", linked=False)
+        yield _block(block, level + 1, f"answer-{number}", linked=linked)
     yield "</section>"
 
 
@@ -99,7 +99,18 @@ def section_ids(titles: Iterable[str]) -> list[str]:
 
 
 _TAKEN = frozenset(
-    ("main", "live", "tools", "views", "overview", "queries", "query", "diagnosis", "method")
+    (
+        "answer",
+        "main",
+        "live",
+        "tools",
+        "views",
+        "overview",
+        "queries",
+        "query",
+        "diagnosis",
+        "method",
+    )
 )
 """What pages call other things by."""
 

@@ -93,11 +93,16 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
         links = "".join(f'<a href="#{name}">{text}</a>' for name, text in views)
         yield f'<nav class="views" id="views" aria-label="Parts">{links}</nav>\n'
     yield '<main id="main" tabindex="-1">\n'
+    answer = ""
     if document.answer is not None:
-        yield "\n".join(answer_parts(document.answer, 2))
+        answer = "\n".join(answer_parts(document.answer, 2, linked=explorer is not None))
+    if "overview" not in parts:
+        yield answer
     several = len(views) > 1
     for name, text in views:
         yield f'<div class="view" id="{name}">\n'
+        if name == "overview":
+            yield answer
         if name in parts:
             yield from _part(name, text if several else "", parts[name], explorer)
         elif explorer is not None:

@@ -81,12 +81,13 @@ def benchmark_document(
     *,
     manifest: ExperimentManifest | None = None,
     max_systems: int | None = None,
+    with_times: bool = True,
 ) -> Document:
     """Show a benchmark: the decision, what it rests on, what to fix; behind it everything.
 
     With its ``manifest``, config, versions and machine are shown, too. ``max_systems``: how many
     systems are shown, the best and the baseline; None: up to 10, and up to 50 behind the answer;
-    0: all.
+    0: all. ``with_times``: whether it says how long systems took, which differs from run to run.
     """
     ranked = _ranked(report)
     shown = shown_systems(ranked, max_systems, [report.baseline])
@@ -98,7 +99,10 @@ def benchmark_document(
         _targets_section(report),
         *analysis_sections(answered),
         Section("Differences", _differences(report, shown)),
-        Section("Time", (*_time_plot(report), _time_table(report)) if report.systems else ()),
+        Section(
+            "Time",
+            (*_time_plot(report), _time_table(report)) if report.systems and with_times else (),
+        ),
         Section("Findings", (Findings(tuple(report.findings)),) if report.findings else ()),
         Section("What was run", (_systems_table(report),), part="method"),
         asked_section(report),
@@ -110,8 +114,10 @@ def benchmark_document(
         ),
         reproduction_section(report, manifest=manifest),
     )
-    decision = decision_of(report)
-    table = _systems_at_first(report, few, decision.choice, left=len(ranked) - len(few))
+    decision = decision_of(report, with_times=with_times)
+    table = _systems_at_first(
+        report, few, decision.choice, left=len(ranked) - len(few), with_times=with_times
+    )
     return Document(
         f"Benchmark: {report.name}",
         tuple(section for section in sections if section.all_blocks),
@@ -149,7 +155,12 @@ def _ranked(report: BenchmarkReport) -> list[str]:
 
 
 def _systems_at_first(
-    report: BenchmarkReport, shown: Sequence[str], choice: str | None, *, left: int
+    report: BenchmarkReport,
+    shown: Sequence[str],
+    choice: str | None,
+    *,
+    left: int,
+    with_times: bool,
 ) -> Table:
     """Show what the decision rests on: the main measure, the change, recall, failures, latency."""
     main = report.measures[0].measure
@@ -162,7 +173,7 @@ def _systems_at_first(
         titles += [Column(f"vs {base}", signed=True), Column("p", "p")]
     titles += [Column(recall)] if recall else []
     titles += [Column("failing", "text")] if failing else []
-    titles += [Column("p50", "text")]
+    titles += [Column("p50", "text")] if with_times else []
     rows = []
     for system in _named(report, shown):
         value = _value(system, main)
@@ -188,7 +199,8 @@ def _systems_at_first(
             count = failing.get(system.name)
             total = 0 if failed is None else failed.queries
             row.append(Cell(None if count is None else f"{count:,}/{total:,}"))
-        row.append(Cell(_latency(system)))
+        if with_times:
+            row.append(Cell(_latency(system)))
         rows.append(tuple(row))
     base_value = None
     if base is not None:

@@ -103,19 +103,19 @@ def settle(page: Page, count_of: str) -> None:
 
 def test_it_opens_with_the_verdict_and_leads_to_every_part(tabs: Any, demo: Path) -> None:
     page = tabs(demo)
-    assert page.locator("#verdict").is_visible()
-    assert page.locator("#overview h3").first.inner_text() == "Verdict"
+    assert page.locator("#answer").is_visible()
+    assert page.locator("#overview h3").first.inner_text() == "Measures"
     for part, heading in (("diagnosis", "Failing questions"), ("method", "Definitions")):
         page.click(f"#views a[href='#{part}']")
         assert page.locator(f"#{part} h3", has_text=heading).first.is_visible()
-        assert page.locator("#verdict").is_hidden()
+        assert page.locator("#answer").is_hidden()
     assert page.locator("#method th", has_text="formula").first.is_visible()
     assert demo.stat().st_size < 1_000_000
 
 
 def test_a_number_leads_to_its_queries_and_a_query_to_its_documents(tabs: Any, demo: Path) -> None:
     page = tabs(demo)
-    page.locator("#results td a").nth(3).click()  # nDCG@10 of hybrid
+    page.locator("#measures td a").nth(7).click()  # nDCG@10 of hybrid
     page.wait_for_selector("#list tbody tr a")
     assert "a=hybrid" in page.url
     values = numbers(column(page, 2))
@@ -359,7 +359,7 @@ def test_the_charts_lead_to_queries_and_can_be_saved(tabs: Any, demo: Path) -> N
     for name, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         for button in (
             page.locator(f"#query-charts button:has-text('{name}')").first,
-            page.locator(f"#results figure button:has-text('{name}')").first,
+            page.locator(f"#measures figure button:has-text('{name}')").first,
         ):
             with page.expect_download() as saved:
                 button.click()
@@ -382,10 +382,10 @@ def test_the_charts_lead_to_queries_and_can_be_saved(tabs: Any, demo: Path) -> N
 def test_tables_are_copied_and_saved(tabs: Any, demo: Path) -> None:
     page = tabs(demo, accept_downloads=True)
     with page.expect_download() as saved:
-        page.locator("#results .tabletools button:has-text('CSV')").click()
+        page.locator("#measures .tabletools button:has-text('CSV')").click()
     rows = list(csv.reader(io.StringIO(Path(saved.value.path()).read_text("utf-8"))))
-    assert rows[0][:3] == ["measure", "title", "title interval"]
-    assert rows[1][0] == "nDCG@10"
+    assert rows[0][:3] == ["system", "nDCG@10", "nDCG@10 interval"]
+    assert rows[1][0] == "reranked"
     assert rows[1][2].startswith("[")
 
 
@@ -483,7 +483,7 @@ def test_the_charts_chosen_are_in_the_address(tabs: Any, demo: Path) -> None:
     where = page.url.partition("#")[2]
     again = tabs(demo, where)
     again.wait_for_function("document.getElementById('chart-a').value === 'vector'")
-    assert again.locator("#verdict").is_visible()
+    assert again.locator("#answer").is_visible()
 
 
 def test_an_empty_list_says_so(tabs: Any, plain: Path) -> None:
