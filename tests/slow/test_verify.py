@@ -216,7 +216,9 @@ def test_paths_that_lead_out(folder: Path, path: str) -> None:
     (folder.parent / "outside").write_text("secret")
 
     def change(data: Any) -> None:
-        artifact = next(one for one in data["artifacts"] if one["path"].endswith(".parquet"))
+        artifact = next(
+            one for one in data["artifacts"] if one["path"].startswith("EvaluationReport")
+        )
         artifact["path"] = path
 
     changed(folder, MANIFEST, change)
