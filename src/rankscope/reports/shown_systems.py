@@ -5,8 +5,7 @@ What is not shown is still counted: means, p-values and corrections are over all
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from rankscope.errors import InputError
 
@@ -34,29 +33,6 @@ def shown_systems(
     if most == 0 or len(ranked) <= most:
         return list(ranked)
     return [name for place, name in enumerate(ranked) if place < most or name in always]
-
-
-def best_shown(
-    values: Mapping[str, float | None],
-    most: int | None,
-    *,
-    higher_is_better: bool,
-    always: Collection[str | None] = (),
-) -> list[str]:
-    """Return all systems as they were given, or, if those are too many, the best, best first.
-
-    >>> best_shown({"a": 0.1, "b": None, "c": 0.4}, 2, higher_is_better=True)
-    ['c', 'a']
-    """
-
-    def badness(name: str) -> float:
-        value = values[name]
-        if value is None or math.isnan(value):
-            return math.inf
-        return -value if higher_is_better else value
-
-    chosen = shown_systems(sorted(values, key=badness), most, always)
-    return list(values) if len(chosen) == len(values) else chosen
 
 
 ELSEWHERE = "--max-systems 0 shows all, and --format json and csv hold all"

@@ -21,7 +21,7 @@ from rankscope.statistics.decision import Decision, Price, decide, decide_alone,
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport, MeasureInfo, SystemRecord
+    from rankscope.records import BenchmarkReport, MeasureInfo
     from rankscope.runs.origin import ModelUsage
 
 MOST = 3
@@ -220,9 +220,3 @@ def missed_targets(report: BenchmarkReport) -> list[str]:
 def reached_targets(report: BenchmarkReport) -> bool:
     """Tell whether there are targets of measures, some of which are reached."""
     return any(kpi.target is not None and kpi.status == "pass" for kpi in report.kpis)
-
-
-def described(system: SystemRecord) -> str:
-    """Describe a system in a few words."""
-    below = listed(system.of, MOST)
-    return f"{system.kind} of {below}" if below else system.kind
