@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from rankscope.runs.table import Run
+from rankscope.scoring.judged_pairs import NativePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
-from rankscope.scoring.scanned_run import NativePairs, scan_block
+from rankscope.scoring.scanned_run import scan_block
 from rankscope.scoring.scans import Hits
 from rankscope.tables.native import library, state
 

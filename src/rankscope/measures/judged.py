@@ -256,6 +256,8 @@ class JudgedRun:
 
     def only(self, keep: BoolArray) -> JudgedRun:
         """Return this run with some of its queries; ``keep`` says by query which."""
+        if keep.all():
+            return self
         number = np.cumsum(keep) - 1  # the new number of each query that stays
         hits, judgments = keep[self.hit_query], keep[self.judged_query]
         topics = self.subtopics

@@ -22,6 +22,7 @@ from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import ALIASES, NO_COLUMNS, RUN, Reading, find_name, folded, role_of
+from rankscope.tables.native_files import in_threads
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -131,11 +132,15 @@ def as_runs(
         return _belonging(_taken(run, name, judgments, scoring), run, judgments, scoring)
 
     if isinstance(runs, Mapping) and _holds_runs(runs):
-        return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
+        names = [str(name) for name in runs]
+        in_order = in_threads if all(map(is_path, runs.values())) and scoring.is_plain else map
+        return dict(zip(names, in_order(taken, runs.values(), names), strict=True)), False
     if isinstance(runs, list | tuple) and _lists_runs(runs, judgments):
         from rankscope.runs.run_files import run_names  # noqa: PLC0415
 
-        several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+        numbered = [f"run{number}" for number in range(1, len(runs) + 1)]
+        in_order = in_threads if all(map(is_path, runs)) and scoring.is_plain else map
+        several = list(in_order(taken, runs, numbered))
         return dict(zip(run_names(several, runs), several, strict=True)), False
     run = taken(runs, "run")
     return {getattr(run, "name", "run"): run}, True

@@ -113,6 +113,30 @@ class FilePairs(NamedTuple):
         return cls(pairs, grades) if len(set(pairs.query_ids())) == len(sizes) else None
 
 
+class NativePairs:
+    """Judged pairs as the library knows them; what it was made of lives as long as it does."""
+
+    def __init__(self, pairs: PackedPairs) -> None:
+        self._library = library()
+        self._pairs = pairs
+        self.handle = self._library.rs_judged_new(
+            len(pairs.query_ends) - 1,
+            address_of(pairs.query_text),
+            address_of(pairs.query_ends),
+            address_of(pairs.pair_offsets),
+            address_of(pairs.doc_text),
+            address_of(pairs.doc_ends),
+            int.from_bytes(os.urandom(8), "little"),
+        )
+        if not self.handle:
+            raise MemoryError
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self._library.rs_judged_free(self.handle)
+            self.handle = None
+
+
 # --- fingerprints --------------------------------------------------------------------------------
 
 

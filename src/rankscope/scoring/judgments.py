@@ -13,7 +13,7 @@ import numpy as np
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.dicts import is_plain, numbers_of
-from rankscope.scoring.judged_pairs import FilePairs, PackedPairs, fingerprint
+from rankscope.scoring.judged_pairs import FilePairs, NativePairs, PackedPairs, fingerprint
 from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading, are_whole, id_text
 from rankscope.tables.unanswered import refuse_answer
 
@@ -232,6 +232,11 @@ class Judgments:
         return [doc_ids[pair] for pair in pairs.tolist()]
 
     # --- what is known of them, whatever the run
+
+    @cached_property
+    def native_pairs(self) -> NativePairs:
+        """The judged pairs as the native scan knows them, for all runs in files."""
+        return NativePairs(self.packed)
 
     @cached_property
     def remembered(self) -> OfJudgments:

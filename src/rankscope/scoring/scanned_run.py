@@ -8,7 +8,6 @@ they are decompressed. What the library refuses gives None, and is then read in 
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,36 +24,12 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
-    from rankscope.scoring.judged_pairs import PackedPairs
+    from rankscope.scoring.judged_pairs import NativePairs
     from rankscope.scoring.judgments import Judgments
     from rankscope.tables.native import Result
 
 RISES, FALLS, RANKS_GO_BY_SCORE = 1, 2, 4
 _HIT = np.dtype([(name, np.int32) for name in BY_HIT])
-
-
-class NativePairs:
-    """Judged pairs as the library knows them; what it was made of lives as long as it does."""
-
-    def __init__(self, pairs: PackedPairs) -> None:
-        self._library = library()
-        self._pairs = pairs
-        self.handle = self._library.rs_judged_new(
-            len(pairs.query_ends) - 1,
-            address_of(pairs.query_text),
-            address_of(pairs.query_ends),
-            address_of(pairs.pair_offsets),
-            address_of(pairs.doc_text),
-            address_of(pairs.doc_ends),
-            int.from_bytes(os.urandom(8), "little"),
-        )
-        if not self.handle:
-            raise MemoryError
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            self._library.rs_judged_free(self.handle)
-            self.handle = None
 
 
 def scan_block(
@@ -124,7 +99,7 @@ class ScannedRun(LazyFile):
         with TrecFile.recognised(path, RUN) as file:
             if file is None:
                 return None
-            pairs = NativePairs(judgments.packed)
+            pairs = judgments.native_pairs
             scanned = scan_file(file, pairs)
         if scanned is None or not scanned.query_ids:
             return None  # of an empty file the reader says where it is
@@ -141,7 +116,7 @@ class ScannedRun(LazyFile):
         """Return the scan for some judgments; None if the file cannot be scanned any more."""
         key = (id(judgments), precision)  # the judgments are kept too, so their id stays theirs
         if key not in self._scans:
-            scanned = scan_file(self._file, NativePairs(judgments.packed), precision)
+            scanned = scan_file(self._file, judgments.native_pairs, precision)
             if scanned is None:
                 return None
             self._scans[key] = judgments, scanned

@@ -12,7 +12,7 @@ import os
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -128,19 +128,19 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
     """
     free: list[Any] = []  # buffers: new memory takes longer than what is read into it
 
-    def reusing(block: Any, size: int) -> T | None:
-        result = work(block, size)
-        free.append(block)
+    def reusing(filled: tuple[Any, int]) -> T | None:
+        result = work(*filled)
+        free.append(filled[0])
         return result
 
-    wanted = max(SMALLEST, min(LARGEST, file.size // workers()), 1)
+    wanted = max(SMALLEST, min(LARGEST, file.size))
     try:
         with file.opened() as stream:
             blocks = query_blocks(stream, wanted, free)
             first = list(islice(blocks, 2))
-            several = _in_threads if len(first) > 1 else starmap
+            in_order = in_threads if len(first) > 1 else map
             results: list[T] = []
-            for result in several(reusing, chain(first, blocks)):
+            for result in in_order(reusing, chain(first, blocks)):
                 if result is None:
                     return None
                 results.append(result)
@@ -149,17 +149,15 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
     return None if file.has_changed else results
 
 
-def _in_threads(
-    work: Callable[[Any, int], T | None], blocks: Iterable[tuple[Any, int]]
-) -> Iterator[T | None]:
-    """Yield what is made of blocks, in order, in several threads; few blocks are in memory."""
+def in_threads(work: Callable[..., T], *arguments: Iterable[Any]) -> Iterator[T]:
+    """Do as `map` does, in several threads; little more is taken at a time than there are."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
-    pending: deque[Future[T | None]] = deque()
+    pending: deque[Future[T]] = deque()
     pool = ThreadPoolExecutor(workers())
     try:
-        for block in blocks:
-            pending.append(pool.submit(work, *block))
+        for each in zip(*arguments, strict=False):
+            pending.append(pool.submit(work, *each))
             if len(pending) > workers():
                 yield pending.popleft().result()
         while pending:
