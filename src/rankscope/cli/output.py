@@ -153,7 +153,7 @@ class Output:
         if self.format == "markdown":
             from rankscope.document.markdown import as_markdown
 
-            return as_markdown(document)
+            return as_markdown(document, full=self.full)
         if self.format == "latex":
             from rankscope.document.latex import as_latex
 

@@ -22,9 +22,9 @@ Tone = Literal["plain", "strong", "good", "bad", "warning", "quiet"]
 """What a thing means to the reader; a renderer turns it into colour or weight. Colour alone must
 not say anything: what is good or bad also has a marker, or says so in words."""
 
-Kind = Literal["text", "number", "p", "interval", "whisker"]
-"""What a column holds: text is flush left, numbers, p-values and intervals (0.62–0.74) are flush
-right. A whisker is drawn on the table's axis, and left out by forms without pictures: its numbers
+Kind = Literal["text", "number", "p", "interval", "whisker", "outcome"]
+"""What a column holds: text and outcomes (better, worse, can't tell) are flush left, numbers,
+p-values and intervals (0.62–0.74) flush right. A whisker is drawn on the table's axis: its numbers
 must stand in other columns, too."""
 
 Value: TypeAlias = str | float | None
@@ -50,6 +50,8 @@ class Cell:
     tone: Tone = "plain"
     note: str = ""
     """A few words behind the value, drawn in parentheses, such as "baseline"."""
+    small: str = ""
+    """Small print below the value, on pages."""
     link: str = ""
     """Where in a page with an explorer it leads: see `rankscope.document.links`."""
 
@@ -66,6 +68,8 @@ class Column:
     """Whether positive numbers have a plus sign."""
     note: str = ""
     """A few words behind the title, drawn in parentheses."""
+    only: Literal["", "page", "text"] = ""
+    """Where the column is drawn: on pages, or in all forms without pictures; '' is everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class Table:
     """How many of the first columns name a row; they are repeated where a table is split."""
     axis: Axis | None = None
     """What whiskers are drawn on, if a column has them."""
+    picked: str = ""
+    """What a page writes beside the strong name of a row, such as "start here"."""
     columns_are: str = ""
     """What the columns behind the one name column are, such as "system": then all hold the same
     kind of number, and rows and columns may change places where that fits better."""
@@ -233,6 +239,8 @@ class Point:
     tone: Tone = "plain"
     is_code: bool = False
     """Whether the lines are commands or paths, to be copied as they are."""
+    parts: tuple[tuple[str, float], ...] = ()
+    """Parts of 1 with their names, which a page draws as one bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +339,8 @@ class Document:
     subtitle: str = ""
     answer: Answer | None = None
     """What comes first; None: a document without a decision, such as a list."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What it is about and how it was made, each with its label; shown in small print."""
     names: frozenset[str] = frozenset()
     """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
     data: Callable[[], Table | Lines] | None = None

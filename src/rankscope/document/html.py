@@ -13,6 +13,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from rankscope.document.axis_tables import DrawnAxis, axis_cell, axis_head, drawn_axis
 from rankscope.document.blocks import (
     PICTURES,
     Findings,
@@ -25,18 +26,28 @@ from rankscope.document.pictures import PICTURE_STYLE, figure
 from rankscope.document.text import (
     SIGNS,
     behind,
+    for_page,
     interval_of,
+    number,
     readable,
     table_notes,
     title_of,
     value_of,
-    without_whiskers,
 )
 from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Answer, Block, Cell, Column, Document, Section, Tone
+    from rankscope.document.blocks import (
+        Answer,
+        Block,
+        Cell,
+        Column,
+        Document,
+        Point,
+        Section,
+        Tone,
+    )
     from rankscope.findings import Finding
 
 STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
@@ -67,21 +78,41 @@ def _join(parts: Iterable[str]) -> str:
 def _sections(document: Document, level: int) -> Iterator[str]:
     """Yield the sections of a fragment."""
     if document.answer is not None:
-        yield from answer_parts(document.answer, level)
+        yield from answer_parts(document.answer, level, document.names)
     for place, section in enumerate(document.sections):
         if section.all_blocks:
             yield from section_parts(section, level, key=str(place), is_first=place == 0)
 
 
-def answer_parts(answer: Answer, level: int, *, linked: bool = False) -> Iterator[str]:
+def answer_parts(
+    answer: Answer, level: int, names: Iterable[str], *, linked: bool = False
+) -> Iterator[str]:
     """Yield what comes first: the decision, then its blocks."""
-    lines = [line for line in (answer.reason, answer.evidence) if line]
-    yield '<section id="answer" class="lead">'
-    yield _heading(f"{answer.headline}.", level)
-    yield from (f"<p>{_safe(line)}</p>" for line in lines)
-    for number, block in enumerate(answer.blocks):
-        yield _block(block, level + 1, f"answer-{number}", linked=linked)
+    known = sorted(filter(None, names), key=len, reverse=True)
+    why = " ".join(_ended(line, known) for line in (answer.reason, answer.evidence) if line)
+    yield '<section id="answer">'
+    yield f'<div class="decision">{_heading(_ended(answer.headline, known), level)}'
+    yield f"<p>{_with_names(why, known)}</p></div>" if why else "</div>"
+    for place, block in enumerate(answer.blocks):
+        yield _block(block, level + 1, f"answer-{place}", linked=linked, cards=True)
     yield "</section>"
+
+
+def _ended(sentence: str, names: Sequence[str]) -> str:
+    """Return a sentence with its capital, unless it begins with a name, and its full stop."""
+    is_name = any(re.match(rf"{re.escape(name)}(?!\w)", sentence) for name in names)
+    text = sentence if is_name else f"{sentence[:1].upper()}{sentence[1:]}"
+    return text if text.endswith((".", ":", "?", "!")) else f"{text}."
+
+
+def _with_names(text: str, names: Sequence[str]) -> str:
+    """Return a text with the names in it set apart."""
+    pieces, at = [], 0
+    pattern = "|".join(rf"(?<![\w@]){re.escape(name)}(?![\w@])" for name in names)
+    for match in re.finditer(pattern, text) if names else ():
+        pieces += [_safe(text[at : match.start()]), f"<b>{_safe(match[0])}</b>"]
+        at = match.end()
+    return "".join([*pieces, _safe(text[at:])])
 
 
 def section_ids(titles: Iterable[str]) -> list[str]:
@@ -100,16 +131,8 @@ def section_ids(titles: Iterable[str]) -> list[str]:
 
 _TAKEN = frozenset(
     (
-        "answer",
-        "main",
-        "live",
-        "tools",
-        "views",
-        "overview",
-        "queries",
-        "query",
-        "diagnosis",
-        "method",
+        *("overview", "diagnosis", "method", "answer", "main", "views", "tools", "live"),
+        *("queries", "query", "explorer", "theme"),
     )
 )
 """What pages call other things by."""
@@ -122,22 +145,27 @@ def section_parts(
     key: str,
     link: str = "",
     is_first: bool = False,
+    is_closed: bool = False,
     linked: bool = False,
 ) -> Iterator[str]:
     """Yield a section with headings of a level, which can be linked to by ``link``.
 
-    ``key`` tells it from other sections; ``linked`` says whether there is an explorer that cells
-    lead to.
+    ``key`` tells it from other sections; a closed one shows its title and what it found until it is
+    opened; ``linked`` says whether there is an explorer that cells lead to.
     """
     name = f' id="{link}"' if link else ""
-    lead = _lead(section) if is_first else ""
-    yield f"<section{name}{lead}>"
-    if section.title:
-        yield _heading(section.title, level)
+    if is_closed:
+        finding = f"<p>{_safe(section.finding)}</p>" if section.finding else ""
+        yield f'<details class="section"{name}>'
+        yield f"<summary>{_heading(section.title, level)}{finding}</summary>"
+    else:
+        yield f"<section{name}{_lead(section) if is_first else ''}>"
+        if section.title:
+            yield _heading(section.title, level)
     inner = level + 1 if section.title else level
-    for number, block in enumerate(section.all_blocks):
-        yield _block(block, inner, f"{key}-{number}", linked=linked)
-    yield "</section>"
+    for place, block in enumerate(section.all_blocks):
+        yield _block(block, inner, f"{key}-{place}", linked=linked)
+    yield "</details>" if is_closed else "</section>"
 
 
 def _heading(title: str, level: int) -> str:
@@ -153,12 +181,12 @@ def _lead(section: Section) -> str:
     return f' class="lead {tone}"' if tone in _TONE_SIGNS else ' class="lead"'
 
 
-def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
+def _block(block: Block, level: int, key: str, *, linked: bool, cards: bool = False) -> str:
     """Return a block; ``level`` is that of headings in it, ``key`` is where it is."""
     if isinstance(block, Table):
-        return _table(without_whiskers(block), level, linked=linked)
+        return _table(for_page(block), level, linked=linked, cards=cards)
     if isinstance(block, Points):
-        return _points(block)
+        return _points(block, level)
     if isinstance(block, Sentences):
         return _sentences(block)
     if isinstance(block, PICTURES):
@@ -171,13 +199,38 @@ def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
 
 
-def _points(block: Points) -> str:
-    rows = []
+def _points(block: Points, level: int) -> str:
+    """Return what to fix and what to be careful about as cards, other points as lines."""
+    cards, lines = [], []
     for point in block.points:
         tag = "code" if point.is_code else "span"
-        lines = "".join(f"<dd><{tag}>{_safe(line)}</{tag}></dd>" for line in point.lines)
-        rows.append(f'<div class="{point.tone}"><dt>{_safe(point.label)}</dt>{lines}</div>')
-    return f'<dl class="points">{"".join(rows)}</dl>'
+        texts = [f"<{tag}>{_safe(line)}</{tag}>" for line in point.lines]
+        if point.parts or point.tone == "warning":
+            head = _heading(point.label, level)
+            items = "".join(f"<li>{each}</li>" for each in texts)
+            body = f"<ul>{items}</ul>" if point.tone == "warning" else f"<p>{texts[0]}</p>"
+            cards.append(f'<div class="card {point.tone}">{head}{body}{_parts_bar(point)}</div>')
+        else:
+            label = f"<dt>{_safe(point.label)}</dt>"
+            lines.append(f"<div>{label}{''.join(f'<dd>{each}</dd>' for each in texts)}</div>")
+    rows = f'<dl class="points">{"".join(lines)}</dl>' if lines else ""
+    return (f'<div class="cards-row">{"".join(cards)}</div>' if cards else "") + rows
+
+
+def _parts_bar(point: Point) -> str:
+    """Draw parts of 1 as one bar, with their names and numbers below."""
+    if not point.parts:
+        return ""
+    at, bars, keys = 0.0, [], []
+    for place, (name, share) in enumerate(point.parts, start=1):
+        ends = f'x1="{100 * at:.1f}%" x2="{100 * (at + share):.1f}%"'
+        bars.append(f'<line class="part-{place}" {ends} y1="50%" y2="50%"/>')
+        value = number(share, signed=place > 1)
+        keys.append(f'<li><i class="key part-{place}"></i>{_safe(name)} {value}</li>')
+        at += share
+    about = ", ".join(f"{name} {number(share)}" for name, share in point.parts)
+    picture = f'<svg class="parts" role="img" aria-label="{_safe(about)}">{"".join(bars)}</svg>'
+    return f'{picture}<ul class="keys">{"".join(keys)}</ul>'
 
 
 def _notes(texts: Sequence[str]) -> str:
@@ -218,63 +271,86 @@ def _finding(finding: Finding, level: int) -> str:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _table(table: Table, level: int, *, linked: bool) -> str:
+def _table(table: Table, level: int, *, linked: bool, cards: bool) -> str:
+    """Return a table; as ``cards`` its rows are cards where the page is narrow."""
     title = _heading(table.title, level) if table.title else ""
     label = _safe(table.title or "Table")
-    scales = _scales(table)
-    rows = [
-        [
-            _cell(cell, column, scale, is_name=place < table.name_columns, linked=linked)
+    axis, scales = drawn_axis(table), _scales(table)
+    rows = []
+    for row in table.rows:
+        cells = [
+            _cell(
+                cell,
+                column,
+                axis if column.kind == "whisker" else scale,
+                is_name=place < table.name_columns,
+                linked=linked,
+                badge=table.picked if place == 0 and cell.tone == "strong" else "",
+            )
             for place, (cell, column, scale) in enumerate(
                 zip(row, table.columns, scales, strict=True)
             )
         ]
-        for row in table.rows
-    ]
-    head = "".join(
-        f'<th scope="col"{_classes(column, title_of(column))}>{_safe(title_of(column))}</th>'
-        for column in table.columns
-    )
+        picked = ' class="picked"' if table.picked and row[0].tone == "strong" else ""
+        rows.append(f"<tr{picked}>{''.join(cells)}</tr>")
+    head = "".join(_head(column, axis) for column in table.columns)
     has_titles = any(column.title for column in table.columns)
     with_interval = [any(row[place].interval for row in table.rows) for place in range(len(scales))]
-    layout = ' class="stacked"' if sum(with_interval) > _MOST_BESIDE else ""
+    names = ["cards"] if cards else []
+    names += ["stacked"] if cards or sum(with_interval) > _MOST_BESIDE else []
+    layout = f' class="{" ".join(names)}"' if names else ""
     return _join(
         [
             title,
             f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table{layout}>',
             *([f"<thead><tr>{head}</tr></thead>"] if has_titles else []),
             "<tbody>",
-            *(f"<tr>{''.join(row)}</tr>" for row in rows),
+            *rows,
             "</tbody></table></div>",
             _notes(table_notes(table, "bold:")),
         ]
     )
 
 
+def _head(column: Column, axis: DrawnAxis | None) -> str:
+    if column.kind == "whisker" and axis is not None:
+        return f'<td class="axis">{axis_head(axis)}</td>'
+    title = title_of(column)
+    return f'<th scope="col"{_classes(column, title)}>{_safe(title)}</th>'
+
+
 def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
     """Return the class attribute of a cell; '' if it has none."""
-    names = ["text"] if column.kind == "text" else []
-    if len(text) > _LONGEST_LINE:
-        names.append("long")
+    names = {"text": ["text"], "outcome": ["text", "outcome"], "whisker": ["axis"]}.get(
+        column.kind, []
+    )
+    names = names + (["long"] if len(text) > _LONGEST_LINE else [])
     if cell is not None:
         names += [cell.tone] if cell.tone != "plain" else []
         names += ["best"] if cell.best else []
+        names += ["empty"] if not text else []
     return f' class="{" ".join(names)}"' if names else ""
 
 
 def _cell(
     cell: Cell,
     column: Column,
-    scale: tuple[float, float] | None,
+    scale: DrawnAxis | tuple[float, float] | None,
     *,
     is_name: bool,
     linked: bool,
+    badge: str = "",
 ) -> str:
+    if isinstance(scale, DrawnAxis):
+        return f'<td class="axis">{axis_cell(scale, cell)}</td>'
     value = readable(value_of(cell, column))
-    inner = escape(value)
+    is_number = isinstance(cell.value, float)
+    inner = escape(_minus(value) if is_number else value)
     if linked and cell.link:
         inner = f'<a href="#{escape(cell.link)}">{inner}</a>'
     parts = [f'<span class="value">{inner}</span>{_safe(cell.marker)}']
+    if badge:
+        parts.append(f' <span class="badge">{_safe(badge)}</span>')
     if cell.letters:
         parts.append(f' <span class="letters">{_safe(cell.letters)}</span>')
     if rest := behind(cell, column):
@@ -282,13 +358,26 @@ def _cell(
     if cell.interval is not None:
         if scale is not None and isinstance(cell.value, float):
             parts.append(_bar(cell.value, cell.interval, scale))
-        parts.append(f' <span class="range">{interval_of(cell, column)}</span>')
+        parts.append(f' <span class="range">{_minus(interval_of(cell, column))}</span>')
+    if cell.small:
+        parts.append(f' <span class="small">{_safe(cell.small)}</span>')
     tag = 'th scope="row"' if is_name else "td"
-    return f"<{tag}{_classes(column, value, cell)}>{''.join(parts)}</{tag[:2]}>"
+    label = "" if is_name or not column.title else f' data-label="{_safe(column.title)}"'
+    return f"<{tag}{_classes(column, value, cell)}{label}>{''.join(parts)}</{tag[:2]}>"
+
+
+def _minus(text: str) -> str:
+    """Return numbers with the sign that is as wide as a plus."""
+    return text.replace("-", "−")
 
 
 def _scales(table: Table) -> list[tuple[float, float] | None]:
-    """Return the scale of each column's intervals: one for differences, one for all others."""
+    """Return the scale of each column's intervals: one for differences, one for all others.
+
+    A table with an axis draws there, and nowhere else.
+    """
+    if table.axis is not None:
+        return [None] * len(table.columns)
     ends: dict[bool, list[float]] = {True: [], False: []}
     for row in table.rows:
         for cell, column in zip(row, table.columns, strict=True):

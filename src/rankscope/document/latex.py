@@ -19,12 +19,12 @@ from rankscope.document.blocks import (
 from rankscope.document.text import (
     behind,
     findings_table,
+    for_text,
     interval_of,
     readable,
     table_notes,
     title_of,
     value_of,
-    without_whiskers,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _block(block: Block) -> Iterator[str]:
     if isinstance(block, PICTURES):
         return
     if isinstance(block, Table):
-        yield _table(without_whiskers(block))
+        yield _table(for_text(block))
     elif isinstance(block, Points):
         for point in block.points:
             yield rf"\noindent\textbf{{{escaped(point.label)}}} " + " ".join(

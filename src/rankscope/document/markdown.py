@@ -22,12 +22,12 @@ from rankscope.document.blocks import (
 from rankscope.document.text import (
     behind,
     findings_table,
+    for_text,
     interval_of,
     readable,
     table_notes,
     title_of,
     value_of,
-    without_whiskers,
 )
 from rankscope.printing import visible_lines
 
@@ -77,9 +77,13 @@ def as_markdown(
     *,
     level: int = 1,
     names_as_code: bool = False,
+    full: bool = False,
 ) -> str:
-    """Return a document as Markdown without its pictures; its title is a heading of ``level``."""
-    return _Writer(document, level, names_as_code=names_as_code).text()
+    """Return a document as Markdown without its pictures; its title is a heading of ``level``.
+
+    Behind an answer, a diagnosis is its sentence and how it was made is left out; ``full``: all.
+    """
+    return _Writer(document, level, names_as_code=names_as_code).text(full=full)
 
 
 class _Writer:
@@ -98,22 +102,29 @@ class _Writer:
         names = sorted(filter(None, document.names), key=len, reverse=True)
         self.names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names))
 
-    def text(self) -> str:
+    def text(self, *, full: bool) -> str:
+        document, answer = self.document, self.document.answer
         parts: list[list[str]] = []
-        if self.document.is_titled or self.document.answer is not None:
-            parts.append([self.heading(0, self.document.title)])
-            parts.append([self.inline(self.document.subtitle)] if self.document.subtitle else [])
-        if self.document.answer is not None:
-            answer = self.document.answer
+        if document.is_titled or answer is not None:
+            parts.append([self.heading(0, document.title)])
+            parts.append([self.inline(document.subtitle)] if document.subtitle else [])
+        if answer is not None:
             parts += [
                 [f"**{self.inline(line)}**" if not n else self.inline(line)]
                 for n, line in enumerate(answer.lines)
             ]
             parts += [part for block in answer.blocks for part in self.block(block, 1)]
-        for section in self.document.sections:
+        parts.append(
+            [f"- {self.inline(label)}: {self.inline(fact)}" for label, fact in document.facts]
+        )
+        is_short = answer is not None and not full
+        for section in document.sections:
+            if is_short and section.part == "method":
+                continue
             inner = 2 if section.title else 1
-            blocks = [part for block in section.all_blocks for part in self.block(block, inner)]
-            if blocks:
+            held = () if is_short and section.part == "diagnosis" else section.all_blocks
+            blocks = [part for block in held for part in self.block(block, inner)]
+            if blocks or (is_short and section.finding):
                 parts.append([self.heading(1, section.title)] if section.title else [])
                 parts.append([self.inline(section.finding)] if section.finding else [])
                 parts += blocks
@@ -138,7 +149,7 @@ class _Writer:
         if isinstance(block, Table):
             if block.title:
                 yield [self.heading(below, block.title)]
-            yield from self.table(without_whiskers(block))
+            yield from self.table(for_text(block))
         elif isinstance(block, Points):
             yield [self.point(point) for point in block.points]
         elif isinstance(block, Findings):

@@ -1,6 +1,6 @@
 "use strict";
-/* What every page can do: parts shown one at a time, light and dark, copies and downloads of tables,
-   commands and charts. Text from elsewhere is only ever set as textContent. */
+/* What every page can do: sections that open, light and dark, copies and downloads of tables, commands
+   and charts. Text from elsewhere is only ever set as textContent. */
 const rankscope = (() => {
   const byId = (id) => document.getElementById(id);
 
@@ -75,19 +75,22 @@ const rankscope = (() => {
       { class: "small", "aria-label": `Save ${name} as CSV` }),
   ];
 
-  /** Return the rows of a table of the report; an interval has a column of its own. */
+  /** Return the rows of a table: plain numbers, without signs and words; an interval has two columns. */
   const tableRows = (table) => {
-    const rows = [...table.rows];
-    const ranged = new Set();
+    const rows = [...table.rows], drawn = new Set(), ranged = new Set();
     for (const row of rows)
-      [...row.cells].forEach((cell, at) => { if (cell.querySelector(".range")) ranged.add(at); });
+      [...row.cells].forEach((cell, at) => {
+        if (cell.classList.contains("axis")) drawn.add(at);
+        if (cell.querySelector(".range")?.textContent.trim()) ranged.add(at);
+      });
+    const plain = (text) => text.trim().replace(/^[−-](?=[\d.])/, "-").replace(/^\+(?=[\d.])/, "");
     return rows.map((row) => [...row.cells].flatMap((cell, at) => {
+      if (drawn.has(at)) return [];
       const isHead = cell.parentElement.parentElement.tagName === "THEAD";
-      const range = cell.querySelector(".range");
-      const rest = [...cell.childNodes].filter((node) => node !== range && node.nodeName !== "svg");
-      const text = rest.map((node) => node.textContent).join("").trim();
+      const text = isHead ? cell.textContent.trim() : plain((cell.querySelector(".value") ?? cell).textContent);
       if (!ranged.has(at)) return [text];
-      return [text, isHead ? `${text} interval` : range ? range.textContent.trim() : ""];
+      const ends = cell.querySelector(".range")?.textContent.trim().slice(1, -1).split(", ").map(plain) ?? ["", ""];
+      return isHead ? [text, `${text} low`, `${text} high`] : [text, ...ends];
     }));
   };
 
@@ -95,7 +98,7 @@ const rankscope = (() => {
     const region = node.closest("[aria-label]");
     const label = region && region.getAttribute("aria-label");
     if (label && label !== "Table") return label;
-    const heading = node.closest("section")?.querySelector("h2, h3");
+    const heading = node.closest("section, details")?.querySelector("h1, h2, h3");
     return heading ? heading.textContent : "table";
   };
 
@@ -106,7 +109,7 @@ const rankscope = (() => {
       const tools = make("div", { class: "tabletools" }, copyTools(() => tableRows(table), nameOf(region)));
       const frame = make("div", { class: "tabled" });
       region.replaceWith(frame);
-      frame.append(tools, region);
+      frame.append(region, tools);
     }
     for (const block of document.querySelectorAll("pre")) {
       const frame = make("div", { class: "tabled code" });
@@ -206,29 +209,24 @@ const rankscope = (() => {
     say(byId("theme").getAttribute("aria-label"));
   };
 
-  /* --- the parts of the page, and where its address leads ---------------------------------------- */
+  /* --- where the address leads ----------------------------------------------------------------- */
 
   const routes = {};
   /** Let a function show what an address such as `query/ID?…` names: gets the rest and the options. */
   const route = (name, show) => { routes[name] = show; };
 
-  const views = () => [...document.querySelectorAll(".view")];
-
-  const showView = (name) => {
-    for (const view of views()) view.classList.toggle("away", view.id !== name);
-    for (const link of document.querySelectorAll("#views a"))
-      if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-  };
-
-  /* Where a part was left is kept with its entry in the history: going back leads there again, and
-     what is opened anew begins at its top. */
+  /* Where the page was left is kept with its entry in the history: going back leads there again. */
   let saving;
   const keepPlace = () => {
     clearTimeout(saving);
     saving = setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ""), 100);
   };
-  const goToPlace = () => scrollTo(0, history.state?.y ?? 0);
+
+  const goTo = (target) => {
+    const left = history.state?.y;
+    if (left !== undefined) scrollTo(0, left);
+    else if (target) target.scrollIntoView();
+  };
 
   const follow = async () => {
     clearTimeout(saving);
@@ -240,20 +238,17 @@ const rankscope = (() => {
     if (Object.hasOwn(routes, name)) {
       const rest = slash < 0 ? "" : path.slice(slash + 1);
       await routes[name](rest, new URLSearchParams(cut < 0 ? "" : address.slice(cut + 1)));
-      goToPlace();
+      goTo(byId("queries"));
       return;
     }
-    const all = views();
-    if (!all.length) return;
     const target = path && byId(path);
-    const inside = target && target.closest(".view");
-    showView(inside ? inside.id : all[0].id);
-    goToPlace();
-    if (target && target !== inside && history.state?.y === undefined) {
-      target.scrollIntoView();
-      if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
-      target.focus({ preventScroll: true });
-    }
+    if (!target) return;
+    for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+    goTo(target);
+    if (history.state?.y !== undefined) return;
+    const focus = target.querySelector(":scope > summary") ?? target;
+    if (focus === target && !target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
+    focus.focus({ preventScroll: true });
   };
 
   const start = () => {
@@ -270,5 +265,5 @@ const rankscope = (() => {
   };
 
   return { byId, make, button, say, copy, download, csv, tabbed, copyTools, chartTools, slug, remember,
-    remembered, route, showView, follow, start, nextTheme };
+    remembered, route, follow, start, nextTheme };
 })();

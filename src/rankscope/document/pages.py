@@ -1,9 +1,9 @@
-"""A document as a page of its own, with what makes it pleasant to use.
+"""A document as a page of its own: the answer, the questions, and what lies behind, closed.
 
 Everything is in the page, and nothing is fetched. A policy in its head lets run only the script
 that is written here and the styles that are written here, known by their hashes; no form can be
-sent, and no other base address be given. Without scripts the page shows the same, one part below
-the other. Long documents have several parts, which are shown one at a time.
+sent, and no other base address be given. Without scripts the page shows the same. Where a document
+has an answer, each section is closed but for its title and what it found; printing opens all.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ _FOLDER = files("rankscope.document")
 _SCRIPT = (_FOLDER / "page.js").read_text("utf-8")
 _PAGE_STYLE = (_FOLDER / "page.css").read_text("utf-8")
 
-_TITLES: dict[Part, str] = {
-    "overview": "Overview",
-    "diagnosis": "Diagnosis",
-    "method": "Method",
-}
+_TITLES: dict[Part, str] = {"overview": "Numbers", "diagnosis": "Diagnosis", "method": "Method"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +35,8 @@ class Explorer:
     """What a page holds beside its document: a part in which its reader looks around."""
 
     title: str
-    """The name of the part."""
+    """The name of the part, and below it what a page without scripts shows of it."""
     body: str
-    """Its HTML, as it is before the script fills it."""
-    overview: str
-    """HTML for the overview."""
-    overview_link: tuple[str, str] | None
-    """What that is linked by, and its title; None: there is nothing for the overview."""
-    follows: str
-    """The section of the overview that it comes after, by its link; otherwise it is at the end."""
     script: str
     style: str
     data: Iterable[tuple[str, str]]
@@ -63,8 +52,10 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
     """Yield a complete page in pieces."""
     style = f"{STYLE}{_PAGE_STYLE}{'' if explorer is None else explorer.style}"
     script = f"{_SCRIPT}{'' if explorer is None else explorer.script}rankscope.start();\n"
-    title = escape(readable(document.title))
-    subtitle = escape(readable(document.subtitle))
+    about = " · ".join(readable(text) for text in (document.title, document.subtitle) if text)
+    parts = _parts(document)
+    links = [("queries", explorer.title)] if explorer is not None else []
+    links += [(name, _TITLES[name]) for name in parts] if document.answer or links else []
     yield f"""\
 <!doctype html>
 <html lang="en">
@@ -74,39 +65,42 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
 <meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="rankscope">
-<title>{title}</title>
+<title>{escape(readable(document.title))}</title>
 <style>{style}</style>
 </head>
 <body class="rankscope">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="masthead">
-<div>
-<h1>{title}</h1>
-{f'<p class="subtitle">{subtitle}</p>' if subtitle else ""}
-</div>
-<div class="tools" id="tools"></div>
+<p>{escape(about)}</p>
+{_navigation(links)}<div class="tools" id="tools"></div>
 </header>
+<main id="main" tabindex="-1">
 """
-    parts = _parts(document)
-    views = _views(parts, explorer)
-    if len(views) > 1:
-        links = "".join(f'<a href="#{name}">{text}</a>' for name, text in views)
-        yield f'<nav class="views" id="views" aria-label="Parts">{links}</nav>\n'
-    yield '<main id="main" tabindex="-1">\n'
-    answer = ""
-    if document.answer is not None:
-        answer = "\n".join(answer_parts(document.answer, 2, linked=explorer is not None))
-    if "overview" not in parts:
-        yield answer
-    several = len(views) > 1
-    for name, text in views:
-        yield f'<div class="view" id="{name}">\n'
-        if name == "overview":
-            yield answer
-        if name in parts:
-            yield from _part(name, text if several else "", parts[name], explorer)
-        elif explorer is not None:
-            yield f'<h2 class="part">{text}</h2>\n{explorer.body}\n'
+    if document.answer is None:
+        yield f"<h1>{escape(readable(document.title))}</h1>\n"
+    else:
+        names, linked = document.names, explorer is not None
+        yield "\n".join(answer_parts(document.answer, 1, names, linked=linked))
+    yield _facts(document.facts)
+    if explorer is not None:
+        yield f'<section class="part" id="queries">\n<h2>{explorer.title}</h2>\n'
+        yield f"{explorer.body}\n</section>\n"
+    for name, sections in parts.items():
+        yield f'<div class="part" id="{name}">\n'
+        for link, section in sections:
+            is_closed = document.answer is not None and bool(section.title)
+            yield "\n".join(
+                section_parts(
+                    section,
+                    2,
+                    key=link,
+                    link=link,
+                    is_first=section is document.sections[0],
+                    is_closed=is_closed,
+                    linked=explorer is not None,
+                )
+            )
+            yield "\n"
         yield "</div>\n"
     yield '</main>\n<div class="live" id="live" role="status" aria-live="polite"></div>\n'
     data = iter(() if explorer is None else explorer.data)
@@ -114,6 +108,21 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
     yield f"<script>{script}</script>\n"
     yield from (_block(*block) for block in data)
     yield "</body>\n</html>\n"
+
+
+def _navigation(links: Sequence[tuple[str, str]]) -> str:
+    if len(links) < 2:
+        return ""
+    inside = "".join(f'<a href="#{name}">{text}</a>' for name, text in links)
+    return f'<nav id="views" aria-label="On this page">{inside}</nav>\n'
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(
+        f"<div><dt>{escape(readable(label))}</dt><dd>{escape(readable(fact))}</dd></div>"
+        for label, fact in facts
+    )
+    return f'<dl class="facts">{rows}</dl>\n' if rows else ""
 
 
 def _first(data: Iterator[tuple[str, str]]) -> Sequence[tuple[str, str]]:
@@ -153,39 +162,3 @@ def _parts(document: Document) -> dict[str, Placed]:
         if chosen:
             parts[name] = chosen
     return parts
-
-
-def _views(parts: dict[str, Placed], explorer: Explorer | None) -> list[tuple[str, str]]:
-    views = [(name, _TITLES[name]) for name in get_args(Part) if name in parts]
-    if explorer is not None:
-        views.insert(1 if "overview" in parts else 0, ("queries", explorer.title))
-    return views
-
-
-def _part(name: str, title: str, sections: Placed, explorer: Explorer | None) -> Iterator[str]:
-    """Yield the sections of a part, below links to them where there are many."""
-    if title:
-        yield f'<h2 class="part">{title}</h2>\n'
-    links = [link for link, _ in sections]
-    after = explorer.follows if explorer and explorer.follows in links else links[-1]
-    titled = []
-    for link, section in sections:
-        titled += [(link, section.title)] if section.title else []
-        if explorer and explorer.overview_link and name == "overview" and link == after:
-            titled.append(explorer.overview_link)
-    if len(titled) > 3:
-        targets = "".join(
-            f'<a href="#{link}">{escape(readable(text))}</a>' for link, text in titled
-        )
-        yield f'<nav class="sections" aria-label="Sections">{targets}</nav>\n'
-    linked = explorer is not None
-    level = 3 if title else 2
-    for number, (link, section) in enumerate(sections):
-        is_first = name == "overview" and number == 0
-        pieces = section_parts(
-            section, level, key=link, link=link, is_first=is_first, linked=linked
-        )
-        yield "\n".join(pieces)
-        yield "\n"
-        if explorer is not None and name == "overview" and link == after:
-            yield f"{explorer.overview}\n"

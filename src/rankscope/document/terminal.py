@@ -33,12 +33,12 @@ from rankscope.document.text import (
     NOTHING,
     SIGNS,
     behind,
+    for_text,
     interval_of,
     readable,
     table_notes,
     title_of,
     value_of,
-    without_whiskers,
 )
 from rankscope.errors import counted
 from rankscope.printing import visible
@@ -116,7 +116,7 @@ def _draw_answer(answer: Answer, console: Console) -> None:
 
 def _draw_block(block: Block, console: Console) -> None:
     if isinstance(block, Table):
-        _draw_table(without_whiskers(block), console)
+        _draw_table(for_text(block), console)
     elif isinstance(block, Points):
         _draw_points(block, console)
     elif isinstance(block, Sentences):

@@ -16,6 +16,8 @@ from rankscope.errors import counted
 from rankscope.printing import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankscope.document.blocks import Findings
 
 NOTHING = "–"
@@ -129,9 +131,18 @@ def title_of(column: Column) -> str:
     return f"{column.title} ({column.note})" if column.note else column.title
 
 
-def without_whiskers(table: Table) -> Table:
+def for_text(table: Table) -> Table:
     """Return a table without the columns that only pages draw."""
-    places = [at for at, column in enumerate(table.columns) if column.kind != "whisker"]
+    return _with_columns(table, lambda column: column.only != "page" and column.kind != "whisker")
+
+
+def for_page(table: Table) -> Table:
+    """Return a table without the columns that only forms without pictures draw."""
+    return _with_columns(table, lambda column: column.only != "text")
+
+
+def _with_columns(table: Table, is_drawn: Callable[[Column], bool]) -> Table:
+    places = [at for at, column in enumerate(table.columns) if is_drawn(column)]
     if len(places) == len(table.columns):
         return table
     rows = tuple(tuple(row[at] for at in places) for row in table.rows)

@@ -231,7 +231,7 @@ def _diagnose(folder: Workspace, asked: Diagnose) -> Answer:
 
 
 def _markdown(result: object, **options: Any) -> str:
-    return as_markdown(document_of(result, **options), names_as_code=True)
+    return as_markdown(document_of(result, **options), names_as_code=True, full=True)
 
 
 TOOLS: dict[str, tuple[type[Arguments], Callable[[Workspace, Any], Answer]]] = {

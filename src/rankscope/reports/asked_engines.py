@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import Block, Cell, Column, Section, Table
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.records import BenchmarkReport
@@ -29,7 +30,11 @@ def asked_section(report: BenchmarkReport) -> Section:
         blocks.append(_engines(engines))
     if usage:
         blocks += [_usage(usage), *_kept(usage)]
-    return Section(TITLE, details=tuple(blocks), part="method")
+    asked = [
+        counted(len(each), noun) for each, noun in ((engines, "engine"), (usage, "model")) if each
+    ]
+    finding = f"{' and '.join(asked)} asked." if asked else ""
+    return Section(TITLE, details=tuple(blocks), part="method", finding=finding)
 
 
 def _engines(rows: list[tuple[str, EngineFacts]]) -> Table:

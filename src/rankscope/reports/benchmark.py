@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.failures import failures
-from rankscope.diagnosis.pareto import WIDE
 from rankscope.document.blocks import (
     Answer,
-    Axis,
     Bar,
     Cell,
     Chart,
     Column,
-    Curve,
     Document,
-    Findings,
-    Plot,
     Point,
     Points,
     Section,
@@ -40,16 +36,14 @@ from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.asked import interval_methods
 from rankscope.reports.asked_engines import asked_section
-from rankscope.reports.comparison_page import (
-    OUTCOME_TONES,
-    change_cells,
-    how_tested,
-)
+from rankscope.reports.comparison_page import how_tested
+from rankscope.reports.decision_table import FIRST, SystemLine, decision_table
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.diagnosed import (
     Answers,
     analysis_sections,
     careful_lines,
+    findings_section,
     fix_first,
     shortened_lines,
 )
@@ -59,6 +53,7 @@ from rankscope.reports.pair_tables import pairs_table
 from rankscope.reports.reproduction import reproduction_section
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.reports.verdict import cautions, decision_of, missed_targets, reached_targets
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.records import (
@@ -95,16 +90,17 @@ def benchmark_document(
     answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
     answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
     sections = (
-        Section("Measures", (_chart(report, shown), _main_table(report, shown))),
+        Section(
+            "Measures",
+            (_chart(report, shown), _main_table(report, shown)),
+            finding=_best_on(report, ranked),
+        ),
         _targets_section(report),
         *analysis_sections(answered),
-        Section("Differences", _differences(report, shown)),
-        Section(
-            "Time",
-            (*_time_plot(report), _time_table(report)) if report.systems and with_times else (),
-        ),
-        Section("Findings", (Findings(tuple(report.findings)),) if report.findings else ()),
-        Section("What was run", (_systems_table(report),), part="method"),
+        Section("Differences", _differences(report, shown), finding=_outcomes(report)),
+        *([_time_section(report)] if report.systems and with_times else []),
+        findings_section(report.findings),
+        _systems_section(report),
         asked_section(report),
         coverage_of(report),
         definitions_section(
@@ -121,7 +117,9 @@ def benchmark_document(
     return Document(
         f"Benchmark: {report.name}",
         tuple(section for section in sections if section.all_blocks),
-        subtitle=_opening(report),
+        subtitle=f"{counted(len(report.systems), 'system')}, "
+        f"{counted(report.collection.queries, 'question')}",
+        facts=tuple(_facts(report)),
         answer=Answer(
             decision.headline,
             decision.reason,
@@ -136,10 +134,6 @@ def benchmark_document(
         ),
         data=lambda: _data(report),
     )
-
-
-FIRST = 10
-"""So many systems are shown at first."""
 
 
 def _ranked(report: BenchmarkReport) -> list[str]:
@@ -163,55 +157,56 @@ def _systems_at_first(
     with_times: bool,
 ) -> Table:
     """Show what the decision rests on: the main measure, the change, recall, failures, latency."""
-    main = report.measures[0].measure
+    info, recall = report.measures[0], _deepest_recall(report)
     base = None if report.comparison is None else report.comparison.baseline
-    recall = _deepest_recall(report)
     failed = failures.of(report.analyses)
     failing = {} if failed is None else {row.system: row.failing for row in failed.systems}
-    titles = [Column(main), Column("95% interval", "interval"), Column("", "whisker")]
-    if base is not None:
-        titles += [Column(f"vs {base}", signed=True), Column("p", "p")]
-    titles += [Column(recall)] if recall else []
-    titles += [Column("failing", "text")] if failing else []
-    titles += [Column("p50", "text")] if with_times else []
-    rows = []
+    columns = [Column(recall)] if recall else []
+    columns += [Column("failing", "text")] if failing else []
+    columns += [Column("p50", "text")] if with_times else []
+    lines = []
     for system in _named(report, shown):
-        value = _value(system, main)
-        if value is None:
-            broken = "broken" if system.broken else None
-            rows.append((Cell(system.name), Cell(broken), *(Cell("") for _ in titles[1:])))
-            continue
-        pair = _pair(report, system.name)
-        whisker = None if pair is None else _whisker(value.value, pair)
-        tone: Tone = "plain" if pair is None else OUTCOME_TONES[pair.verdict]
-        row = [
-            Cell(system.name, tone="strong" if system.name == choice else "plain"),
-            Cell(value.value, link=queries_link(measure=main, a=system.name, sort="a")),
-            Cell(interval=ends(value.interval)),
-            Cell(value.value, whisker, tone=tone),
-        ]
-        if base is not None:
-            row += change_cells(pair) if pair or system.name == base else (Cell(), Cell())
+        value, others = _value(system, info.measure), []
         if recall:
-            held = _value(system, recall)
-            row.append(Cell(None if held is None else held.value))
-        if failing:
+            deep = _value(system, recall)
+            others.append(Cell(None if deep is None else deep.value))
+        if failed is not None and failing:
             count = failing.get(system.name)
-            total = 0 if failed is None else failed.queries
-            row.append(Cell(None if count is None else f"{count:,}/{total:,}"))
+            others.append(Cell(None if count is None else f"{count:,}/{failed.queries:,}"))
         if with_times:
-            row.append(Cell(_latency(system)))
-        rows.append(tuple(row))
-    base_value = None
-    if base is not None:
-        base_mean = _value(_named(report, [base])[0], main)
-        base_value = None if base_mean is None else base_mean.value
-    return Table(
-        (Column("system", "text"), *titles),
-        tuple(rows),
-        notes=(f"{counted(left, 'more system')}: --max-systems 0",) if left else (),
-        axis=Axis(base_value, base or "", report.measures[0].higher_is_better),
+            others.append(Cell(_latency(system)))
+        lines.append(
+            SystemLine(
+                system.name,
+                None if value is None else value.value,
+                None if value is None else value.interval,
+                _pair(report, system.name),
+                _about(system),
+                tuple(others),
+            )
+        )
+    return decision_table(
+        info.measure,
+        lines,
+        columns,
+        base=base,
+        choice=choice,
+        higher_is_better=info.higher_is_better,
+        left=left,
     )
+
+
+def _about(system: SystemRecord) -> str:
+    """Say in a few words how a system searches."""
+    if system.of:
+        return f"{' + '.join(system.of)}, {_DONE.get(system.kind, system.kind)}"
+    held = system.spec.get(system.kind) if isinstance(system.spec, dict) else None
+    fields = held.get("fields") if isinstance(held, dict) else None
+    return f"{system.kind} on {listed(fields, 2)}" if isinstance(fields, list) else system.kind
+
+
+_DONE = {"fuse": "fused", "rerank": "reranked"}
+"""What is done to the systems that one builds on."""
 
 
 def _pair(report: BenchmarkReport, name: str) -> Pair | None:
@@ -221,14 +216,6 @@ def _pair(report: BenchmarkReport, name: str) -> Pair | None:
         return None
     main = report.measures[0].measure
     return comparison.pairs.find(measure=main, base=comparison.baseline, system=name)
-
-
-def _whisker(mean: float, pair: Pair) -> tuple[float, float] | None:
-    """Place the interval of the change at the mean: it clears the baseline if the word does."""
-    limits = ends(pair.interval)
-    if limits is None:
-        return None
-    return mean - pair.difference + limits[0], mean - pair.difference + limits[1]
 
 
 def _deepest_recall(report: BenchmarkReport) -> str:
@@ -260,33 +247,33 @@ def _points(report: BenchmarkReport, choice: str | None, answers: Answers) -> It
     if missed:
         others = "Everything else passes." if reached_targets(report) else ""
         yield Point("Targets", (" ".join([*missed, others]).strip(),))
-    fix = fix_first(answers, choice, report.summary)
-    if fix:
-        yield Point("Fix first", (fix,))
+    yield from fix_first(answers, choice, report.summary)
     careful = [*cautions(report), *careful_lines(report.findings)]
     if careful:
         yield Point("Careful", shortened_lines(careful), "warning")
 
 
-def _opening(report: BenchmarkReport) -> str:
+def _facts(report: BenchmarkReport) -> Iterator[tuple[str, str]]:
+    """Yield what was searched and judged, and when."""
     collection = report.collection
-    sizes = [counted(collection.queries, "query"), counted(collection.judgments, "judgment")]
+    part = collection.split if collection.language is None else collection.language
+    sizes = [counted(collection.queries, "question")]
     if collection.no_answer:
         sizes[0] += f" ({len(collection.no_answer):,} of them without an answer)"
     if collection.documents is not None:
         noun = "document" if collection.chunks_sha256 is None else "chunk"
         sizes.insert(0, counted(collection.documents, noun))
-    part = collection.split if collection.language is None else collection.language
-    split = "" if part is None else f" ({part})"
-    ontology = ""
+    yield (
+        "Collection",
+        f"{collection.name}{'' if part is None else f' ({part})'}, {', '.join(sizes)}",
+    )
+    yield "Judged", counted(collection.judgments, "pair")
     if collection.ontology is not None:
         version = collection.ontology.version
-        ontology = f" Terms of {collection.ontology.source}{f', {version}' if version else ''}."
-    created = report.created.replace("T", " ")[:16]
-    return (
-        f"{counted(len(report.systems), 'system')} on {collection.name}{split}: "
-        f"{', '.join(sizes)}.{ontology} Made {created} UTC, experiment {report.experiment}."
-    )
+        yield "Terms", f"{collection.ontology.source}{f', {version}' if version else ''}"
+    yield "Made", f"{report.created.replace('T', ' ')[:16]} UTC"
+    yield "Experiment", report.experiment
+    yield "Check", "rankscope benchmark verify FOLDER"
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -391,6 +378,27 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         yield f"rules of {report.profile}"
 
 
+def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
+    """Say on how many measures the first system is the best."""
+    if len(ranked) < 2 or not ranked:
+        return ""
+    best = sum(ranked[0] in info.best for info in report.measures)
+    return f"{ranked[0]} has the best mean of {best} of {counted(len(report.measures), 'measure')}."
+
+
+def _outcomes(report: BenchmarkReport) -> str:
+    """Say how many differences from the baseline were told."""
+    comparison = report.comparison
+    if comparison is None:
+        return ""
+    base = comparison.baseline
+    pairs = comparison.pairs.select(base=base) if base is not None else comparison.pairs.select()
+    counts = Counter(pair.verdict for pair in pairs)
+    told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common())
+    against = "" if base is None else f" from {base}"
+    return f"{counted(len(pairs), 'difference')}{against}: {told}."
+
+
 def _differences(report: BenchmarkReport, shown: Sequence[str]) -> tuple[Table, ...]:
     """Show every measure of every system against the baseline; without one, the main measure."""
     comparison = report.comparison
@@ -443,8 +451,9 @@ def _targets_section(report: BenchmarkReport) -> Section:
         ),
     )
     figures = (figure_table(report.figure_kpis),) if report.figure_kpis else ()
-    blocks = (*((reached,) if targets else ()), *figures)
-    return Section("Targets", (*blocks, *((fallen,) if bands else ())))
+    blocks = (*((reached,) if targets else ()), *figures, *((fallen,) if bands else ()))
+    missed = " ".join(missed_targets(report)) or "All targets are reached."
+    return Section("Targets", blocks, finding=missed if targets or figures else "")
 
 
 def _target_cell(kpi: Kpi | None) -> Cell:
@@ -464,29 +473,17 @@ def _band_cell(kpi: Kpi | None, *, several: bool) -> Cell:
 # --- time, findings, what was run ----------------------------------------------------------------
 
 
-def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
-    """Draw the main measure against the latency, where two systems at least have both."""
-    main = report.measures[0].measure
-    points, names, intervals = [], [], []
-    for system in report.systems:
-        value, seconds = _value(system, main), system.timing.p50
-        if value is not None and seconds is not None and seconds > 0:
-            points.append((1000 * seconds, value.value))
-            names.append(system.name)
-            intervals.append(ends(value.interval))
-    if len(points) < 2:
-        return ()
-    times = [time for time, _ in points]
-    curve = Curve("", tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
-    return (
-        Plot(
-            f"{main} against latency",
-            "p50, ms",
-            main,
-            (curve,),
-            log_x=max(times) > WIDE * min(times),
-        ),
-    )
+def _time_section(report: BenchmarkReport) -> Section:
+    timed = [system for system in report.systems if system.timing.p50 is not None]
+    ordered = sorted(timed, key=lambda system: system.timing.p50 or 0.0)
+    finding = ""
+    if len(ordered) > 1:
+        fast, slow = ordered[0], ordered[-1]
+        finding = (
+            f"Half of the questions took {fast.name} at most {_latency(fast)} and {slow.name} "
+            f"{_latency(slow)}; measured once."
+        )
+    return Section("Time", (_time_table(report),), finding=finding)
 
 
 def _time_table(report: BenchmarkReport) -> Table:
@@ -529,6 +526,13 @@ def _spec(spec: Any) -> str:
     except (TypeError, ValueError):
         text = str(spec)
     return text if len(text) <= _LONGEST_SPEC else f"{text[:_LONGEST_SPEC]}…"
+
+
+def _systems_section(report: BenchmarkReport) -> Section:
+    asked = (
+        f"{counted(len(report.systems), 'system')}, {counted(report.depth, 'document')} a question."
+    )
+    return Section("What was run", (_systems_table(report),), part="method", finding=asked)
 
 
 def _systems_table(report: BenchmarkReport) -> Table:

@@ -19,7 +19,6 @@ from rankscope.document.blocks import (
     Sentence,
     Sentences,
     Table,
-    Tone,
     cells,
     ends,
     finding_lines,
@@ -30,7 +29,9 @@ from rankscope.document.blocks import (
 from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.measures.language import Measure
 from rankscope.reports.asked import aliases, interval_methods
+from rankscope.reports.decision_table import FIRST, OUTCOME_TONES, SystemLine, decision_table
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.pair_tables import comparison_data, pairs_table
@@ -96,65 +97,39 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
             decision.headline,
             decision.reason,
             decision.evidence,
-            (decision_table(comparison, few, left=len(order) - len(few)), points),
+            (_decision_table(comparison, few, decision.choice, len(order) - len(few)), points),
         ),
         names=frozenset([*shown, *comparison.measures]),
         data=lambda: comparison_data(comparison),
     )
 
 
-FIRST = 10
-"""So many systems are shown at first."""
-
-
-def decision_table(comparison: Comparison, shown: Sequence[str], *, left: int = 0) -> Table:
+def _decision_table(
+    comparison: Comparison, shown: Sequence[str], choice: str | None, left: int
+) -> Table:
     """Show what the decision rests on: of two systems each measure, of more the first measure."""
     if len(comparison.runs) == 2:
         return _two_systems(comparison)
     first, *others = comparison.measures
-    base = comparison.baseline
-    means = {run: comparison.mean(run, first) for run in shown}
-    columns = [Column(first), Column("95% interval", "interval")]
+    base, lettered = comparison.baseline, shows_letters(comparison)
+    columns, lines = [Column(measure) for measure in others[:MOST_OTHERS]], []
     if base is None:
-        columns.append(Column("letters" if shows_letters(comparison) else "near the best", "text"))
-    else:
-        columns += [Column(f"vs {base}", signed=True), Column("p", "p")]
-    rows = []
-    for run, mean in means.items():
-        link = queries_link(measure=first, a=run, sort="a")
-        row = [Cell(run), Cell(mean.mean, link=link), Cell(interval=ends(mean.interval))]
+        columns.insert(0, Column("letters" if lettered else "near the best", "text"))
+    for run in shown:
+        mean = comparison.mean(run, first)
+        cells = [Cell(comparison.mean(run, measure).mean) for measure in others[:MOST_OTHERS]]
         if base is None:
-            near = "yes" if mean.near_best else ""
-            row.append(Cell(mean.letters if shows_letters(comparison) else near))
-        else:
-            row += change_cells(None if run == base else comparison.pair(run, base, first))
-        row += [Cell(comparison.mean(run, measure).mean) for measure in others[:MOST_OTHERS]]
-        rows.append(tuple(row))
-    return Table(
-        (Column("system", "text"), *columns, *map(Column, others[:MOST_OTHERS])),
-        tuple(rows),
-        notes=(f"{counted(left, 'more system')}: --max-systems 0",) if left else (),
+            cells.insert(0, Cell(mean.letters if lettered else "yes" if mean.near_best else ""))
+        pair = None if base is None or run == base else comparison.pair(run, base, first)
+        lines.append(SystemLine(run, mean.mean, mean.interval, pair, others=tuple(cells)))
+    higher = Measure.parse(first).definition.higher_is_better
+    return decision_table(
+        first, lines, columns, base=base, choice=choice, higher_is_better=higher, left=left
     )
 
 
 MOST_OTHERS = 3
 """So many measures are shown beside the first one."""
-
-
-def change_cells(pair: Pair | None) -> tuple[Cell, Cell]:
-    """Return the change from the baseline with its outcome, and its p-value."""
-    if pair is None:
-        return Cell("baseline"), Cell("")
-    tone = OUTCOME_TONES[pair.verdict]
-    return Cell(pair.difference, marker=f" {pair.verdict}", tone=tone), Cell(pair.p_corrected)
-
-
-OUTCOME_TONES: dict[Verdict, Tone] = {
-    "better": "good",
-    "worse": "bad",
-    "equivalent": "plain",
-    "can't tell": "quiet",
-}
 
 
 def _two_systems(comparison: Comparison) -> Table:

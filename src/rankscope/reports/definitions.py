@@ -17,7 +17,7 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.document.views import view
-from rankscope.errors import RankscopeError
+from rankscope.errors import RankscopeError, counted
 from rankscope.measures.definition import NEARNESS, written
 from rankscope.measures.language import Measure
 from rankscope.ontology.nearness import all_similarities
@@ -64,7 +64,9 @@ def definitions_section(
     notes.append("rankscope measures NAME shows parameters, edges and references")
     columns = text_columns("measure", "what it means", "formula")
     table = Table(columns, tuple(rows), notes=tuple(notes))
-    return Section("Definitions", details=(table,) if rows else (), part="method")
+    finding = f"{counted(len(rows), 'measure')}, by the rules of {profile}."
+    details = (table,) if rows else ()
+    return Section("Definitions", details=details, part="method", finding=finding)
 
 
 @view

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -75,7 +76,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
     findings, kpis = diagnosis.findings, diagnosis.figure_kpis
     sections = [
         *([Section("Targets", (figure_table(kpis),))] if kpis else []),
-        *([Section("Findings", (Findings(tuple(findings)),))] if findings else []),
+        findings_section(findings),
         *analysis_sections(answers),
         definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),
     ]
@@ -89,6 +90,14 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         answer=None if is_part else _answer(diagnosis, answers),
         names=frozenset([*diagnosis.runs, *diagnosis.measures]),
     )
+
+
+def findings_section(findings: Sequence[Finding]) -> Section:
+    """List findings, with a count of each severity."""
+    counts = Counter(finding.severity for finding in findings)
+    told = ", ".join(counted(count, severity) for severity, count in counts.items())
+    blocks = (Findings(tuple(findings)),) if findings else ()
+    return Section("Findings", blocks, finding=f"{told}." if told else "")
 
 
 def analysis_sections(answers: Answers) -> Iterator[Section]:
@@ -202,23 +211,38 @@ def shortened_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return (*lines[:MOST_CAREFUL], *more)
 
 
-def fix_first(answers: Answers, system: str | None, summary: Sequence[SummaryLine]) -> str:
-    """Say what to fix first of a system: its ranking, its retrieval, or what gains most; ''."""
+def fix_first(
+    answers: Answers, system: str | None, summary: Sequence[SummaryLine]
+) -> Iterator[Point]:
+    """Yield what to fix first of a system: its ranking, its retrieval, or what gains most."""
     gap = next((answer for analysis, answer in answers if analysis is gaps), None)
     if gap is not None and not isinstance(gap, NotApplicable):
         rows = gaps.result.model_validate(gap).systems
-        for row in (row for row in rows if row.system == system):
-            if row.problem == "ranking" or (row.problem == "both" and row.ranking_is_more):
-                k, value = row.enough
-                return (
-                    f"Ranking. {row.system}'s first {k:,} in perfect order would score "
-                    f"{number(value)} ({number(value - row.now, signed=True)})."
-                )
-            if row.problem in ("retrieval", "both"):
-                return (
-                    f"Retrieval. {row.system} does not find {row.missing:,} of {row.relevant:,} "
-                    f"relevant documents ({number(row.retrieval.value, signed=True)} if it did)."
-                )
-    if not summary:
-        return ""
-    return f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
+        row = next((row for row in rows if row.system == system), None)
+        if row is not None and row.problem in ("ranking", "retrieval", "both"):
+            yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
+            return
+    if summary:
+        line = f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
+        yield Point("Fix first", (line,))
+
+
+def _fix_of(row: Gap) -> str:
+    if row.problem == "ranking" or (row.problem == "both" and row.ranking_is_more):
+        k, value = row.enough
+        return (
+            f"Ranking. {row.system}'s first {k:,} in perfect order would score "
+            f"{number(value)} ({number(value - row.now, signed=True)})."
+        )
+    return (
+        f"Retrieval. {row.system} does not find {row.missing:,} of {row.relevant:,} "
+        f"relevant documents ({number(row.retrieval.value, signed=True)} if it did)."
+    )
+
+
+def _parts_of(row: Gap) -> tuple[tuple[str, float], ...]:
+    """Return what a system has and loses, where that is a share of 1."""
+    if not 0 <= row.now <= row.ideal <= 1:
+        return ()
+    lost = (("better order", row.ranking.value), ("better retrieval", row.retrieval.value))
+    return (("now", row.now), *lost)

@@ -125,7 +125,10 @@ def coverage_section(covered: Mapping[str, Covered], *, profile: str) -> Section
         notes=tuple(_notes(covered, counts, cutoffs, profile)),
         name_columns=2 if apart else 1,
     )
-    return Section(TITLE, details=(table,), part="method")
+    least, most = min(each.queries for each in known), max(each.queries for each in known)
+    queries = counted(most, "question") if least == most else f"{least:,} to {most:,} questions"
+    finding = f"Each mean covers {queries}."
+    return Section(TITLE, details=(table,), part="method", finding=finding)
 
 
 def coverage_of(report: BenchmarkReport) -> Section:

@@ -53,6 +53,7 @@ def reproduction_section(
             *_surroundings(report, manifest),
         ),
         part="method",
+        finding="Commands that make it again, the config, hashes and versions.",
     )
 
 

@@ -15,11 +15,8 @@ const explorerData = (() => {
   };
 
   const unpack = async (name) => {
-    let node = document.getElementById(`data-${name}`);
-    if (!node) {
-      await parsed;
-      node = document.getElementById(`data-${name}`);
-    }
+    if (name !== "overview") await parsed;  // the parser may be in the middle of a block
+    const node = document.getElementById(`data-${name}`);
     const packed = new Blob([bytesOf(node.textContent)]).stream();
     const content = await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
     const bytes = new Uint8Array(content), end = bytes.indexOf(10);

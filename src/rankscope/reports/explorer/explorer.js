@@ -1,31 +1,27 @@
-/* The explorer: a list of all queries, and each query with the answers of several systems. What is
-   shown is in the address, so that a link leads to it. */
+/* The explorer: a list of all questions, and each question with the answers of several systems. What
+   is shown is in the address, so that a link leads to it. */
 (() => {
-  const { byId, make, button, say, copy, download, csv, tabbed, route, showView, remembered, remember } = rankscope;
+  const { byId, make, button, say, copy, download, csv, tabbed, route, remembered, remember } = rankscope;
   const { visible, fold, wordsOf, marked, snippet, number, signed, short, counted } = explorerTexts;
   const place = byId("explorer");
   if (!place) return;
-  const MOST_COLUMNS = 8, MOST_SIDE_BY_SIDE = 4;
+  const MOST_IN_A_ROW = 5, MOST_SIDE_BY_SIDE = 4;
 
   let overview, systems, state, shown = [], order = [], list;
   const column = (name) => overview.columns[name];
 
   /* --- what is shown, and the address -------------------------------------------------------- */
 
-  const SHOWS = {
-    all: "All",
-    failing: "Failing",
-    improved: "Improved",
-    worsened: "Worsened",
-    different: "Different",
-    unjudged: "Unjudged on top",
-  };
+  const SHOWS = { all: "all", worsened: "worse", improved: "better", different: "different", failing: "failing",
+    unjudged: "unjudged on top" };
+  const SORTS = { loss: "largest loss first", gain: "largest gain first", a: "lowest value first",
+    query: "by id", unjudged: "most unjudged first", disagreement: "rankings that differ most" };
   const plainState = () => {
     const b = overview.baseline && systems.includes(overview.baseline) ? overview.baseline : systems[0];
     const focus = overview.focus && systems.includes(overview.focus) && overview.focus !== b ? overview.focus
       : systems.find((name) => name !== b) ?? systems[0];
     return { measure: overview.measures[0]?.name ?? "", a: focus, b, show: "all", cause: "", field: "", value: "",
-      min: "", max: "", find: "", in: "", sort: systems.length > 1 && overview.documents ? "-disagreement" : "a", s: [], ideal: "" };
+      min: "", max: "", find: "", in: "", sort: systems.length > 1 ? "loss" : "a", s: [], ideal: "" };
   };
 
   const read = (options) => {
@@ -39,6 +35,7 @@
     if (read.a === read.b && systems.length > 1)
       read.b = systems.find((name) => name !== read.a);
     if (!Object.hasOwn(SHOWS, read.show)) read.show = "all";
+    if (!Object.hasOwn(SORTS, read.sort)) read.sort = plain.sort;
     if (read.cause && !overview.causes.includes(read.cause)) read.cause = "";
     if (read.field && !overview.fields.some((field) => field.name === read.field)) read.field = read.value = "";
     return read;
@@ -141,35 +138,28 @@
     find: { find: "", in: "" },
   };
 
+  /** Return what questions are sorted by, rising. */
   const sortKey = () => {
-    const key = state.sort.replace(/^-/, "");
-    if (key === "query") return (query) => overview.queries[query];
-    if (key === "a" || key === "b") return (query) => valuesOf(state[key])[query];
-    if (key === "delta") return difference;
-    if (key === "disagreement") return (query) => column("disagreement")[query];
-    if (key === "relevant") return (query) => column("relevant")[query];
-    if (key === "unjudged") return (query) => column(`unjudged-${systemAt(state.a)}`)[query];
-    if (key === "cause") return (query) => {
-      const cause = column(`cause-${systemAt(state.a)}`)[query];
-      return cause < 0 ? null : overview.causes[cause];
-    };
-    if (key.startsWith("system:")) {
-      const values = systems.includes(key.slice(7)) ? valuesOf(key.slice(7)) : null;
-      return (query) => values ? values[query] : 0;
+    switch (state.sort) {
+      case "query": return (query) => overview.queries[query];
+      case "loss": return gain;
+      case "gain": return (query) => -gain(query);
+      case "unjudged": return (query) => -column(`unjudged-${systemAt(state.a)}`)[query];
+      case "disagreement": return (query) => -column("disagreement")[query];
+      default: return (query) => isUp() ? valuesOf(state.a)[query] : -valuesOf(state.a)[query];
     }
-    return (query) => query;
   };
 
   const collator = new Intl.Collator("en", { numeric: true });
   const sorted = (queries) => {
-    const key = sortKey(), sign = state.sort.startsWith("-") ? -1 : 1;
+    const key = sortKey();
     const keyed = queries.map((query) => [key(query), query]);
     const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
     keyed.sort(([left, first], [right, second]) => {
-      const gone = isMissing(left) - isMissing(right);  // what has no value comes last either way
+      const gone = isMissing(left) - isMissing(right);  // what has no value comes last
       if (gone || isMissing(left)) return gone || first - second;
       const apart = typeof left === "string" ? collator.compare(left, right) : left - right;
-      return sign * apart || first - second;
+      return apart || first - second;
     });
     return keyed.map(([, query]) => query);
   };
@@ -201,35 +191,36 @@
     const several = systems.length > 1, names = systems.map((name) => [name, name]);
     const field = (id, label, attributes, key) => make("label", { class: "picker" }, make("span", {}, label),
       make("input", { id, ...attributes, input: (event) => soon({ [key]: event.target.value }) }));
-    const parts = [
+    const shows = Object.entries(SHOWS).filter(([key]) => (several || !["improved", "worsened", "different"].includes(key))
+      && (overview.documents || key !== "unjudged"));
+    const sorts = Object.entries(SORTS).filter(([key]) => (several || !["loss", "gain", "disagreement"].includes(key))
+      && (overview.documents || !["unjudged", "disagreement"].includes(key)));
+    const more = [
+      picker("measure", "Measure", overview.measures.map(({ name, up }) => [name, up ? name : `${name} ↓`])),
+      picker("sort", "Order", sorts),
+      overview.causes.length ? picker("cause", "Cause of failure", [["", "any"], ...overview.causes.map((cause) => [cause, cause])]) : null,
+      overview.fields.length ? picker("field", "Field", [["", "none"], ...overview.fields.map(({ name }) => [name, name])]) : null,
+      overview.fields.length ? make("span", { id: "value-place" }) : null,
+      several ? field("min", "Change from", { type: "number", step: "any", size: 5 }, "min") : null,
+      several ? field("max", "to", { type: "number", step: "any", size: 5 }, "max") : null,
+      overview.documents ? make("label", { class: "check" }, make("input", { type: "checkbox", id: "in-documents",
+        change: (event) => change({ in: event.target.checked ? "documents" : "" }) }), " look for words in the documents, too") : null];
+    return make("div", { class: "controls" },
       make("div", { class: "row" },
-        make("label", { class: "picker grow" }, make("span", {}, "Find"), make("input", {
-          id: "find", type: "search", placeholder: "words of a query, an id", autocomplete: "off", spellcheck: "false",
+        make("label", { class: "picker grow" }, make("span", {}, "Question contains"), make("input", {
+          id: "find", type: "search", autocomplete: "off", spellcheck: "false",
           input: (event) => soon({ find: event.target.value }) })),
-        overview.documents ? make("label", { class: "check" }, make("input", { type: "checkbox", id: "in-documents",
-          change: (event) => change({ in: event.target.checked ? "documents" : "" }) }), " in the documents shown, too") : null),
-      make("details", { class: "filters", id: "filters", open: innerWidth > 704 }, make("summary", {}, "Measure, systems and filters"),
-      make("div", { class: "row" },
-        picker("measure", "Measure", overview.measures.map(({ name, up }) => [name, up ? name : `${name} ↓`])),
-        picker("a", several ? "System" : "System", names),
-        several ? picker("b", "against", names) : null,
-        overview.causes.length ? picker("cause", "Cause of failure", [["", "any"], ...overview.causes.map((cause) => [cause, cause])]) : null,
-        overview.fields.length ? picker("field", "Field", [["", "none"], ...overview.fields.map(({ name }) => [name, name])]) : null,
-        overview.fields.length ? make("span", { id: "value-place" }) : null,
-        several ? field("min", "Δ from", { type: "number", step: "any", size: 5 }, "min") : null,
-        several ? field("max", "to", { type: "number", step: "any", size: 5 }, "max") : null),
-      make("div", { class: "row", role: "group", "aria-label": "Which queries" },
-        Object.entries(SHOWS).filter(([key]) => (several || !["improved", "worsened", "different"].includes(key)) && (overview.documents || key !== "unjudged"))
-          .map(([key, text]) => button(text, () => change({ show: key }), { "data-show": key, "aria-pressed": "false" })))),
+        picker("a", several ? "Compare" : "System", names),
+        several ? picker("b", "with", names) : null,
+        picker("show", "Show", shows)),
+      make("details", { class: "filters", id: "filters" }, make("summary", {}, "More filters"), make("div", { class: "row" }, more)),
       make("div", { class: "row status" }, make("span", { id: "count", role: "status" }), make("span", { id: "chips" }),
         make("span", { class: "end" },
-          button("Copy", () => copy(tabbed(list.everything()), "table"), { class: "small", "aria-label": "Copy the queries" }),
-          button("CSV", () => download(csv(list.everything()), "queries.csv", "text/csv"), { class: "small", "aria-label": "Save the queries as CSV" }),
+          button("Copy", () => copy(tabbed(everything()), "table"), { class: "small", "aria-label": "Copy the questions" }),
+          button("CSV", () => download(csv(everything()), "questions.csv", "text/csv"), { class: "small", "aria-label": "Save the questions as CSV" }),
           !overview.documents ? null : button("Judge these", () => exportPool(order), { class: "small",
             title: "Save the unjudged documents on top of both systems as a pool: rankscope judge POOL" }),
-          button("Keys", () => help.showModal(), { class: "small", title: "What keys do" }))),
-    ];
-    return make("div", { class: "controls" }, parts);
+          button("Keys", () => help.showModal(), { class: "small", title: "What keys do" }))));
   };
 
   const valueControl = () => {
@@ -258,7 +249,7 @@
   const setControls = () => {
     const set = (id, value) => { const node = byId(id); if (node && node !== document.activeElement) node.value = value; };
     valueControl();
-    for (const key of ["measure", "a", "b", "cause", "field"]) { const node = byId(`pick-${key}`); if (node) node.value = state[key]; }
+    for (const key of ["measure", "a", "b", "cause", "field", "show", "sort"]) { const node = byId(`pick-${key}`); if (node) node.value = state[key]; }
     const causes = column(`cause-${systemAt(state.a)}`), node = byId("pick-cause");
     if (node) for (const each of node.options) if (each.value) {
       const number = overview.causes.indexOf(each.value);
@@ -267,56 +258,74 @@
     for (const key of ["min", "max", "find", "value"]) set(key, state[key]);
     const box = byId("in-documents");
     if (box) box.checked = state.in === "documents";
-    for (const control of place.querySelectorAll("[data-show]"))
-      control.setAttribute("aria-pressed", String(control.dataset.show === state.show));
     const on = Object.keys(isOn).filter((name) => isOn[name]());
     byId("chips").replaceChildren(...on.map((name) => button(`${chipTexts[name]()} ×`, () => change(cleared[name]),
       { class: "chip", "data-chip": name, "aria-label": `Remove the filter ${chipTexts[name]()}` })),
     ...(on.length ? [button("Reset all", () => change(Object.assign({}, ...Object.values(cleared))), { class: "small", id: "reset" })] : []));
-    status(`${shown.length.toLocaleString("en")} of ${counted(overview.queries.length, "query")}`);
+    if (on.some((name) => !["show", "find"].includes(name))) byId("filters").open = true;
+    status(`${shown.length.toLocaleString("en")} of ${counted(overview.queries.length, "question")}`);
   };
 
-  const bar = (delta, reach) => {
-    if (!delta) return null;
-    const box = make("span", { class: `delta ${delta > 0 === isUp() ? "good" : "bad"}` }), inner = make("span");
-    inner.style.width = `${Math.min(50 * Math.abs(delta) / reach, 50)}%`;
-    inner.style.left = delta > 0 ? "50%" : `${50 - Math.min(50 * Math.abs(delta) / reach, 50)}%`;
-    box.append(inner);
-    return box;
+  /** Return all questions that are shown, as rows of texts and numbers. */
+  const everything = () => {
+    const failing = column(`cause-${systemAt(state.a)}`);
+    const value = (name, query) => Number.isNaN(valuesOf(name)[query]) ? "" : valuesOf(name)[query];
+    return [["query_id", "text", ...systems.map((name) => `${state.measure} ${name}`), "relevant", "unjudged", "cause"],
+      ...order.map((query) => [overview.queries[query], overview.texts[query] ?? "", ...systems.map((name) => value(name, query)),
+        column("relevant")[query], column(`unjudged-${systemAt(state.a)}`)[query],
+        failing[query] < 0 ? "" : overview.causes[failing[query]]])];
   };
 
-  const columnsNow = () => {
-    const several = systems.length > 1, failing = column(`cause-${systemAt(state.a)}`);
-    const listed = [...new Set([state.a, ...(several ? [state.b] : []), ...systems])].slice(0, MOST_COLUMNS);
-    const value = (name) => ({
-      key: name === state.a ? "a" : name === state.b ? "b" : `system:${name}`, title: visible(name).slice(0, 24),
-      kind: name === state.a || (several && name === state.b) ? "number chosen" : "number wide-only",
-      cell: (query) => number(valuesOf(name)[query]),
-      value: (query) => Number.isNaN(valuesOf(name)[query]) ? "" : valuesOf(name)[query],
+  /** Say how the two systems compare over all questions. */
+  const sentence = () => {
+    if (systems.length < 2) return `${visible(state.a)}, ${SORTS[state.sort]}.`;
+    let better = 0, worse = 0, same = 0;
+    for (let query = 0; query < overview.queries.length; query++)
+      if (gain(query) > 0) better++; else if (gain(query) < 0) worse++; else same++;
+    return `${visible(state.a)} is better than ${visible(state.b)} on ${counted(better, "question")}, worse on ${worse}, the same on ${same}; ${SORTS[state.sort]}.`;
+  };
+
+  /** Return what rows of the list show now. */
+  const viewNow = () => {
+    const several = systems.length > 1, chosen = several ? [state.a, state.b] : [state.a];
+    const others = systems.filter((name) => !chosen.includes(name)).slice(0, MOST_IN_A_ROW - chosen.length);
+    const mean = (name) => valuesOf(name).reduce((sum, value) => sum + (value || 0), 0) * (isUp() ? 1 : -1);
+    const named = [...chosen, ...others].sort((left, right) => mean(right) - mean(left));
+    const failing = column(`cause-${systemAt(state.a)}`);
+    return {
+      title: state.measure, gain, valueOf: valuesOf, a: valuesOf(state.a), b: several ? valuesOf(state.b) : null,
+      systems: named.map((name) => ({ name, at: systemAt(name), chosen: chosen.includes(name) })),
+      factsOf: (query) => {
+        const facts = overview.fields.slice(0, 2).map(({ name }) => fieldValue(name, query)).filter((value) => value !== null && value.length <= 40);
+        const plain = (overview.texts[query] ? facts : []).map(visible).join(", ");
+        return { plain, failing: failing[query] < 0 ? "" : `${plain ? "; " : ""}${visible(state.a)} fails: ${overview.causes[failing[query]]}` };
+      },
+    };
+  };
+
+  /** Draw two rankings in a row of the list, and what is missing from the top of the first. */
+  const openRow = async (query, item) => {
+    const chosen = systems.length > 1 ? [state.a, state.b] : [state.a];
+    if (!overview.documents) {
+      item.append(make("p", { class: "quiet" }, "This page holds values only, no rankings. ", make("a", { href: queryLink(query) }, "All values")));
+      return;
+    }
+    const { systems: answers, ideal } = await explorerData.answers(overview, query);
+    const rows = chosen.map((name) => answers[systemAt(name)]), first = rows.map((each) => each.slice(0, 10));
+    const documents = await explorerData.documents(overview, [...first.flat(), ...ideal].map((row) => row.doc));
+    const title = (doc) => visible(documents.get(doc).title || documents.get(doc).id).slice(0, 120);
+    const sides = chosen.map((name, at) => {
+      const top = new Set(first[at].map((row) => row.doc));
+      const missing = ideal.filter((row) => !top.has(row.doc)).slice(0, 3).map((row) => {
+        const rank = rows[at].find((each) => each.doc === row.doc)?.rank;
+        return `${title(row.doc)} (grade ${short(row.grade)}, ${rank ? `rank ${rank}` : unseen(rows[at])})`;
+      });
+      return make("section", {}, make("h3", {}, visible(name), " ", make("small", {}, `${state.measure} ${number(valuesOf(name)[query])}`)),
+        first[at].length ? make("ol", {}, first[at].map((row) => make("li", {}, gradeBadge(row.grade, "?"), make("span", {}, title(row.doc)),
+          make("small", {}, documents.get(row.doc).title ? visible(documents.get(row.doc).id).slice(0, 40) : "")))) : make("p", { class: "quiet" }, "No documents."),
+        missing.length ? make("p", { class: "quiet" }, `Not in its first 10: ${missing.join("; ")}`) : null);
     });
-    const deltas = several ? shown.reduce((most, query) => Math.max(most, Math.abs(difference(query)) || 0), 1e-9) : 1;
-    return [
-      { key: "query", title: "query", heads: ["query_id", "text"], kind: "text query",
-        cell: (query) => [make("a", { href: queryLink(query) }, visible(overview.texts[query] || overview.queries[query]).slice(0, 300)),
-          overview.texts[query] ? make("span", { class: "id" }, visible(overview.queries[query]).slice(0, 100)) : null],
-        value: (query) => [overview.queries[query], overview.texts[query] ?? ""] },
-      ...listed.slice(0, several ? 2 : 1).map(value),
-      ...(several ? [{ key: "delta", title: "Δ", kind: "number", about: `${visible(state.a)} minus ${visible(state.b)}`,
-        cell: (query) => Number.isNaN(difference(query)) ? "–" : [make("span", { class: gain(query) > 0 ? "good" : gain(query) < 0 ? "bad" : "quiet" },
-          `${gain(query) > 0 ? "▲" : gain(query) < 0 ? "▼" : ""} ${signed(difference(query))}`), bar(difference(query), deltas)],
-        value: (query) => Number.isNaN(difference(query)) ? "" : difference(query) }] : []),
-      ...listed.slice(several ? 2 : 1).map(value),
-      ...(several && overview.documents ? [{ key: "disagreement", title: "disagree", kind: "number wide-only",
-        about: "How much the rankings differ: 0 the same, 1 nothing in common (1 − rank-biased overlap, mean over pairs)",
-        cell: (query) => number(column("disagreement")[query], 2), value: (query) => column("disagreement")[query] }] : []),
-      ...(overview.documents ? [{ key: "relevant", title: "relevant", kind: "number wide-only", about: "Judged documents that gain something",
-        cell: (query) => String(column("relevant")[query]), value: (query) => column("relevant")[query] },
-      { key: "unjudged", title: "unjudged", kind: "number wide-only", about: `Unjudged in the first ${overview.cutoff} of ${visible(state.a)}`,
-        cell: (query) => String(column(`unjudged-${systemAt(state.a)}`)[query]), value: (query) => column(`unjudged-${systemAt(state.a)}`)[query] }] : []),
-      ...(overview.causes.length ? [{ key: "cause", title: "cause of failure", kind: "text wide-only", about: `Why ${visible(state.a)} fails`,
-        cell: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]],
-        value: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]] }] : []),
-    ];
+    item.append(make("div", { class: "two" }, sides), make("p", { class: "whole" }, make("a", { href: queryLink(query) }, "Whole rankings with texts")));
   };
 
   const showList = async (_, options) => {
@@ -326,20 +335,18 @@
       status("searching documents …");
       await searchDocuments(state.find);
     }
-    select();
-    setControls();
-    const left = byId("detail").hidden ? -1 : order.indexOf(queryIndex);
+    const left = byId("detail").hidden ? -1 : queryIndex;
     byId("list").hidden = false;
     byId("detail").hidden = true;
-    showView("queries");
-    list.show(order, columnsNow(), state.sort);
-    if (left >= 0) list.focusRow(left);
-    drawCharts();
+    update();
+    if (left >= 0) list.focusOn(left);
   };
 
-  const sortBy = ({ key, kind }) => {
-    const isText = kind.startsWith("text");
-    change({ sort: state.sort === key ? `-${key}` : state.sort === `-${key}` ? key : isText || key === "a" || key === "b" ? key : `-${key}` });
+  const update = () => {
+    select();
+    setControls();
+    byId("compared").textContent = sentence();
+    list.show(order, viewNow());
   };
 
   /* --- what to judge --------------------------------------------------------------------------- */
@@ -352,7 +359,7 @@
       for (let at = 0; at < Math.min(docs.length, overview.cutoff); at++)
         if (!(grades[at] >= 0)) pairs.set(`${query} ${docs[at]}`, [query, docs[at]]);
     });
-    if (!pairs.size) { say("every document on top of these queries is judged"); return; }
+    if (!pairs.size) { say("every document on top of these questions is judged"); return; }
     const place = new Map(queries.map((query, at) => [query, at]));
     const chosen = [...pairs.values()].sort((left, right) => place.get(left[0]) - place.get(right[0]));
     const documents = await explorerData.documents(overview, chosen.map(([, doc]) => doc));
@@ -367,9 +374,9 @@
 
   /* --- one query ------------------------------------------------------------------------------- */
 
-  const gradeBadge = (grade) => {
-    if (grade < 0) return make("span", { class: "grade hole", title: `grade ${short(grade)}: pooled, and not judged` }, "unjudged");
-    if (!(grade >= 0)) return make("span", { class: "grade hole", title: "nobody judged it" }, "unjudged");
+  const gradeBadge = (grade, hole = "unjudged") => {
+    if (grade < 0) return make("span", { class: "grade hole", title: `grade ${short(grade)}: pooled, and not judged` }, hole);
+    if (!(grade >= 0)) return make("span", { class: "grade hole", title: "nobody judged it" }, hole);
     const level = grade <= 0 ? 0 : grade < 1 ? 1 : Math.min(Math.round(grade), 4);
     return make("span", { class: `grade level-${level}`, title: `grade ${short(grade)}` }, short(grade));
   };
@@ -452,9 +459,9 @@
       systems.map((system) => make("th", { scope: "col" }, visible(system).slice(0, 40))))), make("tbody", {}, rows));
     const all = () => [["measure", ...systems], ...overview.measures.map(({ name }, at) =>
       [name, ...systems.map((system) => column(`value-${systemAt(system)}-${at}`)[query])])];
-    return make("details", {}, make("summary", {}, "All measures of this query"),
-      make("div", { class: "tabled" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this query")),
-        make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Values of this query" }, table)));
+    return make("details", {}, make("summary", {}, "All measures of this question"),
+      make("div", { class: "tabled" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this question")),
+        make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Values of this question" }, table)));
   };
 
   const ranking = (name, rows, documents, options) => {
@@ -508,22 +515,21 @@
     const at = order.indexOf(queryIndex);
     const next = order[at < 0 ? 0 : at + by];
     if (next !== undefined) go(next, state);
-    else say(by > 0 ? "this is the last query of the list" : "this is the first query of the list");
+    else say(by > 0 ? "this is the last question of the list" : "this is the first question of the list");
   };
 
   const showQuery = async (rest, options) => {
     await ready;
     const before = state && listLink();
     state = read(options);
-    if (before !== listLink() || !order.length) { select(); setControls(); list.show(order, columnsNow(), state.sort); }
+    if (before !== listLink() || !order.length) update();
     let id;
     try { id = decodeURIComponent(rest); } catch { id = rest; }
     const query = overview.queries.indexOf(id), detail = byId("detail");
     byId("list").hidden = true;
     detail.hidden = false;
-    showView("queries");
     if (query < 0) {
-      detail.replaceChildren(make("p", {}, "There is no such query in this report."), make("a", { href: listLink() }, "all queries"));
+      detail.replaceChildren(make("p", {}, "There is no such question in this report."), make("a", { href: listLink() }, "all questions"));
       return;
     }
     queryIndex = query;
@@ -554,7 +560,7 @@
     lines.setAttribute("aria-hidden", "true");
     board.append(lines);
     detail.replaceChildren(...[
-      make("div", { class: "row" }, make("a", { href: listLink(), id: "back" }, "← all queries"),
+      make("div", { class: "row" }, make("a", { href: listLink(), id: "back" }, "← all questions"),
         make("span", { class: "quiet" }, at < 0 ? `outside the current filter` : `${at + 1} of ${order.length.toLocaleString("en")} in this list`),
         make("span", { class: "end" }, button("← previous", () => step(-1), { id: "previous", disabled: at === 0 }),
           button("next →", () => step(1), { id: "next", disabled: at === order.length - 1 }))),
@@ -562,7 +568,7 @@
       make("p", { class: "quiet" }, text ? [make("code", {}, visible(overview.queries[query]).slice(0, 300)), " · "] : null,
         overview.documents ? `${column("relevant")[query]} relevant` : "", holes ? ` · ${holes} unjudged on top` : "",
         fields.length ? " · " : "", fields.slice(0, 12).map(([name, value], place) => [place ? " · " : "",
-          make("a", { href: written("queries", { ...state, field: name, value }), title: "queries like this" }, `${visible(name)}: ${visible(value).slice(0, 120)}`)])),
+          make("a", { href: written("queries", { ...state, field: name, value }), title: "questions like this" }, `${visible(name)}: ${visible(value).slice(0, 120)}`)])),
       valuesTable(query, chosen), systemPickers(chosen), two, board,
       chosen.length > 2 ? make("p", { class: "notes" }, `▲▼: moved against ${visible(chosen[0])}; in ${visible(chosen[0])}, against ${visible(chosen[1])}.`) : null,
       holes ? make("div", { class: "row" }, button("Judge these", () => exportPool([query]), { class: "small",
@@ -577,43 +583,12 @@
     byId("query-title").focus({ preventScroll: true });
   };
 
-  /* --- charts of two systems ------------------------------------------------------------------- */
-
   const pageTitle = document.title;
-  const drawCharts = () => {
-    const spot = byId("query-charts");
-    if (!spot || systems.length < 2) return;
-    const key = [state.measure, state.a, state.b].join("\n");
-    if (spot.dataset.key === key) return;
-    spot.dataset.key = key;
-    const [a, b] = [valuesOf(state.a), valuesOf(state.b)], rows = [];
-    for (let query = 0; query < overview.queries.length; query++)
-      if (!Number.isNaN(a[query]) && !Number.isNaN(b[query]))
-        rows.push({ query, id: overview.queries[query], text: overview.texts[query], a: a[query], b: b[query],
-          delta: a[query] - b[query], gain: gain(query) });
-    rows.sort((left, right) => right.delta - left.delta || left.query - right.query);
-    explorerCharts.draw(byId("query-chart-place"), rows, { a: state.a, b: state.b }, state.measure,
-      (row) => queryLink(row.query, { ...plainState(), measure: state.measure, a: state.a, b: state.b, sort: "-delta" }));
-    const chosen = (id, values, now, set) => {
-      const node = byId(id);
-      node.replaceChildren(...values.map((value) => option(value, visible(value).slice(0, 80), now)));
-      node.onchange = () => set(node.value);
-    };
-    const again = (changes) => {
-      state = { ...state, ...changes };
-      history.replaceState({ ...history.state, y: scrollY }, "", written("overview", state));
-      drawCharts();
-    };
-    chosen("chart-measure", overview.measures.map(({ name }) => name), state.measure, (measure) => again({ measure }));
-    chosen("chart-a", systems, state.a, (name) => again({ a: name, b: name === state.b ? state.a : state.b }));
-    chosen("chart-b", systems, state.b, (name) => again({ b: name, a: name === state.a ? state.b : state.a }));
-    byId("chart-table").href = written("queries", { ...plainState(), measure: state.measure, a: state.a, b: state.b, sort: "-delta" });
-  };
 
   /* --- keys ------------------------------------------------------------------------------------ */
 
-  const KEYS = [["/", "find"], ["j or ↓, k or ↑", "next, previous row of the list"], ["Enter", "open the query"],
-    ["n or →, p or ←", "next, previous query of the list"], ["Esc", "back to the list"], ["c", "change colours"], ["?", "these keys"]];
+  const KEYS = [["/", "find"], ["j, k", "next, previous row of the list"], ["Enter", "open or close the row"],
+    ["n or →, p or ←", "next, previous question of the list"], ["Esc", "back to the list"], ["c", "change colours"], ["?", "these keys"]];
   const keysOn = () => remembered("keys") !== "off";
   const help = make("dialog", { id: "help", "aria-labelledby": "help-title" }, make("h3", { id: "help-title" }, "Keys"),
     make("dl", {}, KEYS.flatMap(([keys, what]) => [make("dt", {}, keys), make("dd", {}, what)])),
@@ -627,16 +602,13 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const inDetail = !byId("detail").hidden && !byId("queries").classList.contains("away");
-    const inList = !byId("list").hidden && !byId("queries").classList.contains("away");
-    const row = Number(document.activeElement?.closest?.("tr[data-at]")?.dataset.at ?? -1);
+    const inDetail = !byId("detail").hidden;
     const actions = {
-      "/": () => { if (!inList) location.hash = listLink(); setTimeout(() => byId("find").focus(), 60); },
+      "/": () => { if (inDetail) location.hash = listLink(); setTimeout(() => byId("find").focus(), 60); },
       "?": () => help.showModal(),
       c: () => rankscope.nextTheme(),
-      ...(inList ? { j: () => list.focusRow(row + 1), k: () => list.focusRow(Math.max(row - 1, 0)) } : {}),
       ...(inDetail ? { n: () => step(1), ArrowRight: () => step(1), p: () => step(-1), ArrowLeft: () => step(-1),
-        Escape: () => { location.hash = listLink(); } } : {}),
+        Escape: () => { location.hash = listLink(); } } : { j: () => list.step(1), k: () => list.step(-1) }),
     };
     const isArrow = event.key.startsWith("Arrow");
     if (isArrow && event.target.closest?.(".scroll")) return;
@@ -649,30 +621,21 @@
     overview = await explorerData.load("overview");
     systems = overview.systems;
     state = plainState();
-    list = explorerList.create("Queries", { onSort: sortBy, onOpen: (query) => { location.hash = queryLink(query); } });
+    list = explorerList.create({ overview, open: openRow });
     place.replaceChildren(
-      make("div", { id: "list" }, controls(), list.region,
-        make("p", { class: "notes" }, !overview.documents ? "This page holds values only: no rankings, no judgments. " : systems.length > 1 ? "The list begins with the queries on which the rankings differ most (“disagree”: 1 minus their rank-biased overlap). " : "",
-          overview.documents ? `Rankings show the first ${overview.top} documents. ` : "",
-          overview.causes.length ? "What counts as failing, and the causes: Diagnosis, Failing questions. " : "",
-          systems.length > MOST_COLUMNS ? `The table shows ${MOST_COLUMNS} of ${systems.length} systems: choose any two above.` : "")),
+      make("div", { id: "list" }, make("p", { id: "compared" }), controls(), list.region,
+        make("ul", { class: "notes" }, [
+          overview.documents ? `Marks: the first 10 documents, height is the grade, a dot or ? is unjudged; the number is the rank of the first relevant document. Rankings hold the first ${overview.top} documents.`
+            : "This page holds values only: no rankings, no judgments.",
+          systems.length > MOST_IN_A_ROW ? `A row shows ${MOST_IN_A_ROW} of ${systems.length} systems: choose any two above.` : "",
+        ].filter(Boolean).map((text) => make("li", {}, text)))),
       make("div", { id: "detail", hidden: true }));
     document.body.append(help);
     document.addEventListener("keydown", pressed);
-    select();
-    setControls();
-    list.show(order, columnsNow(), state.sort);
-    drawCharts();
+    update();
     document.documentElement.dataset.ready = "1";
   })();
 
   route("queries", (rest, options) => { document.title = pageTitle; return showList(rest, options); });
   route("query", showQuery);
-  route("overview", async (_, options) => {
-    await ready;
-    document.title = pageTitle;
-    state = read(options);
-    showView("overview");
-    drawCharts();
-  });
 })();

@@ -1,108 +1,108 @@
-/* A long table of which only the rows in sight are in the page. All of it can be copied: by its
-   buttons, or with Ctrl+A and Ctrl+C inside it. */
+/* The list of questions: how a question changed, what it asks, and each ranking in ten places. A row
+   opens to two rankings side by side. Rankings are data, drawn when a row is shown or opened, so
+   that a page of thousands of questions is light: the first rows are there, a button adds more. */
 const explorerList = (() => {
-  const { make, button, say, tabbed } = rankscope;
-  const HEIGHT = 64, AROUND = 12, FEW = 120;
+  const { make, button } = rankscope;
+  const { visible, number, signed, counted } = explorerTexts;
+  const FIRST = 30, MORE = 200, PLACES = 10, HEIGHT = 18;
+  const SVG = "http://www.w3.org/2000/svg";
 
-  /** Make a table. `columns`: key, title, kind, cell(row) → nodes, value(row) → text or number. */
-  const create = (name, { onSort, onOpen }) => {
-    const head = make("tr"), body = make("tbody");
-    const table = make("table", { class: "long" }, make("thead", {}, head), body);
-    const region = make("div", { class: "scroll list", tabindex: "0", role: "group", "aria-label": name }, table);
-    let columns = [], rows = [], isAll = false;
+  const shape = (tag, attributes) => {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
 
-    const rowOf = (at) => {
-      const row = rows[at];
-      return make("tr", { "aria-rowindex": at + 2, "data-at": at, click: (event) => {
-        if (!event.target.closest("a, button") && !String(getSelection())) onOpen(row);
-      } }, columns.map((column, place) => make(place ? "td" : "th",
-        { class: column.kind || null, scope: place ? null : "row", title: column.hint ? column.hint(row) : null },
-        column.cell(row))));
+  /** Draw a ranking as ten places: height is the grade, a dot is unjudged; return it with the rank of
+      the first relevant document, or what is known instead. */
+  const spark = (rows, highest, top) => {
+    const picture = shape("svg", { viewBox: `0 0 ${5 * PLACES} ${HEIGHT}`, "aria-hidden": "true" });
+    let bars = "", dots = "";
+    for (const row of rows.slice(0, PLACES)) {
+      const x = 5 * row.rank - 3;
+      if (!(row.grade >= 0)) dots += `M${x} ${HEIGHT - 4}v.01`;
+      else if (row.grade > 0) bars += `M${x} ${HEIGHT}V${(HEIGHT - 4 - 13 * row.grade / highest).toFixed(1)}`;
+    }
+    if (bars) picture.append(shape("path", { d: bars, class: "grades" }));
+    if (dots) picture.append(shape("path", { d: dots, class: "holes" }));
+    const first = rows.find((row) => row.grade > 0)?.rank;
+    return [picture, first ?? (rows.length < top ? "–" : `>${top}`)];
+  };
+
+  /** Make the list. `of` holds what rows need: overview, link(query), words of a query, opened(query). */
+  const create = (of) => {
+    const head = make("div", { class: "qhead", "aria-hidden": "true" });
+    const rows = make("ul", { class: "questions" }), rest = make("p", { class: "quiet" });
+    const region = make("div", {}, head, rows, rest);
+    let shown = [], view, drawn = 0;
+
+    const changeOf = (query) => {
+      const [a, b] = [view.a[query], view.b?.[query]];
+      if (!view.b) return make("span", { class: "change" }, make("b", {}, number(a)));
+      const tone = view.gain(query) > 0 ? "good" : view.gain(query) < 0 ? "bad" : "quiet";
+      return make("span", { class: "change" }, make("b", { class: tone }, signed(a - b)), " ",
+        make("small", {}, `${number(b, 2)} → ${number(a, 2)}`));
     };
 
-    const spacer = (height) => {
-      const row = make("tr", { class: "spacer", "aria-hidden": "true" }, make("td", { colspan: columns.length }));
-      row.firstChild.style.height = `${height}px`;
-      return row;
+    const sparksOf = (query) => make("span", { class: `sparks n${view.systems.length}` }, view.systems.map(({ name, chosen }) =>
+      make("span", { class: chosen ? "chosen" : null, "data-name": name },
+        of.overview.documents ? null : number(view.valueOf(name)[query], 2))));
+
+    const fill = async (item, query) => {
+      if (!of.overview.documents) return;
+      const { systems, ideal } = await explorerData.answers(of.overview, query);
+      const highest = Math.max(...ideal.slice(0, 1).map((row) => row.grade), 1);
+      [...item.querySelector(".sparks").children].forEach((place, at) => {
+        const [picture, first] = spark(systems[view.systems[at].at], highest, of.overview.top);
+        place.replaceChildren(picture, String(first));
+      });
     };
 
-    let drawn = [-1, -1];
-    const render = (force) => {
-      const count = rows.length;
-      let low = 0, high = count;
-      if (count > FEW) {
-        low = Math.max(0, Math.floor(region.scrollTop / HEIGHT) - AROUND);
-        high = Math.min(count, Math.ceil((region.scrollTop + region.clientHeight) / HEIGHT) + AROUND);
-      }
-      if (!force && drawn[0] === low && drawn[1] === high) return;
-      drawn = [low, high];
-      const focused = document.activeElement?.closest?.("tr[data-at]")?.dataset.at;
-      const parts = [];
-      if (low > 0) parts.push(spacer(low * HEIGHT));
-      for (let at = low; at < high; at++) parts.push(rowOf(at));
-      if (high < count) parts.push(spacer((count - high) * HEIGHT));
-      body.replaceChildren(...parts);
-      if (focused !== undefined) body.querySelector(`tr[data-at="${focused}"] a`)?.focus({ preventScroll: true });
-      region.classList.toggle("whole", isAll);
+    const rowOf = (query) => {
+      const text = of.overview.texts[query], facts = view.factsOf(query);
+      const summary = make("summary", {}, changeOf(query),
+        make("span", { class: "asked" }, visible(text || of.overview.queries[query]).slice(0, 300), " ",
+          make("small", {}, facts.plain, facts.failing ? make("em", {}, facts.failing) : null)), sparksOf(query));
+      const item = make("details", { class: "question", "data-query": query }, summary);
+      item.addEventListener("toggle", () => { if (item.open && item.children.length === 1) of.open(query, item); });
+      fill(item, query);
+      return make("li", {}, item);
     };
 
-    /** Return everything, as rows of texts and numbers. */
-    const everything = () => [columns.flatMap((column) => column.heads || [column.title]),
-      ...rows.map((row) => columns.flatMap((column) => column.value(row)))];
-
-    const show = (shown, given, sort) => {
-      const focused = document.activeElement?.closest?.("th[data-key]")?.dataset.key;
-      [rows, columns, isAll] = [shown, given, false];
-      table.setAttribute("aria-rowcount", rows.length + 1);
-      head.replaceChildren(...columns.map((column) => {
-        const down = sort === `-${column.key}`, up = sort === column.key;
-        const sign = up ? " ▲" : down ? " ▼" : "";
-        return make("th", { scope: "col", class: column.kind || null, "data-key": column.key || null,
-          "aria-sort": up ? "ascending" : down ? "descending" : column.key ? "none" : null },
-        column.key ? button(`${column.title}${sign}`, () => onSort(column), { class: "sorter", title: column.about || null })
-          : column.title);
-      }));
-      region.scrollTop = 0;
-      render(true);
-      if (!rows.length) body.replaceChildren(make("tr", {}, make("td", { colspan: columns.length, class: "text nothing" },
-        "No query fits these filters.")));
-      if (focused) [...head.cells].find((cell) => cell.dataset.key === focused)?.querySelector("button").focus();
+    const add = (count) => {
+      const until = Math.min(shown.length, drawn + count);
+      for (; drawn < until; drawn++) rows.append(rowOf(shown[drawn]));
+      const left = shown.length - drawn;
+      rest.replaceChildren(...(!shown.length ? ["No question fits these filters."] : left
+        ? [`${drawn.toLocaleString("en")} of ${counted(shown.length, "question")} are shown. `,
+          button(`Show ${Math.min(MORE, left)} more`, () => add(MORE), { id: "more" })] : []));
     };
 
-    const focusRow = (at) => {
-      const place = Math.min(Math.max(at, 0), rows.length - 1);
-      if (rows.length > FEW) {
-        const above = place * HEIGHT, room = region.clientHeight - 2 * HEIGHT;
-        if (above < region.scrollTop || above > region.scrollTop + room) region.scrollTop = above - room / 2;
-        render(true);
-      }
-      body.querySelector(`tr[data-at="${place}"] a`)?.focus();
+    const show = (queries, given) => {
+      [shown, view, drawn] = [queries, given, 0];
+      head.replaceChildren(make("span", {}, view.title), make("span", {}, "Question"),
+        make("span", { class: `sparks n${view.systems.length}` }, view.systems.map(({ name, chosen }) =>
+          make("span", { class: chosen ? "chosen" : null }, visible(name).slice(0, 16)))));
+      rows.replaceChildren();
+      add(FIRST);
     };
 
-    region.addEventListener("scroll", () => render(false), { passive: true });
-    new ResizeObserver(() => render(false)).observe(region);
-    region.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() === "a" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        isAll = true;
-        region.classList.add("whole");
-        say(`all ${rows.length} rows are selected: copy them with Ctrl+C`);
-        return;
-      }
-      if (!event.ctrlKey && !event.metaKey && isAll) { isAll = false; region.classList.remove("whole"); }
-      const at = Number(event.target.closest?.("tr[data-at]")?.dataset.at ?? -1);
-      const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
-      if (step && !event.altKey) { event.preventDefault(); focusRow(at < 0 ? 0 : at + step); }
-    });
-    document.addEventListener("copy", (event) => {
-      if (!isAll || !region.isConnected) return;
-      event.clipboardData.setData("text/plain", tabbed(everything()));
-      event.preventDefault();
-      say(`${rows.length} rows copied`);
-    });
-    document.addEventListener("pointerdown", () => { isAll = false; region.classList.remove("whole"); });
+    /** Move the focus by so many rows; the next ones are added when they are reached. */
+    const step = (by) => {
+      const all = [...rows.querySelectorAll("summary")];
+      const at = all.indexOf(document.activeElement?.closest?.("summary"));
+      const next = Math.max(at + by, 0);
+      if (next >= all.length) add(MORE);
+      [...rows.querySelectorAll("summary")][next]?.focus();
+    };
 
-    return { region, show, everything, focusRow, render };
+    const focusOn = (query) => {
+      const at = shown.indexOf(query);
+      if (at >= drawn) add(at + 1 - drawn);
+      rows.querySelector(`[data-query="${query}"] summary`)?.focus({ preventScroll: true });
+    };
+
+    return { region, show, step, focusOn };
   };
 
   return { create };

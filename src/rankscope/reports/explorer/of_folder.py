@@ -12,6 +12,7 @@ from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
+from rankscope.reports.verdict import decision_of
 from rankscope.scoring.tops import best_judged
 
 if TYPE_CHECKING:
@@ -63,10 +64,17 @@ def _gathered(report: BenchmarkReport, table: TableReader) -> Contents | None:
         ),
         document=_documents(titles, table(DOCUMENTS)),
         baseline=report.baseline,
-        focus=next(iter(report.measures[0].best), None),
+        focus=_focus(report),
         cutoff=Measure.parse(measures[0]).cutoff,
         top=report.top,
     )
+
+
+def _focus(report: BenchmarkReport) -> str | None:
+    """Return the system to look at first: the one that was decided for, or else the best one."""
+    choice = decision_of(report).choice
+    best = next(iter(report.measures[0].best), None)
+    return best if choice in (None, report.baseline) else choice
 
 
 def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:

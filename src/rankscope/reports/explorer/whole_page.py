@@ -13,24 +13,11 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Document
     from rankscope.reports.explorer.contents import Contents
 
-_SCRIPTS = ("data.js", "texts.js", "charts.js", "list.js", "explorer.js")
+_SCRIPTS = ("data.js", "texts.js", "list.js", "explorer.js")
 
-_BODY = """\
-<div id="explorer"><p class="quiet">The queries are shown by a script, which did not run.</p></div>
-"""
-
-_CHARTS = """\
-<section id="query-charts">
-<h3>Query by query</h3>
-<div class="row">
-<label class="picker"><span>Measure</span><select id="chart-measure"></select></label>
-<label class="picker"><span>System</span><select id="chart-a"></select></label>
-<label class="picker"><span>against</span><select id="chart-b"></select></label>
-<a id="chart-table" href="#queries">as a table</a>
-</div>
-<div id="query-chart-place"></div>
-</section>
-"""
+_BODY = (
+    '<div id="explorer"><p class="quiet">A script shows the questions; it did not run.</p></div>'
+)
 
 
 @cache
@@ -42,13 +29,9 @@ def report_page(document: Document, contents: Contents | None) -> str:
     """Return the page of a document; without contents it has no explorer."""
     if contents is None:
         return page(document)
-    several = len(contents.systems) > 1
     explorer = Explorer(
-        title="Queries",
+        title="Questions",
         body=_BODY,
-        overview=_CHARTS if several else "",
-        overview_link=("query-charts", "Query by query") if several else None,
-        follows="what-would-gain-most",
         script="".join(map(_asset, _SCRIPTS)),
         style=_asset("explorer.css"),
         data=blocks(contents),
