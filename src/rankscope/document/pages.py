@@ -152,11 +152,11 @@ Placed = list[tuple[str, "Section"]]
 """Sections with what they are linked by."""
 
 
-def _parts(document: Document) -> dict[str, Placed]:
+def _parts(document: Document) -> dict[Part, Placed]:
     appendix = (replace(section, part="method") for section in document.appendix)
     sections = [section for section in (*document.sections, *appendix) if section.all_blocks]
     placed = list(zip(section_ids(section.title for section in sections), sections, strict=True))
-    parts: dict[str, Placed] = {}
+    parts: dict[Part, Placed] = {}
     for name in get_args(Part):
         chosen = [(link, section) for link, section in placed if section.part == name]
         if chosen:

@@ -394,9 +394,9 @@ def _outcomes(report: BenchmarkReport) -> str:
     base = comparison.baseline
     pairs = comparison.pairs.select(base=base) if base is not None else comparison.pairs.select()
     counts = Counter(pair.verdict for pair in pairs)
-    told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common())
+    outcomes = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common())
     against = "" if base is None else f" from {base}"
-    return f"{counted(len(pairs), 'difference')}{against}: {told}."
+    return f"{counted(len(pairs), 'difference')}{against}: {outcomes}."
 
 
 def _differences(report: BenchmarkReport, shown: Sequence[str]) -> tuple[Table, ...]:

@@ -95,9 +95,9 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
 def findings_section(findings: Sequence[Finding]) -> Section:
     """List findings, with a count of each severity."""
     counts = Counter(finding.severity for finding in findings)
-    told = ", ".join(counted(count, severity) for severity, count in counts.items())
+    severities = ", ".join(counted(count, severity) for severity, count in counts.items())
     blocks = (Findings(tuple(findings)),) if findings else ()
-    return Section("Findings", blocks, finding=f"{told}." if told else "")
+    return Section("Findings", blocks, finding=f"{severities}." if severities else "")
 
 
 def analysis_sections(answers: Answers) -> Iterator[Section]:

@@ -91,7 +91,8 @@ def changes(page: Page) -> list[float | None]:
 
 
 def asked(page: Page) -> list[str]:
-    return page.locator(f"{ROW} .asked").all_inner_texts()
+    texts: list[str] = page.locator(f"{ROW} .asked").all_inner_texts()
+    return texts
 
 
 def count(page: Page) -> int:
