@@ -69,7 +69,7 @@ bench: $(VENV)/installed-all $(NATIVE)
 error-rates: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.error_rates --write
 
-# What docs/explanation/reliability.md reports, in hours; `make test-slow` does a short form of each.
+# What docs/explanation/tested.md reports, in hours; `make test-slow` does a short form of each.
 fuzz: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/python -m reliability.fuzz
 	$(BIN)/python -m reliability.differential

@@ -1,4 +1,4 @@
-"""``make bench``: every speed table, printed and written to ``docs/explanation/speed.md``.
+"""``make bench``: every speed table, printed and written to ``benches/speed.md``.
 
 ``python -m benches reading measuring`` measures some of them again, and leaves the others as they
 are on the page.
@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "explanation" / "speed.md"
+PAGE = HERE / "speed.md"
 TITLES = {
     "reading.py": "Reading and checking a run",
     "measuring.py": "From a run to its measures",

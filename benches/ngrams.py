@@ -1,4 +1,4 @@
-"""What character n-grams gain and cost: the tables of that section of docs/…/search-quality.md.
+"""What character n-grams gain and cost: the tables of that section of benches/search-quality.md.
 
 ``python benches/ngrams.py --collections FOLDER --hpo FILE [--write]`` searches with words and with
 n-grams, and prints Markdown tables; with ``--write`` they replace those in the docs.

@@ -1,4 +1,4 @@
-"""How good the systems are on real collections: the tables in docs/explanation/search-quality.md.
+"""How good the systems are on real collections: the tables in benches/search-quality.md.
 
 ``python -m benches.quality --collections FOLDER [--table NAME] [--write]`` fetches every run,
 scores it, and prints Markdown tables with 95 % intervals; with ``--write`` they replace those in
@@ -37,7 +37,7 @@ from rankscope.retrieval.stages.training import Training
 from rankscope.statistics.intervals import mean_intervals
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "explanation" / "search-quality.md"
+PAGE = ROOT / "benches" / "search-quality.md"
 
 FIELDS = {"recipes": ["title", "text", "ingredients", "steps"]}
 COLLECTIONS = ("recipes", "electronics", "scifact", "cranfield")

@@ -1,6 +1,6 @@
 """Write the pages that repeat what the code says.
 
-Commands, measures, checks, analyses, options, records and schemas.
+Commands, measures, checks, analyses, options and schemas.
 
 Run ``python docs/build.py`` after changing one of these; a test fails when a page is not
 what this would write.
@@ -13,7 +13,6 @@ import io
 import json
 import sys
 import tempfile
-import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from pydantic import PlainSerializer
 from rich.console import Console
 from search_apis_page import search_apis_page
 
@@ -36,7 +34,7 @@ from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
-from rankscope.part import Part, Record, field_docs, schema_text
+from rankscope.part import Record, schema_text
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -296,9 +294,9 @@ def _code(code: Code) -> str:
 
 
 ANALYSES_INTRODUCTION = """\
-What a benchmark looks into beyond means and differences. Each analysis has a field in the
-[BenchmarkReport](records.md) (`analyses`) and a section in reports. It reports what it found, that
-it found nothing, or that it is not applicable and why."""
+What a benchmark looks into beyond means and differences. Each analysis has a field in
+[BenchmarkReport.json](schemas/benchmark.json) (`analyses`) and a section in reports. It reports
+what it found, that it found nothing, or that it is not applicable and why."""
 
 
 def analyses_page() -> str:
@@ -315,7 +313,6 @@ def _analysis(analysis: AnyAnalysis) -> str:
         "",
         f"- looks at: {', '.join(analysis.needs)}",
         f"- configured as: `{analysis.written}`" if analysis.written else "- always on",
-        f"- record: [{analysis.result.__name__}](records.md#{analysis.result.__name__.lower()})",
     ]
     if analysis.codes:
         found = ", ".join(f"{code.code} `{code.name}`" for code in analysis.codes)
@@ -323,90 +320,12 @@ def _analysis(analysis: AnyAnalysis) -> str:
     return "\n".join(lines)
 
 
-RECORDS_INTRODUCTION = """\
-The folder of an experiment holds JSON records and Parquet tables. Every record names its schema,
-`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses newer
-ones. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
-this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
-[manifest](schemas/manifest.json), [timings](schemas/timings.json),
-[config](schemas/config.json). In Python: `rankscope.records.BenchmarkReport.read(path)`.
-
-Beside the records there are tables, relative to the folder:
-
-- `runs/<system>.run.gz`: the run, as a TREC file
-- `per_query/<system>.parquet`: query_id, measure, value
-- `results/<system>.parquet`: query_id, rank, doc_id, title, score, grade (null: not judged), adds
-  (what the document adds to the main measure), for the first twenty of each answer
-- `documents.parquet`: doc_id, title, text (its first 1,000 characters), of all documents in these
-  and of the best that are judged
-- `queries.parquet`: query_id, text, metadata (JSON)
-- `qrels.parquet`: query_id, doc_id, grade, title"""
-
 _RECORDS = (
     records.EvaluationReport,
     records.BenchmarkReport,
     records.ExperimentManifest,
     records.ExperimentTimings,
 )
-
-
-def records_page() -> str:
-    """Return every record, field by field."""
-    later: dict[str, type[object]] = {}
-    parts = [
-        "# Records",
-        RECORDS_INTRODUCTION,
-        *(_fields(one, f"## {one.__name__} (`{one.schema_name()}`)", later) for one in _RECORDS),
-        "## Parts of records",
-    ]
-    done: set[str] = set()
-    while left := [name for name in later if name not in done]:
-        done.add(left[0])
-        parts.append(_fields(later[left[0]], f"### {left[0]}", later))
-    return "\n\n".join(parts) + "\n"
-
-
-def _fields(model: type[object], title: str, later: dict[str, type[object]]) -> str:
-    summary = " ".join((model.__doc__ or "").split())
-    rows = ["| field | type | what it is |", "|---|---|---|"]
-    docs = field_docs(model)
-    if issubclass(model, Part):
-        for name, field in model.model_fields.items():
-            text = " ".join((field.description or docs[name]).split())
-            null = (
-                " or null"
-                if any(isinstance(one, PlainSerializer) for one in field.metadata)
-                else ""
-            )
-            rows.append(f"| `{name}` | {_type(field.annotation, later)}{null} | {text} |")
-    else:
-        hints = typing.get_type_hints(model)
-        rows += [f"| `{name}` | {_type(hints[name], later)} | {docs[name]} |" for name in docs]
-    return f"{title}\n\n{summary}\n\n" + "\n".join(rows)
-
-
-def _type(annotation: object, later: dict[str, type[object]]) -> str:
-    """Name a type as JSON knows it, and note the parts it is made of."""
-    names = {str: "text", int: "integer", float: "number", bool: "true or false",
-             type(None): "null", typing.Any: "anything"}  # fmt: skip
-    if annotation in names:
-        return names[annotation]
-    arguments = typing.get_args(annotation)
-    origin = typing.get_origin(annotation)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_type(one, later) for one in arguments)
-    if origin in (list, tuple):
-        return f"list of {_type(arguments[0], later)}"
-    if origin is dict:
-        return f"object of {_type(arguments[1], later)}"
-    if origin is typing.Literal:
-        return ", ".join(f"`{one}`" for one in arguments)
-    assert isinstance(annotation, type)
-    if issubclass(annotation, Sequence):  # a sequence of its own kind is a list in JSON
-        [sequence] = annotation.__orig_bases__  # type: ignore[attr-defined]
-        return f"list of {_type(typing.get_args(sequence)[0], later)}"
-    later.setdefault(annotation.__name__, annotation)
-    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
 
 
 def _record_schema(one: type[Record]) -> str:
@@ -483,7 +402,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "measures.md": measures_page,
     "checks.md": checks_page,
     "analyses.md": analyses_page,
-    "records.md": records_page,
     "system-options.md": options_page,
     "search-apis.md": search_apis_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
