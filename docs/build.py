@@ -64,7 +64,9 @@ MEASURES_INTRODUCTION = (
     "`depth` and `ic`: nearness to the expected terms is the grade then, as in "
     "`nDCG(sim=hybrid)@10` (see [Nearness in an ontology](#nearness-in-an-ontology)). `hpo` stands "
     "for the measures of the benchmark of clinical phrases: RR, and at 1, 3, 5 and 10 Success, "
-    "MaxOntSim, nDCG, R, P and AP(norm=min)."
+    "MaxOntSim, nDCG, R, P and AP(norm=min). Unless stated, a measure runs from 0 to 1, higher is "
+    "better, its mean over queries counts, a query without a relevant document is 0, and ranks past "
+    "the end of a run count as nonrelevant."
 )
 
 
@@ -129,14 +131,11 @@ def measures_page() -> str:
         "# Measures",
         MEASURES_INTRODUCTION,
     ]
-    rows = ["| measure | for example | what it is |", "|---|---|---|"]
-    for family in FAMILIES:
-        rows += [
-            f"| [{one.name}](#{one.name.lower()}) | `{one.example}` | {one.summary} |"
-            for one in definitions
-            if one.family == family
+    for family, title in FAMILIES.items():
+        names = [
+            f"[{one.name}](#{one.name.lower()})" for one in definitions if one.family == family
         ]
-    parts.append("\n".join(rows))
+        parts.append(f"**{title}:** {' · '.join(names)}")
     for family, title in FAMILIES.items():
         parts.append(f"## {title}")
         parts += [_measure(one) for one in definitions if one.family == family]
@@ -162,20 +161,26 @@ def _similarities() -> str:
     return "\n".join(rows) + f"\n\n{legend}"
 
 
+USUAL = "0 to 1, higher is better; over queries: mean"
+SHORT = "ranks past its end count as nonrelevant"
+"""What measures do not say of themselves again."""
+
+
 def _measure(one: Definition) -> str:
     low, high = one.range
     top = "∞" if high == float("inf") else f"{high:g}"
     bottom = "−∞" if low == float("-inf") else f"{low:g}"
     better = "higher is better" if one.higher_is_better else "lower is better"
+    scale = f"{bottom} to {top}, {better}; over queries: {one.aggregate}"
     lines = [
         f"### {one.name}",
         "",
-        one.summary,
+        f"{one.summary} Written `{one.example}`.",
         "",
         f"- formula: {one.formula}",
-        f"- written: `{one.example}` (cutoff {one.cutoff})",
-        f"- range: {bottom} to {top}, {better}; over queries: {one.aggregate}",
-        f"- no relevant document: {one.no_relevant}; short run: {one.short_run}",
+        f"- range: {'' if scale == USUAL else scale}",
+        f"- no relevant document: {'' if one.no_relevant == '0' else one.no_relevant}",
+        f"- short run: {'' if one.short_run == SHORT else one.short_run}",
         f"- reference: {one.reference}",
     ]
     lines += [
@@ -236,18 +241,12 @@ A finding says how many cases there are and names the first three: file and line
 Nothing is ever repaired. A check that cannot be made, for example because no corpus was given, is
 listed as *not applicable*; that is not the same as passed.
 
-**No silent zero.** Everything that prints a number (`evaluate`, `compare`, `gate`, the pytest
-fixture, `power`, `why`, `explain`, and the same in Python) refuses a question that can only be
-answered with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common
-(RS171), no document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged
-twice (RS206 to RS208). What makes a number mean less than it seems to is a warning beside it, in
-every format
-(beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
-run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
-cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
-corpus (RS166), grades that no measure counts (RS215). In a benchmark a system with such an error
-is marked as *broken*: it is not scored, nothing is compared with it, and the exit code is 1.
-`trec-eval` does what NIST's program does."""
+**No silent zero.** A question that can only be answered with 0 is refused with exit code 2: an
+empty run (RS101), no query or document in common (RS171, RS172), qrels in which nothing is relevant
+(RS214), pairs judged twice (RS206 to RS208). What makes a number mean less than it seems to is a
+warning beside it, in every format. In a benchmark a system with such an error is *broken*: it is
+not scored, nothing is compared with it, and the exit code is 1. `trec-eval` does what NIST's
+program does."""
 
 CHECKS_SECTIONS = {
     "A run by itself": ("RS10", "RS11", "RS12", "RS13", "RS14", "RS15"),
