@@ -65,8 +65,8 @@ MEASURES_INTRODUCTION = (
     "`nDCG(sim=hybrid)@10` (see [Nearness in an ontology](#nearness-in-an-ontology)). `hpo` stands "
     "for the measures of the benchmark of clinical phrases: RR, and at 1, 3, 5 and 10 Success, "
     "MaxOntSim, nDCG, R, P and AP(norm=min). Unless stated, a measure runs from 0 to 1, higher is "
-    "better, its mean over queries counts, a query without a relevant document is 0, and ranks past "
-    "the end of a run count as nonrelevant."
+    "better, its mean over queries counts, a query without a relevant document is 0, and ranks "
+    "past the end of a run count as nonrelevant."
 )
 
 
