@@ -16,11 +16,13 @@ from playwright.sync_api import sync_playwright
 
 ASSETS = Path(__file__).parent / "assets"
 SHOTS = (
-    ("report", "", 1280, 860, "light"),
-    ("query", "query/q046?a=reranked&b=lexical", 1280, 860, "dark"),
-    ("phone", "queries?a=hybrid&b=lexical", 390, 780, "light"),
+    ("report", "", 1400, 900, "light"),
+    ("dark", "", 1400, 900, "dark"),
+    ("query", "query/q046?a=reranked&b=lexical", 1400, 900, "light"),
+    ("phone", "", 380, 820, "light"),
+    ("print", "", 794, 1123, "print"),
 )
-"""Name, address in the page, width, height and colours."""
+"""Name, address in the page, width, height, and colours or paper."""
 
 
 def main() -> None:
@@ -32,7 +34,12 @@ def main() -> None:
         program = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for name, where, width, height, scheme in SHOTS:
-            tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            colours = "dark" if scheme == "dark" else "light"
+            tab = browser.new_page(
+                viewport={"width": width, "height": height}, color_scheme=colours
+            )
+            if scheme == "print":
+                tab.emulate_media(media="print")
             tab.goto(f"{page.as_uri()}#{where}")
             tab.wait_for_selector("html[data-ready]")
             tab.wait_for_timeout(500)
