@@ -58,6 +58,8 @@ def test_from_dicts_and_rows() -> None:
     assert Queries({"q1": "a", 7: {"text": "b", "lang": "de"}}).to_dict() == expected
     rows = [{"qid": "q1", "query": "a"}, {"Query-ID": 7, "question": "b", "lang": "de"}]
     assert Queries(rows).to_dict() == expected
+    for name in ("question", "query", "utterance", "text"):  # a question is its own id
+        assert list(Queries([{name: "who?"}]).items()) == [("who?", "who?")]
     assert Queries(iter([("q1", "a"), ("q2", "b")]))["q2"] == "b"
     assert Queries(Queries({"q1": "a"})) == Queries({"q1": "a"})
 
@@ -80,7 +82,7 @@ def test_from_frames(make: Callable[[Any], Any]) -> None:
         ({"q": {"_id": "r", "text": "a"}}, "'r'"),
         ({"q": "\ud800"}, "surrogate"),
         ({"q": {"text": "a", "x": {1, 2}}}, "set"),
-        ([{"text": "a"}], "row 1: no id"),
+        ([{"lang": "a"}], "row 1: no id"),
         ([("7", "a"), (7, "b")], "row 2: the query_id '7'"),
         ("queries.jsonl", "read_queries"),
         (5, "'5'"),
@@ -135,18 +137,17 @@ def test_the_id_that_was_named_is_written(tmp_path: Path) -> None:
     assert written.to_dict() == {"who?": {"text": "x", "metadata._id": "7"}}
 
 
-def test_frames_out() -> None:
-    made = Queries(
-        {
-            "a": {"text": "x", "n": 1, "f": 1, "mixed": 1, "l": ["u"], "query_id": "z"},
-            "b": {"text": "y", "f": 0.5, "mixed": "one", "l": []},
-        }
-    )
-    frame = made.to_polars()
-    assert frame.columns == ["query_id", "text", "n", "f", "mixed", "l", "metadata.query_id"]
+def test_types_of_columns(tmp_path: Path) -> None:
+    table = {
+        "a": {"text": "x", "n": 1, "f": 1, "mixed": 1, "l": ["u"]},
+        "b": {"text": "y", "f": 0.5, "mixed": "one", "l": []},
+    }
+    Queries(table).write(tmp_path / "q.parquet")
+    frame = pl.read_parquet(tmp_path / "q.parquet")
+    assert frame.columns == ["_id", "text", "n", "f", "mixed", "l"]
     assert frame["f"].to_list() == [1.0, 0.5]
     assert frame["mixed"].to_list() == ["1", '"one"']
-    assert made.to_pandas()["text"].tolist() == ["x", "y"]
+    assert frame["l"].to_list() == [["u"], []]
 
 
 # --- files
@@ -210,7 +211,7 @@ GOOD = '{"_id": "a", "text": "x"}\n'
         ("q.jsonl", '{"_id": ' + "9" * 5000 + "}", "digits"),
         ("q.jsonl", GOOD.encode() + b'{"_id": "\xff"}', "q.jsonl:2: byte 0xff"),
         ("q.json", '{"a": "x",\n "b": }', "q.json:2: "),
-        ("q.json", '[{"text": "x"}]', "item 1: no id"),
+        ("q.json", '[{"lang": "x"}]', "item 1: no id"),
         ("q.tsv", "a\tx\nb\n", "q.tsv:2: expected 2 cells"),
         ("q.tsv", 'qid\ttext\n2\t"two\nlines"\n', "q.tsv:3: .*quote the header"),
         ("q.tsv", "a\tx\ty\n", "q.tsv:1: has 3 cells"),

@@ -229,8 +229,8 @@ def stream_corpus(
     file, and parquet that is compressed or piped, is held in memory whole.
     """
     layout = CORPUS.keyed(doc)
-    for placed in read_records(path, layout, format=format):
-        yield Document(*identify(placed, layout))
+    for record in read_records(path, layout, format=format):
+        yield Document(*identify(record, layout))
 
 
 def stream_doc_ids(
@@ -241,5 +241,5 @@ def stream_doc_ids(
     Like `stream_corpus`, but the other fields may go unchecked.
     """
     layout = CORPUS.keyed(doc)
-    for placed in read_records(path, layout, format=format, ids_only=layout.key is None):
-        yield identify(placed, layout)[0]
+    for record in read_records(path, layout, format=format, ids_only=layout.key is None):
+        yield identify(record, layout)[0]

@@ -309,23 +309,21 @@ def parse_labels(text: str) -> dict[str, float]:
 
 
 def as_qrels(
-    data: Any, columns: Columns = NO_COLUMNS, labels: Mapping[str, float] | None = None
+    data: Any,
+    columns: Columns = NO_COLUMNS,
+    labels: Mapping[str, float] | None = None,
+    *,
+    format: str | None = None,
 ) -> Qrels:
     """Take qrels in any form: qrels as they are, a path, or data that makes them."""
     if is_path(data):
-        with open_table(data, QRELS, columns=columns) as file:
-            return _qrels_from(file, labels)
+        with open_table(data, QRELS, format=format, columns=columns) as file:
+            return _qrels_in(file, labels)
     if isinstance(data, Qrels):
         return data
     qrels = object.__new__(Qrels)
     qrels._take(prepared(pair_rows(data, QRELS, columns, source="gold"), labels))
     return qrels
-
-
-def _first_repeat(rows: Rows) -> Place | None:
-    pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
-    repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
-    return rows.place(int(repeated[0])) if len(repeated) else None
 
 
 def read_qrels(
@@ -349,18 +347,18 @@ def read_qrels(
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
     columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
-    with open_table(path, QRELS, format=format, columns=columns) as file:
-        return _qrels_from(file, labels)
+    return as_qrels(path, columns, labels, format=format)
 
 
-def _qrels_from(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
+def _qrels_in(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
         qrels = Qrels.from_rows(prepared(rows, labels))
-        if qrels.subtopics is not None and file.format == "trec":
-            qrels._set(_repeat=_first_repeat(rows))
-        return qrels
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        text = file.rows(QRELS.roles, as_text=True)
-        Qrels.from_rows(prepared(text, labels))
+        Qrels.from_rows(prepared(file.rows(QRELS.roles, as_text=True), labels))
         raise
+    if qrels.subtopics is not None and file.format == "trec":
+        pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
+        repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
+        qrels._set(_repeat=rows.place(int(repeated[0])) if len(repeated) else None)
+    return qrels
