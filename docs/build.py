@@ -242,7 +242,7 @@ listed as *not applicable*; that is not the same as passed.
 fixture, `power`, `why`, `explain`, and the same in Python) refuses a question that can only be
 answered with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common
 (RS171), no document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged
-twice (RS206 to RS208). What makes a number mean less than it seems to is a warning beside it, in
+twice (RS206 and RS208). What makes a number mean less than it seems to is a warning beside it, in
 every format
 (beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
 run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),

@@ -19,7 +19,7 @@ def test_grades_too_large_to_add_up(grade: float, tmp_path: Path) -> None:
         rs.evaluate({"q2": {"d0": 0, "d1": grade}}, RUN, ["nDCG@10"])
     with pytest.raises(rs.InvalidDataError) as refusal:
         rs.Qrels({"q1": {"d1": grade}})
-    assert refusal.value.findings[0].code == "RS209"
+    assert refusal.value.findings[0].code == "RS205"
     (tmp_path / "qrels.txt").write_text(f"q1 0 d0 1\nq1 0 d1 {grade}\n")
     with pytest.raises(rs.InvalidDataError, match=r"qrels\.txt:2"):
         rs.read_qrels(tmp_path / "qrels.txt")

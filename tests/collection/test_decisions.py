@@ -133,8 +133,9 @@ def test_files_that_are_wrong(tmp_path: Path, form: str, text: str, problem: str
     [
         ([], "no decision"),
         (pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}), "row 1: query 'q'"),
-        ({"q": 3}, "'3'"),
-        ({"q": "law"}, "no decision"),
+        ({"q": 3}, "row 1: expected named fields"),
+        ({"q": "law"}, "row 1: expected named fields"),
+        ({"q": {"text": "law"}}, "no decision"),
         ([{"query_id": "q", "expert": "law", "route": "law"}], "as is another column"),
         ([("q", "law")], "row 1"),
         (3, "expected decisions"),

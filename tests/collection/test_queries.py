@@ -77,7 +77,7 @@ def test_from_frames(make: Callable[[Any], Any]) -> None:
     [
         ({None: "a"}, "the id is null"),
         ({1.5: "a"}, "'1.5'"),
-        ({"q": 3}, "expected text"),
+        ({"q": 3}, "query 'q' has '3' (int) as text"),
         ({"q": {"text": None}}, "no text"),
         ({"q": {"_id": "r", "text": "a"}}, "'r'"),
         ({"q": "\ud800"}, "surrogate"),
@@ -89,8 +89,9 @@ def test_from_frames(make: Callable[[Any], Any]) -> None:
     ],
 )
 def test_what_cannot_be_queries(data: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError) as refused:
         Queries(data)
+    assert words in str(refused.value)
 
 
 def test_the_callers_objects_stay() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,7 +17,6 @@ from rankscope.collection.markup import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
-from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.record_rows import Row, identify, read_records
 from rankscope.tables.record_table import RecordTable
 
@@ -82,6 +81,11 @@ class Document:
                 texts.append(f"{name}: {comma.join(lines)}")
         return "\n".join(texts)
 
+    @property
+    def as_row(self) -> Row:
+        """The fields and the id, as a corpus is made of them."""
+        return {**self.fields, "_id": self.doc_id}
+
     def _first(self, names: Sequence[str]) -> str:
         present = (name for name in names if self.fields.get(name) is not None)
         return document_text(self, [next(present, names[0])])
@@ -125,15 +129,6 @@ class Corpus(RecordTable):
     __slots__ = ()
 
     layout = CORPUS
-
-    def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
-        rows_only = isinstance(data, Iterable) and not isinstance(
-            data, Mapping | str | bytes | RecordTable
-        )
-        if rows_only and not hasattr(data, "__arrow_c_stream__"):
-            super().__init__(map(_row_of, data))
-        else:
-            super().__init__(data)
 
     def __getitem__(self, doc_id: str) -> Document:
         row = self._frame.row(self._position(doc_id))
@@ -196,10 +191,6 @@ class Corpus(RecordTable):
             if name not in known:
                 raise UnknownNameError("field", name, known)
         return values
-
-
-def _row_of(item: object) -> object:
-    return {**item.fields, "_id": item.doc_id} if isinstance(item, Document) else item
 
 
 def _value(fields: Row, name: str) -> object:

@@ -89,49 +89,27 @@ def grade_not_a_number(rows: Rows) -> Seen | None:
     return row_checks.not_a_number(rows, _grades(rows), "grade")
 
 
-@QRELS_CHECKS.add("RS205", "error", advice="give the pair a grade, or drop the line")
-def grade_not_finite(rows: Rows) -> Seen | None:
-    """A grade is NaN or infinite."""
-    return row_checks.not_finite(rows, _grades(rows))
-
-
 @QRELS_CHECKS.add(
-    "RS209", "error", advice=f"write grades from {-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
+    "RS205", "error", advice=f"write grades from {-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
 )
-def grade_too_large(rows: Rows) -> Seen | None:
-    """A grade is beyond 2^53, so that sums of gains are not exact, or not finite."""
+def grade_out_of_range(rows: Rows) -> Seen | None:
+    """A grade is NaN, infinite, or beyond 2^53, so that sums of gains are not exact."""
     grades = _grades(rows)
-    large = (grades.is_finite() & (grades.abs() > LARGEST_GRADE)).arg_true()
-    return seen_rows(f"the grade is {grades[int(large[0])] if len(large) else ''}", rows, large)
-
-
-def _repeats(rows: Rows, *, same_grade: bool) -> pl.Series:
-    """Return the rows that repeat a pair, with the grade it had first or with another one."""
-    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
-    frame = rows.frame.select(keys).with_columns(_grades(rows)).with_row_index("row")
-    firsts = frame.unique(keys, keep="first", maintain_order=True)
-    repeats = frame.join(firsts, on="row", how="anti")
-    joined = repeats.join(firsts.select(*keys, "grade"), on=keys, nulls_equal=True)
-    is_same = joined["grade"].eq_missing(joined["grade_right"])
-    return joined["row"].filter(is_same if same_grade else ~is_same).sort()
+    wrong = (~(grades.abs() <= LARGEST_GRADE)).arg_true()
+    return seen_rows(f"the grade is {grades[int(wrong[0])] if len(wrong) else ''}", rows, wrong)
 
 
 @QRELS_CHECKS.add(
     "RS206", "error", advice="keep one line per pair, or combine them (convert --raters mean)"
 )
-def duplicate_pair(rows: Rows) -> Seen | None:
-    """A pair was judged before, with the same grade."""
-    repeats = _repeats(rows, same_grade=True)
-    return seen_rows("the pair was judged before, with the same grade", rows, repeats)
-
-
-@QRELS_CHECKS.add(
-    "RS207", "error", advice="choose one grade, or combine them (convert --raters mean)"
-)
-def conflicting_grades(rows: Rows) -> Seen | None:
-    """A pair was judged before, with another grade."""
-    repeats = _repeats(rows, same_grade=False)
-    return seen_rows("the pair was judged before, with another grade", rows, repeats)
+def judged_before(rows: Rows) -> Seen | None:
+    """A pair was judged before, with the same grade or another one."""
+    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
+    pairs = rows.frame.select(keys)
+    repeats = (~pairs.to_struct().is_first_distinct()).arg_true()
+    differ = pairs.with_columns(_grades(rows)).n_unique() > pairs.n_unique()
+    how = "and some pairs have different grades" if differ else "with the same grade"
+    return seen_rows(f"the pair was judged before, {how}", rows, repeats)
 
 
 @QRELS_CHECKS.under(NOTHING_RELEVANT)

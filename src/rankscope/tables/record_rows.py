@@ -142,10 +142,7 @@ def records_in(data: Any, layout: RecordLayout, source: str | None = None) -> It
         return _frame_records(frame_of(data, source=source or layout.nouns), layout, source)
     data = unwrapped(data, layout.kind, source or layout.nouns)
     if isinstance(data, Mapping):
-        listed = _listed(data, layout)
-        if listed is None:
-            return _records_by_id(data, layout, source)
-        data = listed
+        data = _listed(data, layout) or _rows_by_id(data, layout, source)
     if isinstance(data, Iterable):
         return _listed_records(data, layout, source)
     raise InputError(
@@ -168,43 +165,33 @@ def _listed(data: Mapping[Any, Any], layout: RecordLayout) -> list[Mapping[Any, 
     return None if are_texts and id_name not in ("_id", "query_id", "id") else [data]
 
 
-def _records_by_id(
-    data: Mapping[Any, Any], layout: RecordLayout, source: str | None
-) -> Iterator[Record]:
-    """Yield the records of a mapping from id to text, or from id to fields."""
+def _rows_by_id(data: Mapping[Any, Any], layout: RecordLayout, source: str | None) -> Iterator[Any]:
+    """Yield the rows of a mapping from id to text, or from id to fields."""
     id_name = layout.id_names[0]
-    for position, (key, value) in enumerate(data.items(), start=1):
-        fields = {"text": value} if isinstance(value, str) else value
-        is_named = isinstance(fields, Mapping)
-        record = Record(source, "item", position, {**fields, id_name: key} if is_named else {})
-        if not is_named:
-            raise record.error(
-                f"expected text or named fields for {layout.noun} {shown(key)}, got "
-                f"{shown(value)} ({type(value).__name__})"
-            )
-        inner = fields.get(id_name, key)
+    for key, value in data.items():
+        inner = value.get(id_name, key) if isinstance(value, Mapping) else key
         if str(inner) != str(key):
-            raise record.error(
-                f"{layout.noun} {shown(key)} calls itself {shown(inner)}; give it one id"
+            raise InputError(
+                f"{source or layout.nouns}: {layout.noun} {shown(key)} calls itself "
+                f"{shown(inner)}; give it one id"
             )
-        yield record
+        yield {**value, id_name: key} if isinstance(value, Mapping) else (key, value)
 
 
 def _listed_records(
     data: Iterable[object], layout: RecordLayout, source: str | None
 ) -> Iterator[Record]:
-    """Yield the records of a list of mappings or of tuples."""
+    """Yield the records of a list of mappings, of tuples, or of what can tell its row."""
     unit: Literal["row", "item"] = "row" if source is None else "item"
     for position, item in enumerate(data, start=1):
-        if isinstance(item, Mapping):
-            yield Record(source, unit, position, dict(item))
-        elif isinstance(item, tuple | list) and len(item) in layout.headerless:
-            row = dict(zip(layout.headerless[len(item)], item, strict=True))
-            yield Record(source, unit, position, row)
-        else:
+        row = getattr(item, "as_row", item)
+        if isinstance(row, tuple | list) and len(row) in layout.headerless:
+            row = dict(zip(layout.headerless[len(row)], row, strict=True))
+        record = Record(source, unit, position, dict(row) if isinstance(row, Mapping) else {})
+        if not isinstance(row, Mapping):
             tuples = (f" or ({', '.join(names)})" for names in layout.headerless.values())
-            problem = f"expected named fields{''.join(tuples)}, got {shown(item)}"
-            raise Record(source, unit, position, {}).error(problem)
+            raise record.error(f"expected named fields{''.join(tuples)}, got {shown(row)}")
+        yield record
 
 
 def _frame_records(
