@@ -49,13 +49,13 @@ A relevant document &amp; more.
 
 def test_xml_with_questions() -> None:
     text = """<?xml version="1.0"?><!-- a <topic> --><topics task="COVID">
-<topic number="1"><query>corona &lt;origin&gt; &#x41;&#66; &lol;</query>
+<topic number="1"><query>corona &lt;origin&gt; &#x41;&#66; &lol; &eacute;</query>
 <question>what <b>is</b> it</question><narrative><![CDATA[a <b> &amp;]]></narrative></topic>
 <topic number="2">free text only</topic></topics>"""
     assert rows(text) == [
         {
             "_id": "1",
-            "text": "corona <origin> AB &lol;",
+            "text": "corona <origin> AB &lol; é",
             "question": "what is it",
             "narrative": "a <b> &amp;",
         },

@@ -97,15 +97,18 @@ COLUMNS: Mapping[str, Column] = {
 }
 """The columns of decisions; case, blanks, dashes and underscores of names do not matter."""
 
-_NAMES = {name: [name, *column.others.split()] for name, column in COLUMNS.items()}
-_BY_NAME = {folded(known): name for name, names in _NAMES.items() for known in names}
+_BY_NAME = {
+    folded(known): name
+    for name, column in COLUMNS.items()
+    for known in (name, *column.others.split())
+}
 
 DECISIONS = RecordLayout(
     kind="decisions",
     noun="decision",
     id_column="query_id",
     id_names=tuple(dict.fromkeys(["query_id", "qid", "_id", "id", *ALIASES["query_id"]])),
-    text_names=tuple(known for names in _NAMES.values() for known in names),
+    text_names=tuple(_BY_NAME),
 )
 
 
@@ -140,7 +143,7 @@ class Decisions:
         missing = next((name for name in names if name not in self.columns), None)
         if missing is None:
             return None
-        others = ", ".join(_NAMES[missing][1:4])
+        others = ", ".join(COLUMNS[missing].others.split()[:3])
         return f"the decisions have no column {missing} (or {others})"
 
     def to_polars(self) -> pl.DataFrame:

@@ -58,15 +58,17 @@ def read_topics(stream: BinaryIO, source: str) -> Iterator[tuple[int, Row]]:
         line, counted = line + text.count("\n", counted, topic.end()), topic.end()
         body = text[topic.end() : following.start() if following else len(text)]
         body = _TOPIC_END.split(body, maxsplit=1)[0]
+        attributes = [(name, _text("".join(it))) for name, *it in _ATTRIBUTE.findall(topic[1])]
         elements = _elements(body, _tags(body), may_be_open=True)
         contents = [(_LONG.get(name, name), _LABEL.sub("", text)) for name, text in elements]
-        fields = _by_name([*_attributes(topic[1]), *contents])
+        fields = _by_name([*attributes, *contents])
         number = next((name for name in _NUMBERS if name in fields), None)
         asked = next((name for name in _QUESTIONS if name in fields), None)
         if number is None or asked is None:
-            lacking = "text; give it <title> or <query>"
-            lacking = lacking if number else "a number; give it <num> or number="
-            raise FormatError(f"a topic without {lacking}", source=source, line=line)
+            problem = "a topic without a number; give it <num> or number="
+            if number is not None:
+                problem = "a topic without text; give it <title> or <query>"
+            raise FormatError(problem, source=source, line=line)
         row: Row = {"_id": fields.pop(number)[0], "text": " ".join(fields.pop(asked))}
         fields.pop("", None)
         yield line, row | _single(fields)
@@ -98,6 +100,8 @@ def read_documents(stream: BinaryIO, source: str) -> Iterator[tuple[int, Row]]:
         text, *boundaries = _BOUNDARY.split(decoded(line, source=source, line=number))
         if pieces is not None:
             pieces.append(text)
+        if not boundaries:
+            continue
         for closes, after in zip(boundaries[::2], boundaries[1::2], strict=True):
             if pieces is None and closes:
                 raise refusal("</DOC> without a <DOC> before it", number)
@@ -119,7 +123,7 @@ def read_documents(stream: BinaryIO, source: str) -> Iterator[tuple[int, Row]]:
 
 
 def _document(text: str) -> Row:
-    text = _ASIDE.sub(_replaced, text)
+    text = _ASIDE.sub(_replaced, text) if "<!" in text or "<?" in text else text
     tags = _tags(text)
     contents = _elements(text, tags)
     fields = _by_name(contents)
@@ -191,11 +195,6 @@ def _elements(text: str, tags: list[_Tag], *, may_be_open: bool = False) -> list
     return [(name, content) for name, piece in pieces if (content := _text(piece))]
 
 
-def _attributes(text: str) -> Iterator[tuple[str, str]]:
-    for name, *values in _ATTRIBUTE.findall(text):
-        yield name, _text("".join(values))
-
-
 def _by_name(contents: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for name, content in contents:
@@ -209,7 +208,10 @@ def _single(fields: Mapping[str, list[str]]) -> Row:
 
 def _text(piece: str) -> str:
     """Return a piece of markup as text."""
-    return _REFERENCE.sub(lambda reference: unescape(reference[0]), _TAG.sub("", piece)).strip()
+    plain = _TAG.sub("", piece) if "<" in piece else piece
+    if "&" in plain:
+        plain = _REFERENCE.sub(lambda reference: unescape(reference[0]), plain)
+    return plain.strip()
 
 
 def _replaced(aside: re.Match[str]) -> str:

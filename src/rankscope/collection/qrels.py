@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
+from rankscope.collection.qrels_checks import QRELS_CHECKS, grades_of
 from rankscope.errors import InputError, InvalidDataError, Place, counted, shown
 from rankscope.files import is_path
 from rankscope.tables.columns import (
@@ -218,15 +219,8 @@ def _whole_if_possible(grade: pl.Series) -> pl.Series:
     return grade.cast(pl.Int64) if are_whole(grade.to_numpy()) else grade
 
 
-def grades_of(rows: Rows) -> pl.Series:
-    """Return the grades as Float64, null where there is no number."""
-    return as_numbers(rows.frame["grade"]).cast(pl.Float64).alias("grade")
-
-
 def refuse(rows: Rows) -> NoReturn:
     """Raise for the errors of qrels, in the words of the checks."""
-    from rankscope.collection.qrels_checks import QRELS_CHECKS  # noqa: PLC0415
-
     findings = QRELS_CHECKS.errors(rows)
     raise InvalidDataError(findings[0].sentence, findings)
 

@@ -53,10 +53,11 @@ GRADES_TOO_LOW = declare(
 )
 
 
-def _grades(rows: Rows) -> pl.Series:
-    from rankscope.collection.qrels import grades_of  # noqa: PLC0415
+def grades_of(rows: Rows) -> pl.Series:
+    """Return the grades as Float64, null where there is no number."""
+    from rankscope.tables.rows import as_numbers  # noqa: PLC0415
 
-    return grades_of(rows)
+    return as_numbers(rows.frame["grade"]).cast(float).alias("grade")
 
 
 @QRELS_CHECKS.add("RS201", "error", unit="file", advice="give a file with judgments")
@@ -86,7 +87,7 @@ def qrels_missing_id(rows: Rows) -> Seen | None:
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    return row_checks.not_a_number(rows, _grades(rows), "grade")
+    return row_checks.not_a_number(rows, grades_of(rows), "grade")
 
 
 @QRELS_CHECKS.add(
@@ -94,7 +95,7 @@ def grade_not_a_number(rows: Rows) -> Seen | None:
 )
 def grade_out_of_range(rows: Rows) -> Seen | None:
     """A grade is NaN, infinite, or beyond 2^53, so that sums of gains are not exact."""
-    grades = _grades(rows)
+    grades = grades_of(rows)
     wrong = (~(grades.abs() <= LARGEST_GRADE)).arg_true()
     return seen_rows(f"the grade is {grades[int(wrong[0])] if len(wrong) else ''}", rows, wrong)
 
@@ -107,7 +108,7 @@ def judged_before(rows: Rows) -> Seen | None:
     keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
     pairs = rows.frame.select(keys)
     repeats = (~pairs.to_struct().is_first_distinct()).arg_true()
-    differ = pairs.with_columns(_grades(rows)).n_unique() > pairs.n_unique()
+    differ = pairs.with_columns(grades_of(rows)).n_unique() > pairs.n_unique()
     how = "and some pairs have different grades" if differ else "with the same grade"
     return seen_rows(f"the pair was judged before, {how}", rows, repeats)
 
@@ -115,7 +116,7 @@ def judged_before(rows: Rows) -> Seen | None:
 @QRELS_CHECKS.under(NOTHING_RELEVANT)
 def nothing_relevant(rows: Rows) -> Seen | None:
     """See that no grade is above 0."""
-    highest = _grades(rows).max()
+    highest = grades_of(rows).max()
     if not isinstance(highest, float) or not highest <= 0:
         return None
     message = "no document is relevant: no grade in the qrels is above 0"
@@ -130,7 +131,7 @@ def nothing_relevant(rows: Rows) -> Seen | None:
 )
 def negative_grades(rows: Rows) -> Seen | None:
     """A grade is below zero: pooled and not judged, as in trec_eval."""
-    return seen_rows("grades below zero", rows, (_grades(rows) < 0).arg_true())
+    return seen_rows("grades below zero", rows, (grades_of(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(
@@ -141,7 +142,7 @@ def negative_grades(rows: Rows) -> Seen | None:
 )
 def no_relevant_document(rows: Rows) -> Seen | None:
     """A query has no document of grade 1 or above, so every system scores 0 on it."""
-    frame = rows.frame.select(rows.frame["query_id"].cast(str)).with_columns(_grades(rows))
+    frame = rows.frame.select(rows.frame["query_id"].cast(str)).with_columns(grades_of(rows))
     best = frame.group_by("query_id", maintain_order=True).max()
     ids = [*best["query_id"].filter(best["grade"] < 1), *rows.empty_queries]
     ids = [query_id for query_id in ids if query_id not in rows.no_answer]

@@ -104,8 +104,8 @@ class RecordTable:
     def as_columns(self, *, typed: bool) -> tuple[pl.DataFrame, list[str]]:
         """Return all fields as columns, and which of them hold JSON text.
 
-        A field is a column of its type if that is one for all records (text; where ``typed`` also
-        whole numbers, numbers, truth, or lists of one of them), any other is JSON text.
+        A field is a column of text, or of its type if ``typed``; where its values have no type in
+        common they are JSON.
         """
         rows = [fields for _, fields in self.rows()]
         names = dict.fromkeys(name for fields in rows for name in fields)
@@ -117,12 +117,13 @@ class RecordTable:
         columns, as_json = {"_id": self._frame["id"]}, []
         for name in sorted(names, key=lambda name: name not in self.layout.columns):
             values = [fields.get(name) for fields in rows]
-            dtype = _column_type(values) if typed else None
-            if dtype is None:
+            column = _column(values) if typed else None
+            if column is None:
                 as_json.append(name)
                 kept = (type(None),) if typed else (type(None), str)
-                values = [v if isinstance(v, kept) else dump_json(v) for v in values]
-            columns[name] = pl.Series(values, dtype=dtype or pl.String())
+                texts = [v if isinstance(v, kept) else dump_json(v) for v in values]
+                column = pl.Series(texts, dtype=pl.String)
+            columns[name] = column
         return pl.DataFrame(columns), as_json
 
     def write(self, path: PathLike, *, format: str | None = None) -> None:
@@ -160,20 +161,12 @@ def _stored(records: Iterable[Record], layout: RecordLayout) -> Iterator[list[st
         yield [record_id, *texts, extras]
 
 
-def _column_type(values: list[Any]) -> pl.DataType | None:
-    """Return the Polars type that holds these values unchanged; None if there is none."""
-    present = [value for value in values if value is not None]
-    types = {type(value) for value in present}
-    if types == {list}:
-        items = [item for value in present for item in value]
-        is_plain = not any(item is None or type(item) is list for item in items)
-        inner = _column_type(items) if is_plain else None
-        return inner and pl.List(inner)
-    if types <= {str}:
-        return pl.String()
-    if types == {bool}:
-        return pl.Boolean()
-    largest = max((abs(value) for value in present if type(value) is int), default=0)
-    if types == {int} and largest < 2**63:
-        return pl.Int64()
-    return pl.Float64() if types <= {int, float} and largest <= 2**53 else None
+def _column(values: list[Any]) -> pl.Series | None:
+    """Return a column of text, truth, numbers or lists of them that holds just these values."""
+    try:
+        column = pl.Series(values, strict=False)
+    except (Exception, pl.exceptions.PanicException):
+        return None
+    inner = column.dtype.inner if isinstance(column.dtype, pl.List) else column.dtype
+    is_plain = inner in (pl.String, pl.Boolean, pl.Int64, pl.Float64)
+    return column if is_plain and column.to_list() == values else None
