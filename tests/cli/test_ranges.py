@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankscope as rs
+from rankscope.cli.shared import parse_labels
 from rankscope.retrieval.protocol import check_depth
 from rankscope.retrieval.registry import build_system
 
@@ -35,3 +36,11 @@ def test_depths_and_parameters() -> None:
             check_depth(depth)
     with pytest.raises(rs.InputError, match=r"k1.* 1000"):
         build_system({"bm25": {"k1": 1e308}})
+
+
+def test_parse_labels() -> None:
+    assert parse_labels("E=3, S=2,C=1,I=0") == {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
+    assert parse_labels("yes=0.5") == {"yes": 0.5}
+    for wrong in ("E", "E=", "=3", "E=x", ""):
+        with pytest.raises(rs.InputError, match="LABEL=NUMBER"):
+            parse_labels(wrong)

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rankscope.collection.qrels import Qrels, parse_labels, read_qrels
+from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.errors import InputError, InvalidDataError
 
 ESCI = {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
@@ -32,14 +32,6 @@ def test_unknown_label_names_its_line(tmp_path: Path) -> None:
     path = put(tmp_path, "query_id,doc_id,label\nq,a,E\nq,b,X\n")
     with pytest.raises(InputError, match=r":3, .*'X'"):
         read_qrels(path, labels=ESCI)
-
-
-def test_parse_labels() -> None:
-    assert parse_labels("E=3, S=2,C=1,I=0") == ESCI
-    assert parse_labels("yes=0.5") == {"yes": 0.5}
-    for wrong in ("E", "E=", "=3", "E=x", ""):
-        with pytest.raises(InputError, match="LABEL=NUMBER"):
-            parse_labels(wrong)
 
 
 def test_raters_are_combined_first(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ DECISIONS = RecordLayout(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
     """Decisions by query; made by `as_decisions`. The module says what the columns are."""
 
@@ -152,9 +152,6 @@ class Decisions:
 
     def __len__(self) -> int:
         return self._frame.height
-
-    def __repr__(self) -> str:
-        return f"Decisions({len(self)} queries: {', '.join(self.columns)})"
 
 
 def as_decisions(data: Any) -> Decisions:

@@ -285,23 +285,6 @@ def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
     return replace(rows, frame=rows.frame.with_columns(grade.alias("grade")))
 
 
-def parse_labels(text: str) -> dict[str, float]:
-    """Parse ``E=3,S=2,C=1,I=0``."""
-    labels: dict[str, float] = {}
-    for part in text.split(","):
-        label, _, number = part.strip().partition("=")
-        try:
-            labels[label] = float(number)
-        except ValueError:
-            label = ""
-        if not label:
-            raise InputError(
-                f"labels: expected LABEL=NUMBER, found {shown(part)}; write for example "
-                "E=3,S=2,C=1,I=0"
-            )
-    return labels
-
-
 def as_qrels(
     data: Any,
     columns: Columns = NO_COLUMNS,

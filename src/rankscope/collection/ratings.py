@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
 from rankscope.collection import cells
 from rankscope.collection.qrels import Qrels
-from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import (
     ALIASES,
@@ -81,14 +81,9 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Ratings:
-    """Grades by query, document and rater; made by `as_ratings`.
-
-    >>> ratings = as_ratings([("q1", "d1", "ann", 2), ("q1", "d1", "bob", 3)])
-    >>> ratings
-    Ratings(2 ratings of 1 pair by 2 raters: ann, bob)
-    """
+    """Grades by query, document and rater; made by `as_ratings`."""
 
     _frame: pl.DataFrame
     final: pl.DataFrame | None
@@ -102,16 +97,6 @@ class Ratings:
     def raters(self) -> tuple[str, ...]:
         """The raters, in the order in which they appear."""
         return tuple(self._frame["rater"].unique(maintain_order=True))
-
-    def __len__(self) -> int:
-        return self._frame.height
-
-    def __repr__(self) -> str:
-        pairs = self._frame.select("query_id", "doc_id").n_unique()
-        names = ", ".join(shown(name, 24)[1:-1] for name in self.raters[:4])
-        more = ", …" if len(self.raters) > 4 else ""
-        count = f"{counted(len(self), 'rating')} of {counted(pairs, 'pair')}"
-        return f"Ratings({count} by {counted(len(self.raters), 'rater')}: {names}{more})"
 
     def combined(self, way: Raters) -> Qrels:
         """Return one grade for each pair, in one of the ways of `Raters`."""
@@ -151,26 +136,25 @@ def as_ratings(data: Any) -> Ratings:
     if not table:
         source = source_name(data) if is_path(data) else "ratings"
         raise InputError(f"{source}: there are no ratings; give at least one")
-    columns = _columns_of(table)
+    columns, raters = _columns_of(table)
     given: dict[tuple[str, str, str], list[tuple[float, float, int]]] = {}
     for record in table:
-        cell = record.fields.get
-        query_id = _id(cell(columns.query_id), "query_id", record)
-        doc_id = _id(cell(columns.doc_id), "doc_id", record)
-        singles = [(name, cell(name)) for name in columns.raters]
-        if columns.grade:
-            rater = _id(cell(columns.rater), "rater", record) if columns.rater else "rater"
-            singles = [(rater, cell(columns.grade))]
-        if columns.final:
-            singles.append(("final", cell(columns.final)))
-        repeat = cells.number(cell(columns.repeat)) if columns.repeat else None
+        cell = {role: record.fields.get(name) for role, name in columns.items()}
+        query_id, doc_id = (_id(cell[role], role, record) for role in ("query_id", "doc_id"))
+        singles = [(name, record.fields.get(name)) for name in raters]
+        if "grade" in cell:
+            rater = _id(cell["rater"], "rater", record) if "rater" in cell else "rater"
+            singles = [(rater, cell["grade"])]
+        if "final" in cell:
+            singles.append(("final", cell["final"]))
+        repeat = cells.number(cell.get("repeat"))
         for name, value in singles:
             grade = _grade(value, name, record)
             if grade is None:
                 continue
             is_final = folded(name) in _FINALS
             ratings = given.setdefault((query_id, doc_id, "final" if is_final else name), [])
-            if ratings and (ratings[0][1] != grade if is_final else not columns.grade):
+            if ratings and (ratings[0][1] != grade if is_final else "grade" not in cell):
                 raise record.error(
                     f"query {shown(query_id, 40)}, document {shown(doc_id, 40)} was rated by "
                     f"{shown(name, 40)} before, with {ratings[0][1]:g} at {record.unit} "
@@ -207,46 +191,34 @@ def _rows(data: Any) -> Any:
         return data
 
 
-class _Columns(NamedTuple):
-    """Which columns hold what, '' if none does: a long table has grades, a wide one raters."""
-
-    query_id: str
-    doc_id: str
-    rater: str
-    grade: str
-    repeat: str
-    final: str
-    raters: list[str]
-
-
-def _columns_of(table: list[Record]) -> _Columns:
-    names = [
-        str(name) for name in dict.fromkeys(name for record in table for name in record.fields)
-    ]
+def _columns_of(table: list[Record]) -> tuple[dict[str, str], list[str]]:
+    """Return which columns have the roles that are there, and those of raters in a wide table."""
+    names = list(dict.fromkeys(str(name) for record in table for name in record.fields))
     listed = ", ".join(shown(name, 30) for name in names[:8])
-    ids = [find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")]
-    query_id, doc_id = ids
-    if query_id is None or doc_id is None:
-        role = "query_id" if query_id is None else "doc_id"
+    columns = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
+    lacking = next((role for role, name in columns.items() if name is None), None)
+    if lacking is not None:
         raise table[0].error(
-            f"no column for the {role} of ratings among {listed}; name one of them "
-            f"{', '.join(ALIASES[role][:4])}"
+            f"no column for the {lacking} of ratings among {listed}; name one of them "
+            f"{', '.join(ALIASES[lacking][:4])}"
         )
-    others = [name for name in names if name not in ids]
+    others = [name for name in names if name not in columns.values()]
     rater, grade = find_name(others, RATERS), find_name(others, _GRADES)
     raters = [name for name in others if name not in (rater, grade) and _is_rater(name, table)]
     if grade is not None and (rater is not None or not raters):
-        final = find_name([name for name in others if name != grade], FINAL)
-        repeat = find_name(others, REPEATS)
-        return _Columns(query_id, doc_id, rater or "", grade, repeat or "", final or "", [])
-    final = find_name(others, (*FINAL, *_GRADES))
-    raters = [name for name in raters if name != final]
-    if not raters:
-        raise table[0].error(
-            f"no column holds the grades of a rater among {listed}; give each rater a column of "
-            "numbers such as rater_1, or a row for each rating with the columns rater and grade"
-        )
-    return _Columns(query_id, doc_id, "", "", "", final or "", raters)
+        columns |= {"rater": rater, "grade": grade, "repeat": find_name(others, REPEATS)}
+        columns["final"] = find_name([name for name in others if name != grade], FINAL)
+        raters = []
+    else:
+        columns["final"] = find_name(others, (*FINAL, *_GRADES))
+        raters = [name for name in raters if name != columns["final"]]
+        if not raters:
+            raise table[0].error(
+                f"no column holds the grades of a rater among {listed}; give each rater a column "
+                "of numbers such as rater_1, or a row for each rating with the columns rater and "
+                "grade"
+            )
+    return {role: name for role, name in columns.items() if name is not None}, raters
 
 
 def _is_rater(name: str, table: list[Record]) -> bool:
