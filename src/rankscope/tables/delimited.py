@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout, RecordLayout
 
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
-_WAS_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
+_QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 
 
 def _first_row(lines: Iterator[bytes], source: str) -> tuple[int, int, str]:
@@ -188,7 +188,8 @@ def _unquoted_cells(line: str) -> list[str]:
     if '""' not in line:
         return cells
     return [
-        cell[1:-1].replace('""', '"') if _WAS_QUOTED.fullmatch(cell) else cell for cell in cells
+        cell[1:-1].replace('""', '"') if '""' in cell[1:-1] and _QUOTED.fullmatch(cell) else cell
+        for cell in cells
     ]
 
 
