@@ -243,7 +243,7 @@ listed as *not applicable*; that is not the same as passed.
 
 **No silent zero.** A question that can only be answered with 0 is refused with exit code 2: an
 empty run (RS101), no query or document in common (RS171, RS172), qrels in which nothing is relevant
-(RS214), pairs judged twice (RS206 to RS208). What makes a number mean less than it seems to is a
+(RS214), pairs judged twice (RS206 and RS208). What makes a number mean less than it seems to is a
 warning beside it, in every format. In a benchmark a system with such an error is *broken*: it is
 not scored, nothing is compared with it, and the exit code is 1. `trec-eval` does what NIST's
 program does."""

@@ -32,8 +32,9 @@ from rankscope.benchmark.config.syntax import parse_config, parse_value
 from rankscope.benchmark.listing import list_experiments
 from rankscope.benchmark.targets import TargetSet
 from rankscope.cli import main
+from rankscope.cli.shared import parse_labels
 from rankscope.collection.corpus import read_corpus, stream_corpus
-from rankscope.collection.qrels import parse_labels, read_qrels
+from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure, parse_measures, parse_trec_measures

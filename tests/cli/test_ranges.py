@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankscope as rs
+from rankscope.cli.shared import parse_labels
 from rankscope.retrieval.protocol import check_depth
 from rankscope.retrieval.registry import build_system
 
@@ -19,7 +20,7 @@ def test_grades_too_large_to_add_up(grade: float, tmp_path: Path) -> None:
         rs.evaluate({"q2": {"d0": 0, "d1": grade}}, RUN, ["nDCG@10"])
     with pytest.raises(rs.InvalidDataError) as refusal:
         rs.Qrels({"q1": {"d1": grade}})
-    assert refusal.value.findings[0].code == "RS209"
+    assert refusal.value.findings[0].code == "RS205"
     (tmp_path / "qrels.txt").write_text(f"q1 0 d0 1\nq1 0 d1 {grade}\n")
     with pytest.raises(rs.InvalidDataError, match=r"qrels\.txt:2"):
         rs.read_qrels(tmp_path / "qrels.txt")
@@ -35,3 +36,11 @@ def test_depths_and_parameters() -> None:
             check_depth(depth)
     with pytest.raises(rs.InputError, match=r"k1.* 1000"):
         build_system({"bm25": {"k1": 1e308}})
+
+
+def test_parse_labels() -> None:
+    assert parse_labels("E=3, S=2,C=1,I=0") == {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
+    assert parse_labels("yes=0.5") == {"yes": 0.5}
+    for wrong in ("E", "E=", "=3", "E=x", ""):
+        with pytest.raises(rs.InputError, match="LABEL=NUMBER"):
+            parse_labels(wrong)

@@ -42,52 +42,44 @@ def test_a_wide_file(tmp_path: Path) -> None:
     assert rows(ratings) == ROWS
     assert final(ratings) == [("q1", "d1", 3.0), ("q1", "d2", 0.0)]
     assert ratings.raters == ("rater_1", "rater_2")
-    assert len(ratings) == 4
     assert as_ratings(ratings) is ratings
 
 
 LONG = "qid,docno,judge,label\nq1,d1,rater_1,2\nq1,d1,rater_2,3\nq1,d2,rater_1,0\nq2,d1,rater_2,1\n"
-NESTED = {
-    "rater_1": {"q1": {"d1": 2, "d2": 0}},
-    "rater_2": {"q1": {"d1": 3}, "q2": {"d1": 1.0}},
-    "final": {"q1": {"d1": 3, "d2": 0}},
-}
+
+
+FRAME = pl.DataFrame(
+    {"query_id": ["q1", "q1", "q2"], "doc_id": ["d1", "d2", "d1"], "rater_1": [2, 0, None]}
+    | {"rater_2": [3.0, None, 1.0], "final": [3, 0, None]}
+)
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
+    "data",
     [
-        (WIDE, "r.tsv"),
-        (WIDE.replace("\t", ","), "r.csv"),
-        (LONG + "q1,d1,final,3\nq1,d2,final,0\n", "r.csv"),
-        (LONG.replace("qid,docno,judge,label\n", "") + "q1,d1,gold,3\nq1,d2,Gold,0\n", "r.csv"),
+        WIDE.replace("\t", ","),
+        LONG + "q1,d1,final,3\nq1,d2,final,0\n",
+        LONG.replace("qid,docno,judge,label\n", "") + "q1,d1,gold,3\nq1,d2,Gold,0\n",
+        FRAME,
+        FRAME.to_pandas(),
+        {"ratings": FRAME.to_dicts()},
+        [
+            (q, d, by, grade)
+            for q, d, by, _, grade in (
+                *ROWS,
+                ("q1", "d1", "final", 1, 3),
+                ("q1", "d2", "final", 1, 0),
+            )
+        ],
+        {"rater_1": {"q1": {"d1": 2, "d2": 0}}, "rater_2": {"q1": {"d1": 3}, "q2": {"d1": 1.0}}}
+        | {"final": {"q1": {"d1": 3, "d2": 0}}},
     ],
+    ids=lambda data: type(data).__name__,
 )
-def test_forms_that_say_the_same(tmp_path: Path, text: str, name: str) -> None:
-    ratings = as_ratings(written(tmp_path, text, name))
-    same = as_ratings(written(tmp_path, WIDE))
-    for other in (same, as_ratings(NESTED)):
-        assert sorted(rows(ratings)) == sorted(rows(other))
-        assert sorted(final(ratings)) == sorted(final(other))
-
-
-def test_more_forms(tmp_path: Path) -> None:
-    wide = pl.DataFrame(
-        {"query_id": ["q1", "q1", "q2"], "doc_id": ["d1", "d2", "d1"], "rater_1": [2, 0, None]}
-        | {"rater_2": [3.0, None, 1.0]}
-    )
-    wide.write_parquet(tmp_path / "r.parquet")
-    for data in (
-        wide,
-        wide.to_pandas(),
-        wide.to_dicts(),
-        tmp_path / "r.parquet",
-        [(query, doc, rater, grade) for query, doc, rater, _, grade in ROWS],
-        {"ratings": wide.to_dicts()},
-    ):
-        ratings = as_ratings(data)
-        assert sorted(rows(ratings)) == sorted(ROWS)
-        assert ratings.final is None
+def test_forms_that_say_the_same(tmp_path: Path, data: Any) -> None:
+    ratings = as_ratings(written(tmp_path, data, "r.csv") if isinstance(data, str) else data)
+    assert sorted(rows(ratings)) == sorted(ROWS)
+    assert sorted(final(ratings)) == [("q1", "d1", 3.0), ("q1", "d2", 0.0)]
 
 
 def test_columns_that_are_nobodys_grades() -> None:
@@ -144,43 +136,37 @@ HEAD = "query_id,doc_id,ann,bob\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("data", "message"),
     [
         (HEAD + "q,d,1,2\nq,e,x,2\nq,f,1,1\n", "r.csv:3: the grade of 'ann' is 'x'"),
         (HEAD + "q,d,1,nan\n", "r.csv:2: the grade of 'bob' is 'nan'"),
         (HEAD + "q,d,1e300,1\n", "9,007,199,254,740,992"),
         (HEAD + "q,d,1,2\n\nq,d,2,2\n", "r.csv:4: query 'q', document 'd' was rated by 'ann'"),
         (HEAD + "q,d,1,2\nq,,2,2\n", "r.csv:3: the doc_id is empty"),
-        (HEAD + "q,d,,\n", "r.csv: no column"),
+        (HEAD + "q,d,,\n", "r.csv:2: no column"),
         ("query_id,doc_id,rater_1\nq,d,\nq,e,good\n", "r.csv:3: the grade of 'rater_1'"),
         ("query_id,ann,bob\nq,1,2\n", "doc_id"),
         ("a,b,c\n1,2,3\n", "r.csv:1: has 3 cells"),
         (LONG + "q,d,,1\n", "r.csv:6: the rater is empty"),
-        (HEAD[:-1] + ",final\nq,d,1,,2\nq,d,,1,3\n", "the final grade 3, and 2 at line 2"),
-    ],
-)
-def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(FormatError) as caught:
-        as_ratings(written(tmp_path, text, "r.csv"))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
+        (
+            HEAD[:-1] + ",final\nq,d,1,,2\nq,d,,1,3\n",
+            "r.csv:3: query 'q', document 'd' was rated by 'final' before, with 2 at line 2",
+        ),
         (7, "'7'"),
         (Path("missing.tsv"), "not found"),
         (Path(), "folder"),
         ({"ann": {"q": 3}}, "no column for the doc_id"),
-        ({"ann": {"q": {"d": "good"}}}, "row 1: the grade of 'ann' is 'good'"),
-        ({"ann": {"q": {"d": float("nan")}}}, "finite"),
+        ({"ann": {"q": 1}}, "no column for the doc_id"),
+        ([("q", "d", "ann", "good")], "row 1: the grade of 'ann' is 'good'"),
+        ([("q", "d", "ann", float("nan"))], "finite"),
         ([{"doc_id": "d", "ann": 1}], "query_id"),
         ([{"query_id": None, "doc_id": "d", "ann": 1}], "row 1: the query_id is empty"),
         ([{"query_id": "\ud800", "doc_id": "d", "ann": 1}], "not valid text"),
     ],
 )
-def test_what_is_wrong_with_data(data: Any, message: str) -> None:
+def test_what_is_refused(tmp_path: Path, data: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        as_ratings(data)
+        as_ratings(written(tmp_path, data, "r.csv") if isinstance(data, str) else data)
     assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not isinstance(data, str) or isinstance(caught.value, FormatError)

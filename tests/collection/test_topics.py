@@ -39,7 +39,7 @@ A relevant document &amp; more.
             "_id": "301",
             "text": "International Organized Crime",
             "description": "Identify organizations, a < b & c,\nin two lines.",
-            "narrative": "A relevant document &amp; more.",
+            "narrative": "A relevant document & more.",
         },
         {"_id": "051", "text": "Airbus", "dom": "Law"},
     ]
@@ -49,13 +49,13 @@ A relevant document &amp; more.
 
 def test_xml_with_questions() -> None:
     text = """<?xml version="1.0"?><!-- a <topic> --><topics task="COVID">
-<topic number="1"><query>corona &lt;origin&gt; &#x41;&#66; &lol;</query>
+<topic number="1"><query>corona &lt;origin&gt; &#x41;&#66; &lol; &eacute;</query>
 <question>what <b>is</b> it</question><narrative><![CDATA[a <b> &amp;]]></narrative></topic>
 <topic number="2">free text only</topic></topics>"""
     assert rows(text) == [
         {
             "_id": "1",
-            "text": "corona <origin> AB &lol;",
+            "text": "corona <origin> AB &lol; é",
             "question": "what is it",
             "narrative": "a <b> &amp;",
         },
@@ -66,8 +66,7 @@ def test_xml_with_questions() -> None:
 def test_web_track_subtopics() -> None:
     text = """<webtrack2012><topic number='151' type="ambiguous"><query>403b</query>
 <subtopic number="1" type="inf">What is it?</subtopic></topic></webtrack2012>"""
-    subtopics = [{"number": "1", "type": "inf", "text": "What is it?"}]
-    row = {"_id": "151", "text": "403b", "type": "ambiguous", "subtopics": subtopics}
+    row = {"_id": "151", "text": "403b", "type": "ambiguous", "subtopic": "What is it?"}
     assert rows(text) == [row]
 
 

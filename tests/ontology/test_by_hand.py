@@ -6,10 +6,9 @@ from math import log, log10
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from ontology.world import NAMES, ontology_of
+from ontology.world import ontology_of
 from rankscope.ontology.graph import Graph
 from rankscope.ontology.nearness import Way, from_structure, to_all
 from rankscope.ontology.terms import Ontology
@@ -135,29 +134,6 @@ def test_shortcut(tmp_path: Path) -> None:
     check(short, "RL", "credit", 0.95)
     check(short, "LP", "credit", 0.69)  # three steps up; by way of R it would not be up
     check(short, "PL", "credit", 0.85)
-
-
-def test_single_term_and_different_roots(tmp_path: Path, family: Ontology) -> None:
-    single = ontology_of(tmp_path, {"R": ""}, {"x": "R", "y": "R"})
-    assert single.depth() == 0
-    for name in NAMES:
-        for ic in ("structure", "annotations"):
-            check(single, "RR", name, 1.0, ic=ic)
-            assert single.similarity("R", "other", name, ic=ic) == 0.0
-            for pair in ("FT", "RS", "AT", "TF"):
-                check(family, pair, name, 0.0, ic=ic)
-
-
-def test_everything_annotated_with_one_term(tmp_path: Path) -> None:
-    """All information content is 0: nothing to divide by, and no −0."""
-    ontology = ontology_of(tmp_path, {"R": "", "A": "R", "S": ""}, {"1": "A", "2": "A"})
-    values = ontology.information("annotations")
-    assert values.tolist() == [0.0, 0.0, log(2)]
-    assert not np.signbit(values).any()
-    for name in ("resnik", "lin", "simgic"):
-        for pair, expected in {"RR": 1.0, "AA": 1.0, "RA": 0.0, "AR": 0.0, "RS": 0.0}.items():
-            check(ontology, pair, name, expected, ic="annotations")
-    check(ontology, "RA", "jiang-conrath", 1.0, ic="annotations")
 
 
 def test_a_root_says_nothing_at_all() -> None:

@@ -49,6 +49,15 @@ def test_a_page_with_a_negative_number_of_values_is_refused() -> None:
         parquet_frame(bytes(changed), source="a.parquet")
 
 
+def test_text_that_is_no_utf8_is_refused() -> None:
+    buffers = [None, pyarrow.py_buffer(b"\0\0\0\0\x01\0\0\0"), pyarrow.py_buffer(b"\xff")]
+    broken = pyarrow.Array.from_buffers(pyarrow.string(), 1, buffers)
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"doc_id": broken}), sink)
+    with pytest.raises(FormatError, match=r"a\.parquet: .*UTF8"):
+        parquet_frame(sink.getvalue(), source="a.parquet")
+
+
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "gzip", "lz4", "uncompressed"])
 def test_sound_files_are_read(compression: str) -> None:
     for rows in (0, 1, 100):

@@ -10,7 +10,7 @@ import click
 
 from rankscope.cli.help import Function, Names, Part, option, options, rare
 from rankscope.cli.output import FORMATS, Output
-from rankscope.errors import UnknownNameError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.scoring.rules import PROFILES
 
 # --- scoring -------------------------------------------------------------------------------------
@@ -53,12 +53,24 @@ def _columns(_: click.Context, __: click.Parameter, text: str | None) -> dict[st
     return columns
 
 
-def _labels(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, float] | None:
-    if text is None:
-        return None
-    from rankscope.collection.qrels import parse_labels
+def parse_labels(text: str) -> dict[str, float]:
+    """Read ``E=3,S=2,C=1,I=0``."""
+    labels: dict[str, float] = {}
+    for part in text.split(","):
+        label, _, number = part.strip().partition("=")
+        try:
+            labels[label] = float(number)
+        except ValueError:
+            label = ""
+        if not label:
+            raise InputError(
+                f"--labels: expected LABEL=NUMBER such as E=3,S=2,C=1,I=0; got {shown(part)}"
+            )
+    return labels
 
-    return dict(parse_labels(text))
+
+def _labels(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, float] | None:
+    return None if text is None else parse_labels(text)
 
 
 def measures_option(default: str = DEFAULTS) -> Callable[[Function], Function]:

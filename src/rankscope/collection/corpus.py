@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,7 +17,6 @@ from rankscope.collection.markup import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
-from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.record_rows import Row, identify, read_records
 from rankscope.tables.record_table import RecordTable
 
@@ -82,6 +81,11 @@ class Document:
                 texts.append(f"{name}: {comma.join(lines)}")
         return "\n".join(texts)
 
+    @property
+    def as_row(self) -> Row:
+        """The fields and the id, as a corpus is made of them."""
+        return {**self.fields, "_id": self.doc_id}
+
     def _first(self, names: Sequence[str]) -> str:
         present = (name for name in names if self.fields.get(name) is not None)
         return document_text(self, [next(present, names[0])])
@@ -125,15 +129,6 @@ class Corpus(RecordTable):
     __slots__ = ()
 
     layout = CORPUS
-
-    def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
-        rows_only = isinstance(data, Iterable) and not isinstance(
-            data, Mapping | str | bytes | RecordTable
-        )
-        if rows_only and not hasattr(data, "__arrow_c_stream__"):
-            super().__init__(map(_row_of, data))
-        else:
-            super().__init__(data)
 
     def __getitem__(self, doc_id: str) -> Document:
         row = self._frame.row(self._position(doc_id))
@@ -198,10 +193,6 @@ class Corpus(RecordTable):
         return values
 
 
-def _row_of(item: object) -> object:
-    return {**item.fields, "_id": item.doc_id} if isinstance(item, Document) else item
-
-
 def _value(fields: Row, name: str) -> object:
     nested = fields.get("metadata")
     if name not in fields and isinstance(nested, dict):
@@ -229,8 +220,8 @@ def stream_corpus(
     file, and parquet that is compressed or piped, is held in memory whole.
     """
     layout = CORPUS.keyed(doc)
-    for placed in read_records(path, layout, format=format):
-        yield Document(*identify(placed, layout))
+    for record in read_records(path, layout, format=format):
+        yield Document(*identify(record, layout))
 
 
 def stream_doc_ids(
@@ -241,5 +232,5 @@ def stream_doc_ids(
     Like `stream_corpus`, but the other fields may go unchecked.
     """
     layout = CORPUS.keyed(doc)
-    for placed in read_records(path, layout, format=format, ids_only=layout.key is None):
-        yield identify(placed, layout)[0]
+    for record in read_records(path, layout, format=format, ids_only=layout.key is None):
+        yield identify(record, layout)[0]

@@ -11,11 +11,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from rankscope.collection import single_cells as cells
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.collection.cells import number, read_cells
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import RecordLayout
-from rankscope.tables.record_rows import identified, rows_from
 
 COSTS = RecordLayout(
     kind="costs",
@@ -36,23 +35,20 @@ def as_costs(data: Any, systems: Iterable[str]) -> dict[str, dict[str, float]]:
     """
     known = list(systems)
     costs: dict[str, dict[str, float]] = {system: {} for system in known}
-    for (origin, position, _), system, fields in identified(rows_from(data, COSTS), COSTS):
+    for record, system, numbers in read_cells(data, COSTS, lambda name: (name, _cost)):
         if system not in costs:
-            raise origin.error(str(UnknownNameError("system", system, known)), position)
-        for name, value in fields.items():
-            if not str(name).strip():
-                raise origin.error("a cost has no name; name each column", position)
-            if cells.is_empty(value):
-                continue
-            number = cells.number(value)
-            if number is None or not 0 <= number < math.inf:
-                raise origin.error(
-                    f"system {shown(system)}: {shown(name)} is {shown(value)}; expected a finite "
-                    "number from 0 up, without a unit",
-                    position,
-                )
-            costs[system][str(name)] = abs(number)  # no minus in front of a 0
+            raise record.error(str(UnknownNameError("system", system, known)))
+        if not all(str(name).strip() for name in record.fields):
+            raise record.error("a cost has no name; name each column")
+        costs[system] = numbers
     if not any(costs.values()):
         where = f"{source_name(data)}: " if is_path(data) else ""
         raise InputError(f"{where}the costs hold no number; expected one for each system and cost")
     return {system: numbers for system, numbers in costs.items() if numbers}
+
+
+def _cost(value: Any) -> float:
+    cost = number(value)
+    if cost is None or not 0 <= cost < math.inf:
+        raise ValueError("a finite number from 0 up, without a unit")
+    return abs(cost)  # no minus in front of a 0

@@ -15,26 +15,25 @@ names of the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankscope.collection import single_cells as cells
+from rankscope.collection.cells import Reader, number, read_cells, whole
 from rankscope.errors import InputError, shown
-from rankscope.tables.columns import ALIASES, RecordLayout, find_name, id_text
-from rankscope.tables.record_rows import identified, rows_from
+from rankscope.tables.columns import ALIASES, RecordLayout, folded, id_text
 from rankscope.tables.table_columns import written_list
 from rankscope.tables.unanswered import NO, YES
 
-# --- single values: each function reads a cell, or raises a ValueError that says what it expects
+# --- cells
 
 
 def _route(value: Any) -> str:
     """Return the name of a route; experts may be numbered."""
     try:
-        text = "" if value is None else id_text(cells.whole(value))
+        text = "" if value is None else id_text(whole(value))
         text.encode()
     except ValueError:
         raise ValueError("the name of a route") from None
@@ -61,64 +60,59 @@ def _truth(value: Any) -> bool:
 
 
 def _confidence(value: Any) -> float:
-    number = cells.number(value)
-    if number is None or not 0 <= number <= 1:
+    share = number(value)
+    if share is None or not 0 <= share <= 1:
         raise ValueError("a number from 0 to 1, such as 0.87 for 87 %")
-    return number
+    return share
 
 
 class Column(NamedTuple):
-    """A column: how its cells are read, their type, and its names."""
+    """A column: how its cells are read, their type, and its other names."""
 
-    read: Callable[[Any], Any]
+    read: Reader
     dtype: Any
-    names: tuple[str, ...]
-
-
-def _column(read: Callable[[Any], Any], dtype: Any, names: str) -> Column:
-    return Column(read, dtype, tuple(names.split()))
+    others: str
 
 
 _ROUTES = pl.List(pl.String)
 
 COLUMNS: Mapping[str, Column] = {
-    column.names[0]: column
-    for column in (
-        _column(_route, pl.String, "route routed_to selected_route expert selected_expert"),
-        _column(
-            _routes,
-            _ROUTES,
-            "best best_route optimal_route gold_route correct_route expected_route target_route "
-            "best_expert optimal_expert gold_expert correct_expert expected_expert target_expert",
-        ),
-        _column(
-            _routes,
-            _ROUTES,
-            "allowed allowed_routes allowed_experts acceptable_routes acceptable_experts",
-        ),
-        _column(_routes, _ROUTES, "routes ranked_routes candidate_routes experts ranked_experts"),
-        _column(_truth, pl.Boolean, "retrieved gate did_retrieve gate_decision retrieve"),
-        _column(_truth, pl.Boolean, "needed should_retrieve needs_retrieval retrieval_needed"),
-        _column(
-            _confidence,
-            pl.Float64,
-            "confidence route_confidence routing_confidence router_confidence",
-        ),
-        _column(_confidence, pl.Float64, "gate_confidence gating_confidence"),
-    )
+    "route": Column(_route, pl.String, "routed_to selected_route expert selected_expert"),
+    "best": Column(
+        _routes,
+        _ROUTES,
+        "best_route optimal_route gold_route correct_route expected_route target_route "
+        "best_expert optimal_expert gold_expert correct_expert expected_expert target_expert",
+    ),
+    "allowed": Column(
+        _routes, _ROUTES, "allowed_routes allowed_experts acceptable_routes acceptable_experts"
+    ),
+    "routes": Column(_routes, _ROUTES, "ranked_routes candidate_routes experts ranked_experts"),
+    "retrieved": Column(_truth, pl.Boolean, "gate did_retrieve gate_decision retrieve"),
+    "needed": Column(_truth, pl.Boolean, "should_retrieve needs_retrieval retrieval_needed"),
+    "confidence": Column(
+        _confidence, pl.Float64, "route_confidence routing_confidence router_confidence"
+    ),
+    "gate_confidence": Column(_confidence, pl.Float64, "gating_confidence"),
 }
 """The columns of decisions; case, blanks, dashes and underscores of names do not matter."""
+
+_BY_NAME = {
+    folded(known): name
+    for name, column in COLUMNS.items()
+    for known in (name, *column.others.split())
+}
 
 DECISIONS = RecordLayout(
     kind="decisions",
     noun="decision",
     id_column="query_id",
     id_names=tuple(dict.fromkeys(["query_id", "qid", "_id", "id", *ALIASES["query_id"]])),
-    text_names=tuple(name for column in COLUMNS.values() for name in column.names),
+    text_names=tuple(_BY_NAME),
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
     """Decisions by query; made by `as_decisions`. The module says what the columns are."""
 
@@ -149,7 +143,7 @@ class Decisions:
         missing = next((name for name in names if name not in self.columns), None)
         if missing is None:
             return None
-        others = ", ".join(COLUMNS[missing].names[1:4])
+        others = ", ".join(COLUMNS[missing].others.split()[:3])
         return f"the decisions have no column {missing} (or {others})"
 
     def to_polars(self) -> pl.DataFrame:
@@ -158,9 +152,6 @@ class Decisions:
 
     def __len__(self) -> int:
         return self._frame.height
-
-    def __repr__(self) -> str:
-        return f"Decisions({len(self)} queries: {', '.join(self.columns)})"
 
 
 def as_decisions(data: Any) -> Decisions:
@@ -172,32 +163,22 @@ def as_decisions(data: Any) -> Decisions:
     """
     if isinstance(data, Decisions):
         return data
-    query_ids: list[str] = []
-    values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    given: dict[str, None] = {}
-    for (origin, position, _), query_id, fields in identified(
-        rows_from(data, DECISIONS), DECISIONS
-    ):
-        query_ids.append(query_id)
-        given |= dict.fromkeys(map(str, fields))
-        for column, cells_read in values.items():
-            name = find_name(fields, COLUMNS[column].names)
-            value = None if name is None else fields[name]
-            try:
-                cells_read.append(None if cells.is_empty(value) else COLUMNS[column].read(value))
-            except ValueError as error:
-                raise origin.error(
-                    f"query {shown(query_id)}: {shown(name, 30)} is {shown(value, 40)}; expected "
-                    f"{error}; leave it empty where it is not known",
-                    position,
-                ) from None
-    if not query_ids:
+    records = list(read_cells(data, DECISIONS, _column_of))
+    if not records:
         raise InputError("there is no decision; give at least one query with what was decided")
-    known = {name: held for name, held in values.items() if any(v is not None for v in held)}
+    held = {
+        name: pl.Series(name, [cells.get(name) for _, _, cells in records], dtype=column.dtype)
+        for name, column in COLUMNS.items()
+    }
+    known = [values for values in held.values() if values.null_count() < len(records)]
     if not known:
-        raise origin.error(
-            f"no decision among the columns {shown(', '.join(given)) if given else '(none)'}; name "
-            f"what was decided {', '.join(COLUMNS)}"
-        )
-    columns = [pl.Series(name, held, dtype=COLUMNS[name].dtype) for name, held in known.items()]
-    return Decisions(pl.DataFrame([pl.Series("query_id", query_ids, dtype=pl.String), *columns]))
+        names = shown(", ".join(map(str, records[0][0].fields)))
+        problem = f"no decision among the columns {names}; name what was decided "
+        raise records[0][0].error(problem + ", ".join(COLUMNS))
+    query_ids = pl.Series("query_id", [query_id for _, query_id, _ in records], dtype=pl.String)
+    return Decisions(pl.DataFrame([query_ids, *known]))
+
+
+def _column_of(name: str) -> tuple[str, Reader] | None:
+    column = _BY_NAME.get(folded(name))
+    return None if column is None else (column, COLUMNS[column].read)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
+from rankscope.collection.qrels_checks import QRELS_CHECKS, grades_of
 from rankscope.errors import InputError, InvalidDataError, Place, counted, shown
 from rankscope.files import is_path
 from rankscope.tables.columns import (
@@ -218,15 +219,8 @@ def _whole_if_possible(grade: pl.Series) -> pl.Series:
     return grade.cast(pl.Int64) if are_whole(grade.to_numpy()) else grade
 
 
-def grades_of(rows: Rows) -> pl.Series:
-    """Return the grades as Float64, null where there is no number."""
-    return as_numbers(rows.frame["grade"]).cast(pl.Float64).alias("grade")
-
-
 def refuse(rows: Rows) -> NoReturn:
     """Raise for the errors of qrels, in the words of the checks."""
-    from rankscope.collection.qrels_checks import QRELS_CHECKS  # noqa: PLC0415
-
     findings = QRELS_CHECKS.errors(rows)
     raise InvalidDataError(findings[0].sentence, findings)
 
@@ -291,41 +285,22 @@ def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
     return replace(rows, frame=rows.frame.with_columns(grade.alias("grade")))
 
 
-def parse_labels(text: str) -> dict[str, float]:
-    """Parse ``E=3,S=2,C=1,I=0``."""
-    labels: dict[str, float] = {}
-    for part in text.split(","):
-        label, _, number = part.strip().partition("=")
-        try:
-            labels[label] = float(number)
-        except ValueError:
-            label = ""
-        if not label:
-            raise InputError(
-                f"labels: expected LABEL=NUMBER, found {shown(part)}; write for example "
-                "E=3,S=2,C=1,I=0"
-            )
-    return labels
-
-
 def as_qrels(
-    data: Any, columns: Columns = NO_COLUMNS, labels: Mapping[str, float] | None = None
+    data: Any,
+    columns: Columns = NO_COLUMNS,
+    labels: Mapping[str, float] | None = None,
+    *,
+    format: str | None = None,
 ) -> Qrels:
     """Take qrels in any form: qrels as they are, a path, or data that makes them."""
     if is_path(data):
-        with open_table(data, QRELS, columns=columns) as file:
-            return _qrels_from(file, labels)
+        with open_table(data, QRELS, format=format, columns=columns) as file:
+            return _qrels_in(file, labels)
     if isinstance(data, Qrels):
         return data
     qrels = object.__new__(Qrels)
     qrels._take(prepared(pair_rows(data, QRELS, columns, source="gold"), labels))
     return qrels
-
-
-def _first_repeat(rows: Rows) -> Place | None:
-    pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
-    repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
-    return rows.place(int(repeated[0])) if len(repeated) else None
 
 
 def read_qrels(
@@ -349,18 +324,18 @@ def read_qrels(
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
     columns = Columns(query=query, relevant=relevant, doc=doc, grade=grade)
-    with open_table(path, QRELS, format=format, columns=columns) as file:
-        return _qrels_from(file, labels)
+    return as_qrels(path, columns, labels, format=format)
 
 
-def _qrels_from(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
+def _qrels_in(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
         qrels = Qrels.from_rows(prepared(rows, labels))
-        if qrels.subtopics is not None and file.format == "trec":
-            qrels._set(_repeat=_first_repeat(rows))
-        return qrels
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        text = file.rows(QRELS.roles, as_text=True)
-        Qrels.from_rows(prepared(text, labels))
+        Qrels.from_rows(prepared(file.rows(QRELS.roles, as_text=True), labels))
         raise
+    if qrels.subtopics is not None and file.format == "trec":
+        pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
+        repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
+        qrels._set(_repeat=rows.place(int(repeated[0])) if len(repeated) else None)
+    return qrels

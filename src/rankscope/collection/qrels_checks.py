@@ -53,10 +53,11 @@ GRADES_TOO_LOW = declare(
 )
 
 
-def _grades(rows: Rows) -> pl.Series:
-    from rankscope.collection.qrels import grades_of  # noqa: PLC0415
+def grades_of(rows: Rows) -> pl.Series:
+    """Return the grades as Float64, null where there is no number."""
+    from rankscope.tables.rows import as_numbers  # noqa: PLC0415
 
-    return grades_of(rows)
+    return as_numbers(rows.frame["grade"]).cast(float).alias("grade")
 
 
 @QRELS_CHECKS.add("RS201", "error", unit="file", advice="give a file with judgments")
@@ -86,58 +87,36 @@ def qrels_missing_id(rows: Rows) -> Seen | None:
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    return row_checks.not_a_number(rows, _grades(rows), "grade")
-
-
-@QRELS_CHECKS.add("RS205", "error", advice="give the pair a grade, or drop the line")
-def grade_not_finite(rows: Rows) -> Seen | None:
-    """A grade is NaN or infinite."""
-    return row_checks.not_finite(rows, _grades(rows))
+    return row_checks.not_a_number(rows, grades_of(rows), "grade")
 
 
 @QRELS_CHECKS.add(
-    "RS209", "error", advice=f"write grades from {-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
+    "RS205", "error", advice=f"write grades from {-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
 )
-def grade_too_large(rows: Rows) -> Seen | None:
-    """A grade is beyond 2^53, so that sums of gains are not exact, or not finite."""
-    grades = _grades(rows)
-    large = (grades.is_finite() & (grades.abs() > LARGEST_GRADE)).arg_true()
-    return seen_rows(f"the grade is {grades[int(large[0])] if len(large) else ''}", rows, large)
-
-
-def _repeats(rows: Rows, *, same_grade: bool) -> pl.Series:
-    """Return the rows that repeat a pair, with the grade it had first or with another one."""
-    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
-    frame = rows.frame.select(keys).with_columns(_grades(rows)).with_row_index("row")
-    firsts = frame.unique(keys, keep="first", maintain_order=True)
-    repeats = frame.join(firsts, on="row", how="anti")
-    joined = repeats.join(firsts.select(*keys, "grade"), on=keys, nulls_equal=True)
-    is_same = joined["grade"].eq_missing(joined["grade_right"])
-    return joined["row"].filter(is_same if same_grade else ~is_same).sort()
+def grade_out_of_range(rows: Rows) -> Seen | None:
+    """A grade is NaN, infinite, or beyond 2^53, so that sums of gains are not exact."""
+    grades = grades_of(rows)
+    wrong = (~(grades.abs() <= LARGEST_GRADE)).arg_true()
+    return seen_rows(f"the grade is {grades[int(wrong[0])] if len(wrong) else ''}", rows, wrong)
 
 
 @QRELS_CHECKS.add(
     "RS206", "error", advice="keep one line per pair, or combine them (convert --raters mean)"
 )
-def duplicate_pair(rows: Rows) -> Seen | None:
-    """A pair was judged before, with the same grade."""
-    repeats = _repeats(rows, same_grade=True)
-    return seen_rows("the pair was judged before, with the same grade", rows, repeats)
-
-
-@QRELS_CHECKS.add(
-    "RS207", "error", advice="choose one grade, or combine them (convert --raters mean)"
-)
-def conflicting_grades(rows: Rows) -> Seen | None:
-    """A pair was judged before, with another grade."""
-    repeats = _repeats(rows, same_grade=False)
-    return seen_rows("the pair was judged before, with another grade", rows, repeats)
+def judged_before(rows: Rows) -> Seen | None:
+    """A pair was judged before, with the same grade or another one."""
+    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
+    pairs = rows.frame.select(keys)
+    repeats = (~pairs.to_struct().is_first_distinct()).arg_true()
+    differ = pairs.with_columns(grades_of(rows)).n_unique() > pairs.n_unique()
+    how = "and some pairs have different grades" if differ else "with the same grade"
+    return seen_rows(f"the pair was judged before, {how}", rows, repeats)
 
 
 @QRELS_CHECKS.under(NOTHING_RELEVANT)
 def nothing_relevant(rows: Rows) -> Seen | None:
     """See that no grade is above 0."""
-    highest = _grades(rows).max()
+    highest = grades_of(rows).max()
     if not isinstance(highest, float) or not highest <= 0:
         return None
     message = "no document is relevant: no grade in the qrels is above 0"
@@ -152,7 +131,7 @@ def nothing_relevant(rows: Rows) -> Seen | None:
 )
 def negative_grades(rows: Rows) -> Seen | None:
     """A grade is below zero: pooled and not judged, as in trec_eval."""
-    return seen_rows("grades below zero", rows, (_grades(rows) < 0).arg_true())
+    return seen_rows("grades below zero", rows, (grades_of(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(
@@ -163,7 +142,7 @@ def negative_grades(rows: Rows) -> Seen | None:
 )
 def no_relevant_document(rows: Rows) -> Seen | None:
     """A query has no document of grade 1 or above, so every system scores 0 on it."""
-    frame = rows.frame.select(rows.frame["query_id"].cast(str)).with_columns(_grades(rows))
+    frame = rows.frame.select(rows.frame["query_id"].cast(str)).with_columns(grades_of(rows))
     best = frame.group_by("query_id", maintain_order=True).max()
     ids = [*best["query_id"].filter(best["grade"] < 1), *rows.empty_queries]
     ids = [query_id for query_id in ids if query_id not in rows.no_answer]

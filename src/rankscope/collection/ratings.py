@@ -8,16 +8,15 @@ once: the ratings are then its repeats, numbered from 1 on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import polars as pl
 
-from rankscope.collection import single_cells as cells
+from rankscope.collection import cells
 from rankscope.collection.qrels import Qrels
-from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path, source_name
 from rankscope.tables.columns import (
     ALIASES,
@@ -27,7 +26,7 @@ from rankscope.tables.columns import (
     folded,
     rater_columns,
 )
-from rankscope.tables.record_rows import Placed, checked_id, rows_from
+from rankscope.tables.record_rows import Record, checked_id, records_of
 
 RATINGS = RecordLayout(
     kind="ratings",
@@ -81,44 +80,23 @@ _SCHEMA: dict[str, Any] = {
     "grade": pl.Float64,
 }
 
-_FINAL_SCHEMA: dict[str, Any] = {name: _SCHEMA[name] for name in ("query_id", "doc_id", "grade")}
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Ratings:
-    """Grades by query, document and rater; made by `as_ratings`.
-
-    >>> ratings = as_ratings([("q1", "d1", "ann", 2), ("q1", "d1", "bob", 3)])
-    >>> ratings
-    Ratings(2 ratings of 1 pair by 2 raters: ann, bob)
-    """
+    """Grades by query, document and rater; made by `as_ratings`."""
 
     _frame: pl.DataFrame
-    _final: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_FINAL_SCHEMA))
+    final: pl.DataFrame | None
+    """The grades that were settled on: query_id, doc_id, grade; None if none are given."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row for each rating: query_id, doc_id, rater, repeat (from 1), grade."""
         return self._frame
 
-    @property
-    def final(self) -> pl.DataFrame | None:
-        """The grades that were settled on: query_id, doc_id, grade; None if none are given."""
-        return self._final if self._final.height else None
-
     @cached_property
     def raters(self) -> tuple[str, ...]:
         """The raters, in the order in which they appear."""
         return tuple(self._frame["rater"].unique(maintain_order=True))
-
-    def __len__(self) -> int:
-        return self._frame.height
-
-    def __repr__(self) -> str:
-        pairs = self._frame.select("query_id", "doc_id").n_unique()
-        names = ", ".join(shown(name, 24)[1:-1] for name in self.raters[:4])
-        more = ", …" if len(self.raters) > 4 else ""
-        count = f"{counted(len(self), 'rating')} of {counted(pairs, 'pair')}"
-        return f"Ratings({count} by {counted(len(self.raters), 'rater')}: {names}{more})"
 
     def combined(self, way: Raters) -> Qrels:
         """Return one grade for each pair, in one of the ways of `Raters`."""
@@ -154,119 +132,96 @@ def as_ratings(data: Any) -> Ratings:
     """
     if isinstance(data, Ratings):
         return data
-    rows = list(rows_from(_unnested(data), RATINGS))
-    if not rows:
+    table = list(records_of(_rows(data), RATINGS))
+    if not table:
         source = source_name(data) if is_path(data) else "ratings"
         raise InputError(f"{source}: there are no ratings; give at least one")
-    is_long, singles = _singles(rows)
-    given: dict[tuple[str, str, str], list[tuple[float, float, Placed]]] = {}
-    final: dict[tuple[str, str], tuple[float, Placed]] = {}
-    for placed, pair, rater, value, repeat in singles:
-        origin, position, _ = placed
-        what = f"query {shown(pair[0], 40)}, document {shown(pair[1], 40)}"
-        grade = _grade(value, rater, placed)
-        if grade is None:
-            continue
-        if folded(rater) in _FINALS:
-            settled, (_, line, _) = final.setdefault(pair, (grade, placed))
-            if settled != grade:
-                raise origin.error(
-                    f"{what} has the final grade {grade:g}, and {settled:g} at {origin.unit} "
-                    f"{line}; keep one",
-                    position,
+    columns, raters = _columns_of(table)
+    given: dict[tuple[str, str, str], list[tuple[float, float, int]]] = {}
+    for record in table:
+        cell = {role: record.fields.get(name) for role, name in columns.items()}
+        query_id, doc_id = (_id(cell[role], role, record) for role in ("query_id", "doc_id"))
+        singles = [(name, record.fields.get(name)) for name in raters]
+        if "grade" in cell:
+            rater = _id(cell["rater"], "rater", record) if "rater" in cell else "rater"
+            singles = [(rater, cell["grade"])]
+        if "final" in cell:
+            singles.append(("final", cell["final"]))
+        repeat = cells.number(cell.get("repeat"))
+        for name, value in singles:
+            grade = _grade(value, name, record)
+            if grade is None:
+                continue
+            is_final = folded(name) in _FINALS
+            ratings = given.setdefault((query_id, doc_id, "final" if is_final else name), [])
+            if ratings and (ratings[0][1] != grade if is_final else "grade" not in cell):
+                raise record.error(
+                    f"query {shown(query_id, 40)}, document {shown(doc_id, 40)} was rated by "
+                    f"{shown(name, 40)} before, with {ratings[0][1]:g} at {record.unit} "
+                    f"{ratings[0][2]}; keep one row, or write a row for each rating (columns rater "
+                    "and grade) if it was judged twice"
                 )
-            continue
-        repeats = given.setdefault((*pair, rater), [])
-        repeats.append((repeat, grade, placed))
-        if len(repeats) > 1 and not is_long:
-            raise origin.error(
-                f"{what} was rated by {shown(rater, 40)} before, at {origin.unit} "
-                f"{repeats[0][2][1]}; keep one row, or write a row for each rating (columns rater "
-                "and grade) if it was judged twice",
-                position,
-            )
-    if not given:
-        raise rows[0][0].error("holds no grade of any rater; give at least one")
+            ratings.append((math.inf if repeat is None else repeat, grade, record.position))
+    final = [(*pair, ratings[0][1]) for (*pair, by), ratings in given.items() if by == "final"]
     records = [
         (*key, number, grade)
-        for key, repeats in given.items()
-        for number, (_, grade, _) in enumerate(sorted(repeats, key=lambda each: each[0]), start=1)
+        for key, ratings in given.items()
+        if key[2] != "final"
+        for number, (_, grade, _) in enumerate(sorted(ratings, key=lambda each: each[0]), start=1)
     ]
+    if not records:
+        raise table[0].error("no row holds a grade of any rater; give at least one")
+    pairs = {name: _SCHEMA[name] for name in ("query_id", "doc_id", "grade")}
     return Ratings(
         pl.DataFrame(records, schema=_SCHEMA, orient="row"),
-        pl.DataFrame(
-            [(*pair, grade) for pair, (grade, _) in final.items()],
-            schema=_FINAL_SCHEMA,
-            orient="row",
-        ),
+        pl.DataFrame(final, schema=pairs, orient="row") if final else None,
     )
 
 
-_Single = tuple[Placed, tuple[str, str], str, object, float]
-"""One rating: its row, query and document, rater, the grade as written, number of the repeat."""
-
-
-def _unnested(data: Any) -> Any:
+def _rows(data: Any) -> Any:
     """Return the tuples of ``{rater: {query_id: {doc_id: grade}}}``; anything else as it is."""
-    if not isinstance(data, Mapping):
+    try:
+        return [
+            (query_id, doc_id, rater, grade)
+            for rater, queries in dict.items(data)
+            for query_id, grades in dict.items(queries)
+            for doc_id, grade in dict.items(grades)
+        ]
+    except TypeError:
         return data
-    by_query = [each for each in data.values() if isinstance(each, Mapping)]
-    is_nested = all(isinstance(docs, Mapping) for each in by_query for docs in each.values())
-    if len(by_query) < len(data) or not is_nested:
-        return data
-    return [
-        (query_id, doc_id, rater, grade)
-        for rater, queries in data.items()
-        for query_id, docs in queries.items()
-        for doc_id, grade in docs.items()
-    ]
 
 
-def _singles(rows: list[Placed]) -> tuple[bool, Iterator[_Single]]:
-    """Return whether the table is long, and its single ratings."""
-    names = [str(name) for name in dict.fromkeys(name for _, _, row in rows for name in row)]
+def _columns_of(table: list[Record]) -> tuple[dict[str, str], list[str]]:
+    """Return which columns have the roles that are there, and those of raters in a wide table."""
+    names = list(dict.fromkeys(str(name) for record in table for name in record.fields))
     listed = ", ".join(shown(name, 30) for name in names[:8])
-    roles = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
-    for role, column in roles.items():
-        if column is None:
-            raise rows[0][0].error(
-                f"no column for the {role} of ratings among {listed}; name one of them "
-                f"{', '.join(ALIASES[role][:4])}"
-            )
-    others = [name for name in names if name not in roles.values()]
-    rater, grade = find_name(others, RATERS), find_name(others, _GRADES)
-    raters = [name for name in others if name not in (rater, grade) and _is_rater(name, rows)]
-    is_long = grade is not None and (rater is not None or not raters)
-    others = [name for name in others if not is_long or name not in (rater, grade)]
-    repeat = find_name(others, REPEATS) if is_long else None
-    final = find_name(others, FINAL if is_long else (*FINAL, *_GRADES))
-    raters = [name for name in raters if name != final]
-    if not is_long and not raters:
-        raise rows[0][0].error(
-            f"no column holds the grades of a rater among {listed}; give each rater a column of "
-            "numbers such as rater_1, or a row for each rating with the columns rater and grade"
+    columns = {role: find_name(names, ALIASES[role]) for role in ("query_id", "doc_id")}
+    lacking = next((role for role, name in columns.items() if name is None), None)
+    if lacking is not None:
+        raise table[0].error(
+            f"no column for the {lacking} of ratings among {listed}; name one of them "
+            f"{', '.join(ALIASES[lacking][:4])}"
         )
-
-    def singles() -> Iterator[_Single]:
-        for placed in rows:
-            row = placed[2]
-            query_id, doc_id = (
-                _id(row.get(str(name)), role, placed) for role, name in roles.items()
+    others = [name for name in names if name not in columns.values()]
+    rater, grade = find_name(others, RATERS), find_name(others, _GRADES)
+    raters = [name for name in others if name not in (rater, grade) and _is_rater(name, table)]
+    if grade is not None and (rater is not None or not raters):
+        columns |= {"rater": rater, "grade": grade, "repeat": find_name(others, REPEATS)}
+        columns["final"] = find_name([name for name in others if name != grade], FINAL)
+        raters = []
+    else:
+        columns["final"] = find_name(others, (*FINAL, *_GRADES))
+        raters = [name for name in raters if name != columns["final"]]
+        if not raters:
+            raise table[0].error(
+                f"no column holds the grades of a rater among {listed}; give each rater a column "
+                "of numbers such as rater_1, or a row for each rating with the columns rater and "
+                "grade"
             )
-            pair = (query_id, doc_id)
-            if final is not None:
-                yield placed, pair, "final", row.get(final), 0
-            if is_long:
-                number = cells.number(row.get(repeat or ""))
-                by = "rater" if rater is None else _id(row.get(rater), "rater", placed)
-                yield placed, pair, by, row.get(str(grade)), math.inf if number is None else number
-            else:
-                yield from ((placed, pair, name, row.get(name), 0) for name in raters)
-
-    return is_long, singles()
+    return {role: name for role, name in columns.items() if name is not None}, raters
 
 
-def _is_rater(name: str, rows: list[Placed]) -> bool:
+def _is_rater(name: str, table: list[Record]) -> bool:
     """Tell whether a column holds grades: at least half of its cells are numbers.
 
     A cell that is none is then an error, and no reason to overlook the rater.
@@ -276,27 +231,25 @@ def _is_rater(name: str, rows: list[Placed]) -> bool:
         return False
     if rater_columns([name]):
         return True
-    given = [row[name] for _, _, row in rows if not cells.is_empty(row.get(name))]
+    given = [record.fields.get(name) for record in table]
+    given = [cell for cell in given if not cells.is_empty(cell)]
     return bool(given) and 2 * sum(cells.number(cell) is not None for cell in given) >= len(given)
 
 
-def _grade(value: object, rater: str, placed: Placed) -> float | None:
+def _grade(value: object, rater: str, record: Record) -> float | None:
     """Return a cell as a grade; None if it is empty."""
     if cells.is_empty(value):
         return None
     number = cells.number(value)
     if number is not None and abs(number) <= LARGEST_GRADE:
         return number
-    origin, position, _ = placed
-    header = "; a header names the columns query_id and doc_id" if position == 1 else ""
-    raise origin.error(
+    header = "; a header names the columns query_id and doc_id" if record.position == 1 else ""
+    raise record.error(
         f"the grade of {shown(rater, 40)} is {shown(value, 40)}, which is not a finite number up "
         f"to {LARGEST_GRADE:,}; write grades as numbers, and leave the cell empty where nobody "
-        f"judged{header}",
-        position,
+        f"judged{header}"
     )
 
 
-def _id(value: object, role: str, placed: Placed) -> str:
-    """Return an id as text."""
-    return checked_id("" if value is None else cells.whole(value), role, placed)
+def _id(value: object, role: str, record: Record) -> str:
+    return checked_id("" if value is None else cells.whole(value), role, record)

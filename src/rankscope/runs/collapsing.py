@@ -230,10 +230,9 @@ def _read_documents(path: str) -> dict[str, str]:
         headerless={2: ("chunk_id", "doc_id")},
     )
     documents: dict[str, str] = {}
-    for placed in read_records(path, layout):
-        origin, position, _ = placed
-        chunk_id, fields = identify(placed, layout)
-        is_pair = origin.unit == "item" and list(fields) == ["text"]  # {chunk: document}
+    for record in read_records(path, layout):
+        chunk_id, fields = identify(record, layout)
+        is_pair = record.unit == "item" and list(fields) == ["text"]  # {chunk: document}
         name = "text" if is_pair else find_name(fields, _DOCUMENT)
         try:
             if name is None:
@@ -244,5 +243,5 @@ def _read_documents(path: str) -> dict[str, str]:
                 before = shown(documents[chunk_id])
                 raise ValueError(f"{shown(document)}, and {before} before; give each chunk one")
         except ValueError as error:
-            raise origin.error(f"the document of {shown(chunk_id)} is {error}", position) from None
+            raise record.error(f"the document of {shown(chunk_id)} is {error}") from None
     return documents

@@ -22,7 +22,7 @@ from rankscope.files import COMPRESSIONS, PathLike
 _FORMATS = (".jsonl", ".json", ".tsv", ".csv", ".parquet", ".qrels", ".txt", ".trec")
 """The suffixes of tables; of several files of one name the first counts."""
 _NAMES = {"corpus": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "default", "data")}
-_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
+_SHARD = re.compile(r"(.+)-\d{5}(-of-\d{5})")
 _MOST_FILES = 1_000_000
 
 
@@ -92,66 +92,49 @@ class CollectionFolder:
         return self.tables.get("qrels", {})
 
     def split(self, wanted: str | None = None, key: str = "split") -> str | None:
-        """Return the split asked for, or test, or the only one."""
-        if wanted is not None:
-            if wanted not in self.named_splits:
-                raise InputError(self.no_split(key, wanted))
-            return wanted
-        if "test" in self.qrels:
-            return "test"
+        """Return the split that the setting ``key`` names, or test, or the only one."""
+        if wanted is not None and wanted not in self.qrels:
+            splits = [split for split in self.qrels if split is not None]
+            none = "" if splits else f"; {self.home} has no splits"
+            raise InputError(f"{key}: {UnknownNameError('split', wanted, splits)}{none}")
         if not self.qrels:
             raise InputError(
                 f"{self.home}: no judgments found; they are expected in qrels/test.tsv"
             )
-        if len(self.qrels) > 1:
-            raise self._many("", "test", self.qrels)
-        return next(iter(self.qrels))
-
-    @property
-    def named_splits(self) -> dict[str, Path]:
-        """The judgments by split, where there are splits."""
-        return {split: path for split, path in self.qrels.items() if split is not None}
-
-    def no_split(self, key: str, wanted: str) -> str:
-        """Say that there is no such split, and which there are."""
-        splits = self.named_splits
-        none = "" if splits else f"; {self.home} has no splits"
-        return f"{key}: {UnknownNameError('split', wanted, splits)}{none}"
+        return wanted or self._chosen("qrels", ("test",))
 
     def place(self, kind: str, split: str | None) -> Path | None:
         """Return a table, which may have splits of its own: a file, a folder, or a pattern."""
-        splits = self.tables.get(kind, {})
-        for name in (None, split, kind):
-            if name in splits:
-                return splits[name]
-        if len(splits) > 1:
-            raise self._many(kind, split or kind, splits)
-        return next(iter(splits.values()), None)
+        if kind not in self.tables:
+            return None
+        return self.tables[kind][self._chosen(kind, (None, split, kind))]
 
-    def _many(self, kind: str, wanted: str, splits: Mapping[str | None, Path]) -> InputError:
-        return InputError(
-            f"{self.home / kind}: has the splits {', '.join(map(str, splits))}, and none is called "
-            f"{shown(wanted)}; choose one with collection.split, or name its file"
-        )
+    def _chosen(self, kind: str, names: Sequence[str | None]) -> str | None:
+        """Return the first of some splits that a table has, or its only one."""
+        splits = self.tables[kind]
+        split = next((name for name in names if name in splits), next(iter(splits)))
+        if split not in names and len(splits) > 1:
+            home = self.home if kind == "qrels" else self.home / kind
+            wanted = next(filter(None, names))
+            raise InputError(
+                f"{home}: has the splits {', '.join(map(str, splits))}, and none is called "
+                f"{shown(wanted)}; choose one with collection.split, or name its file"
+            )
+        return split
 
 
 def _entries(home: Path, *, folders: bool = False) -> dict[str, Path]:
-    """Return the tables in a folder by name without suffix: folders first, then by format."""
-
-    def order(path: Path) -> tuple[int, str]:
-        place = next((n for n, suffix in enumerate(_FORMATS) if suffix in path.name.lower()), 99)
-        return (-1 if path.is_dir() else place), path.name.lower()
-
-    entries: dict[str, Path] = {}
-    for path in sorted(home.iterdir(), key=order):
-        stem, suffix = path.name, ""
-        if not path.is_dir():
-            unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
-            stem, suffix = unpacked.stem, unpacked.suffix.lower()
-        is_table = folders if path.is_dir() else suffix in _FORMATS
-        if is_table and not stem.startswith("."):
-            entries.setdefault(stem, path)
-    return entries
+    """Return the tables in a folder by name without suffixes: folders first, then by format."""
+    tables: list[tuple[int, str, str, Path]] = []
+    for path in home.iterdir():
+        unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+        suffix = unpacked.suffix.lower()
+        if path.is_dir() and folders:
+            tables.append((-1, path.name.lower(), path.name, path))
+        elif not path.is_dir() and suffix in _FORMATS:
+            tables.append((_FORMATS.index(suffix), path.name.lower(), unpacked.stem, path))
+    tables.sort(reverse=True)  # the first of a name is put in last
+    return {stem: path for _, _, stem, path in tables if not stem.startswith(".")}
 
 
 def _splits(place: Path) -> dict[str | None, Path]:
@@ -159,10 +142,6 @@ def _splits(place: Path) -> dict[str | None, Path]:
     by_split: dict[str | None, Path] = {}
     for stem, path in sorted(_entries(place).items()) if place.is_dir() else ():
         shard = _SHARD.fullmatch(stem)
-        if shard is None:
-            by_split.setdefault(stem, path)
-        elif shard[1] in by_split:
-            by_split[shard[1]] = place / f"{shard[1]}-*-of-{stem[-5:]}{path.name[len(stem) :]}"
-        else:
-            by_split[shard[1]] = path
+        name = path.name if shard is None else f"{shard[1]}-*{shard[2]}{path.name[len(stem) :]}"
+        by_split[shard[1] if shard else stem] = place / name
     return by_split or {None: place}

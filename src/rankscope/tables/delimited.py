@@ -1,11 +1,11 @@
 """Tables separated by commas, tabs or semicolons, with quoting as in RFC 4180.
 
-Pairs are parsed at once by Polars (`read_delimited`), records line by line (`delimited_rows`), so
-that a corpus can be streamed.
+Pairs are parsed at once by Polars (`read_delimited`), records row by row (`delimited_rows`), so
+that a corpus can be streamed. Blank lines and comments (``# …``) may precede both.
 
 Quotes quote, except in records that tabs separate: there they quote if the header is quoted, as it
 is written when a cell needs quotes. Else they are ordinary characters, as in MS MARCO, but for a
-cell below a header with doubled quotes inside, which some program has quoted.
+whole cell with doubled quotes inside, which some program has quoted.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import csv
 import io
 import re
 from collections import Counter
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
@@ -31,23 +30,25 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout, RecordLayout
 
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
-_WAS_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
-
-_Row = tuple[int, list[str]]
-"""The line on which a row begins, and its cells."""
+_QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 
 
-def _is_data(line: str) -> bool:
-    """Tell a line of a table from a blank one and from a comment (``# …``) above it.
+def _first_row(lines: Iterator[bytes], source: str) -> tuple[int, int, str]:
+    """Return the lines and the bytes above the first row, and the row; '' if there is none."""
+    above = size = 0
+    for line in lines:
+        text = line.decode("utf-8", "replace").strip(" \r\n")
+        # what follows the sign at once may be an id
+        if text and text != "#" and not text.startswith(("# ", "##")):
+            return above, size, decoded(line, source=source, line=above + 1)
+        above, size = above + 1, size + len(line)
+    return above, size, ""
 
-    What follows the sign at once may be an id.
-    """
-    text = line.strip(" \r\n")
-    return bool(text) and text != "#" and not text.startswith(("# ", "##"))
 
-
-def _rows(lines: Iterable[str], separator: str, source: str, above: int) -> Iterator[_Row]:
-    """Yield the rows of a table in which quotes quote; a blank line is one without cells."""
+def _quoted_rows(
+    lines: Iterable[str], separator: str, source: str, above: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield line and cells of each row of a table in which quotes quote."""
     csv.field_size_limit(_LONGEST_CELL)  # documents may be longer than the usual 128 kB
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = above + 1
@@ -71,17 +72,12 @@ def read_delimited(
 ) -> tuple[pl.DataFrame, Callable[[int], int], dict[str, str] | None]:
     """Read a table with a header, or without one if the first line names no known column.
 
-    Blank lines and comments (``# …``) may precede it. Return cells of text, a function from row to
-    line, and the roles of the columns if there is no header.
+    Return cells of text, a function from row to line, and the roles of the columns if there is no
+    header.
     """
-    above, begin = 0, 0
-    for raw in io.BytesIO(data):
-        if _is_data(raw.decode("utf-8", "replace")):
-            break
-        above, begin = above + 1, begin + len(raw)
-    data = data[begin:]
-    first = decoded(data.partition(b"\n")[0].rstrip(b"\r"), source=source, line=above + 1)
-    cells = cells_of(first, separator)
+    above, size, first = _first_row(io.BytesIO(data), source)
+    data = data[size:]
+    cells = cells_of(first.rstrip("\r\n"), separator)
     check_columns(len(cells), source=source, line=above + 1)
     fits = len(cells) in layout.headerless and any(map(_is_number, cells))
     has_header = layout.is_header(cells, columns) or not fits
@@ -98,7 +94,7 @@ def read_delimited(
         text = decoded(data, source=source, line=above + 1)
         if not text:
             raise FormatError("is empty", source=source) from None
-        for line, row in _rows(io.StringIO(text, newline=""), separator, source, above):
+        for line, row in _quoted_rows(io.StringIO(text, newline=""), separator, source, above):
             if len(row) > len(cells):
                 problem = f"expected {len(cells)} columns, found {len(row)}"
                 raise FormatError(
@@ -107,7 +103,14 @@ def read_delimited(
         raise FormatError(
             f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
         ) from None
-    line_of = _line_finder(data, above, has_header=has_header)
+
+    def line_of(row: int) -> int:
+        if b'"' not in data:
+            return above + row + 1 + has_header
+        text = io.StringIO(decoded(data, source=source), newline="")  # line breaks may be quoted
+        rows = islice(_quoted_rows(text, separator, source, above), row + has_header, None)
+        return next(rows, (above + 1, []))[0]
+
     if has_header:
         return frame, line_of, None
     names = layout.headerless[len(cells)]
@@ -125,21 +128,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _line_finder(data: bytes, above: int, *, has_header: bool) -> Callable[[int], int]:
-    """Return a function from row to line; only quoted line breaks make it more than an addition."""
-    if b'"' not in data:
-        return lambda row: above + row + 1 + has_header
-
-    def find(row: int) -> int:
-        text = np.frombuffer(data, np.uint8)
-        ends, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord('"'))
-        outside = np.searchsorted(quotes, ends) % 2 == 0  # a line end within quotes ends no row
-        begins = np.concatenate(([1], np.flatnonzero(outside) + 2))
-        return above + int(begins[min(row + has_header, len(begins) - 1)])
-
-    return find
-
-
 # --- records
 
 
@@ -150,69 +138,59 @@ def delimited_rows(
 
     An empty cell is left out, but not the id or a text that is needed.
     """
-    numbered = enumerate(lines, start=1)
-    texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
-    begin, first = next(((number, line) for number, line in texts if _is_data(line)), (1, ""))
+    lines = iter(lines)
+    above, _, first = _first_row(lines, source)
+    if not first:
+        return
     separator = "\t" if tabs else max(",;", key=first.count)
     has_header = layout.is_header(cells_of(first.rstrip("\r\n"), separator))
-    separator = separator if has_header or tabs else ","
-    numbered_texts = chain([(begin, first)], texts)
-    if separator == "\t" and not (has_header and first.startswith('"')):
-        rows = _unquoted_rows(numbered_texts, below_header=has_header)
+    numbered = enumerate(lines, start=above + 2)
+    texts = chain([first], (decoded(line, source=source, line=n) for n, line in numbered))
+    rows: Iterator[tuple[int, list[str]]]
+    if tabs and not (has_header and first.startswith('"')):
+        rows = enumerate(map(_unquoted_cells, texts), start=above + 1)
     else:
-        rows = _rows((text for _, text in numbered_texts), separator, source, begin - 1)
-    names: list[str] = []
-    for number, cells in rows:
+        rows = _quoted_rows(texts, separator if has_header else ",", source, above)
+    head_line, head = next(rows)
+    check_columns(len(head), source=source, line=head_line)
+    names = head if has_header else list(layout.headerless.get(len(head), ()))
+    if not names:
+        known = "".join(f"{', '.join(names)} or " for names in layout.headerless.values())
+        raise FormatError(
+            f"has {len(head)} cells and no header; expected {'the columns ' * bool(known)}{known}"
+            f"a header that names the id {', '.join(layout.id_names[:3])}",
+            source=source,
+            line=head_line,
+        )
+    [(name, count)] = Counter(names).most_common(1)
+    if count > 1:
+        problem = f"the header names {shown(name)} twice; rename one"
+        raise FormatError(problem, source=source, line=head_line)
+    needed = {find_name(names, layout.id_names)}
+    if layout.needs_text:
+        needed.add(find_name(names, layout.text_names))
+    for line, cells in rows if has_header else chain([(head_line, head)], rows):
         if len(cells) < 2 and not "".join(cells).strip():
             continue
-        if not names:
-            check_columns(len(cells), source=source, line=number)
-            names = _column_names(cells, layout, source, number, has_header=has_header)
-            needed = {find_name(names, layout.id_names)}
-            if layout.needs_text:
-                needed.add(find_name(names, layout.text_names))
-            if has_header:
-                continue
         if len(cells) != len(names):
             raise FormatError(
                 f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(cells)}"
                 f"{'; if quotes quote here, quote the header too' if tabs and has_header else ''}",
                 source=source,
-                line=number,
+                line=line,
             )
-        yield number, {n: cell for n, cell in zip(names, cells, strict=True) if cell or n in needed}
+        yield line, {n: cell for n, cell in zip(names, cells, strict=True) if cell or n in needed}
 
 
-def _unquoted_rows(texts: Iterable[tuple[int, str]], *, below_header: bool) -> Iterator[_Row]:
-    """Yield the rows of a table in which no quote quotes, but for cells with doubled ones."""
-    for number, text in texts:
-        cells = text.rstrip("\r\n").split("\t")
-        if below_header and '""' in text:
-            quoted = map(_WAS_QUOTED.fullmatch, cells)
-            cells = [
-                cell[1:-1].replace('""', '"') if was_quoted else cell
-                for cell, was_quoted in zip(cells, quoted, strict=True)
-            ]
-        yield number, cells
-
-
-def _column_names(
-    cells: list[str], layout: RecordLayout, source: str, line: int, *, has_header: bool
-) -> list[str]:
-    [(name, count)] = Counter(cells).most_common(1)
-    if has_header and count == 1:
+def _unquoted_cells(line: str) -> list[str]:
+    """Return the cells of a line in which no quote quotes, but for cells with doubled ones."""
+    cells = line.rstrip("\r\n").split("\t")
+    if '""' not in line:
         return cells
-    if has_header:
-        problem = f"the header names {shown(name)} twice; rename one"
-    elif len(cells) in layout.headerless:
-        return list(layout.headerless[len(cells)])
-    else:
-        known = "".join(f"{', '.join(names)} or " for names in layout.headerless.values())
-        problem = (
-            f"has {len(cells)} cells and no header; expected {'the columns ' * bool(known)}{known}"
-            f"a header that names the id {', '.join(layout.id_names[:3])}"
-        )
-    raise FormatError(problem, source=source, line=line)
+    return [
+        cell[1:-1].replace('""', '"') if '""' in cell[1:-1] and _QUOTED.fullmatch(cell) else cell
+        for cell in cells
+    ]
 
 
 # --- writing

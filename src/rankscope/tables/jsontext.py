@@ -119,7 +119,7 @@ def _is_deeper(value: object, levels: int) -> bool:
 def dump_json(value: object) -> str:
     """Return JSON text that can be stored as UTF-8; raise ValueError if there is none."""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=_plain)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("it holds half a surrogate pair, which is not text") from None
@@ -141,3 +141,6 @@ def _plain(value: object) -> object:
     if hasattr(value, "tolist"):  # NumPy scalars and arrays
         return value.tolist()
     raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)

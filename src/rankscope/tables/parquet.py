@@ -92,6 +92,7 @@ class ParquetFile:
                 batch = next(batches, None)
                 if batch is None:
                     raise ValueError("it has fewer rows than it says")
+                batch.validate(full=True)  # text that is no UTF-8 ends the process in Polars
                 expanded += batch.nbytes
                 check_expansion(expanded, self._size, self._source)
                 frame = arrow_frame(batch).select(columns)

@@ -310,12 +310,12 @@ class CollectionConfig(Section):
             raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
         split = inside.split(self.split, "collection.split")
         queries = inside.place("queries", split)
-        qrels, splits = inside.qrels[split], inside.named_splits
-        train_qrels = training_file(folder, training)
+        qrels, train_qrels = inside.qrels[split], training_file(folder, training)
         if training.qrels is None and training.split != CROSS_VALIDATION:
-            if training.split is not None and training.split not in splits:
-                raise InputError(inside.no_split("training.split", training.split))
-            train_qrels = splits.get(training.split or "train")
+            trained = "train" if training.split is None else training.split
+            if training.split is not None:
+                inside.split(trained, "training.split")
+            train_qrels = inside.qrels.get(trained)
         return CollectionFiles(
             corpus=inside.place("corpus", split),
             queries=queries or home,

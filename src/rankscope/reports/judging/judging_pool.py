@@ -15,15 +15,15 @@ from rankscope.collection.corpus import TITLES, Document, document_text, stream_
 from rankscope.errors import InputError, shown
 from rankscope.files import source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
-from rankscope.tables.columns import ALIASES, RecordLayout, find_name, id_text
-from rankscope.tables.record_rows import read_records
+from rankscope.tables.columns import ALIASES, RecordLayout, find_name
+from rankscope.tables.record_rows import checked_id, read_records
 
 if TYPE_CHECKING:
     from rankscope.collection.queries import Queries
     from rankscope.diagnosis.judge_next import ToJudge
     from rankscope.files import PathLike
     from rankscope.runs.table import Run
-    from rankscope.tables.record_rows import Placed
+    from rankscope.tables.record_rows import Record
 
 POOL = RecordLayout(
     kind="ratings",  # what holds queries and documents, too
@@ -126,11 +126,11 @@ def read_pool(path: PathLike) -> JudgingPool:
     ranks: dict[Pair, int | None] = {}
     queries: dict[str, Asked] = {}
     documents: dict[str, Shelved] = {}
-    for placed in read_records(path, POOL):
-        pair, rank = _pair(placed), _rank(placed[2])
+    for record in read_records(path, POOL):
+        row = record.fields
+        pair, rank = _pair(record), _rank(row)
         known = ranks.get(pair)
         ranks[pair] = rank if known is None else known if rank is None else min(known, rank)
-        row = placed[2]
         asked = _text(row, _QUERY_TEXTS)
         if asked and asked != pair.query_id:
             queries.setdefault(pair.query_id, Asked(asked, _needs(row)))
@@ -140,28 +140,17 @@ def read_pool(path: PathLike) -> JudgingPool:
     return JudgingPool(source, ranks, queries, documents)
 
 
-def _pair(placed: Placed) -> Pair:
-    origin, position, row = placed
-    ids = []
+def _pair(record: Record) -> Pair:
+    row, ids = record.fields, []
     for role in ("query_id", "doc_id"):
         column = find_name(list(row), ALIASES[role])
         if column is None:
             listed = ", ".join(shown(each, 30) for each in list(row)[:8])
-            raise origin.error(
+            raise record.error(
                 f"no column for the {role} among {listed}; name one of them "
-                f"{', '.join(ALIASES[role][:3])}",
-                position,
+                f"{', '.join(ALIASES[role][:3])}"
             )
-        try:
-            text = id_text(row[column])
-            text.encode()
-        except UnicodeError:
-            raise origin.error(f"the {role} is not valid text", position) from None
-        except ValueError as error:
-            raise origin.error(f"the {role} is {error}", position) from None
-        if not text.strip():
-            raise origin.error(f"the {role} is empty; give every pair one", position)
-        ids.append(text)
+        ids.append(checked_id(row[column], role, record))
     return Pair(*ids)
 
 
