@@ -109,8 +109,8 @@ def test_tables_as_found(tmp_path: Path) -> None:
     path.write_text("1\ta\tb\tc\n")
     with pytest.raises(FormatError, match=r"c.tsv:1: .*4 cells"):
         read_corpus(path)
-    with pytest.raises(UnknownNameError, match="msmarco"):
-        read_corpus(path, format="msmarco")
+    with pytest.raises(UnknownNameError, match="topics"):
+        read_corpus(path, format="topics")
     with pytest.raises(InputError, match="not written"):
         Corpus({"a": "x"}).write(path, format="trec")
 

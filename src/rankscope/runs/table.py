@@ -90,7 +90,7 @@ class Run(PairTable):
         score = scores_of(rows).rechunk()  # once: NumPy looks at it again and again
         if rows.malformed_count or score.null_count() or not score.is_finite().all():
             refuse(rows)
-        if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
+        if missing(query_id).any() or missing(doc_id).any():
             refuse(rows)
         groups = group_by_query(query_id)
         self._fill(groups, pl.DataFrame([doc_id, score]), rows)
@@ -101,7 +101,7 @@ class Run(PairTable):
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
         """Make a run of rows as a reader gives them; a file without any is an error."""
-        if not rows.frame.height and not rows.empty_queries:
+        if not rows.frame.height and not rows.queries:
             refuse(rows)
         run = object.__new__(cls)
         run._take(rows, name)
@@ -201,7 +201,6 @@ class Run(PairTable):
         run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
         return run._changed(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
-            _is_numbered=self._is_numbered,
             _questions=self._questions,
             _reading=self._reading,
             _chunks=chunking.chunks(self.sizes, sizes, unmatched),
@@ -210,7 +209,8 @@ class Run(PairTable):
     def renamed(self, query_ids: Sequence[str]) -> Run:
         """Return the same run with these ids of its queries, in their order."""
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
-        return self._changed(_query_ids=queries, _index=None, _fingerprint="", _is_numbered=False)
+        reading = replace(self._reading, by_position=False)
+        return self._changed(_query_ids=queries, _index=None, _fingerprint="", _reading=reading)
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
@@ -307,7 +307,7 @@ def read_run(
     doc: str | None = None,
     score: str | None = None,
 ) -> Run:
-    """Read a run from a file: TREC, MS MARCO, csv, tsv, JSON, JSON lines, Parquet, xlsx, traces.
+    """Read a run from a file: TREC, csv, tsv, JSON, JSON lines, Parquet, xlsx, traces.
 
     The run's name is ``name``, or the tag in the file, or the file's name. A document twice in a
     list is an error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query``,
@@ -421,10 +421,7 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     pairs = pl.DataFrame([*ids, scores_of(rows)]).with_row_index("row")
     if duplicates == "best":
         pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)
-    first = pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort()
-    line_of = rows.line_of
-    placed = None if line_of is None else lambda row: line_of(int(first[row]))
-    return replace(rows, frame=rows.frame[first], line_of=placed)
+    return rows.only(pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort())
 
 
 def scores_of(rows: Rows) -> pl.Series:

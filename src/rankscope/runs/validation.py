@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from rankscope.collection.corpus import Corpus, stream_doc_ids
@@ -33,7 +32,7 @@ from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, scores_of, without_duplicates
-from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
+from rankscope.tables.columns import NO_COLUMNS, QRELS, QUERY_ROWS, RUN
 from rankscope.tables.reading import open_table
 from rankscope.tables.row_checks import seen_rows
 from rankscope.tables.rows import Rows, as_ids, as_numbers
@@ -103,7 +102,8 @@ class Reference:
             judgments = prepared(
                 _rows(qrels, QRELS, columns, as_text=bool(labels))[0], labels=labels
             )
-            listed = judgments.listed
+            if judgments.reading.shape == QUERY_ROWS:
+                listed = judgments.queries
             if isinstance(qrels, Qrels) and qrels.is_listed:
                 listed = tuple(qrels.query_ids)
             findings, _ = QRELS_CHECKS.all(judgments)
@@ -326,14 +326,13 @@ def _rows(
     Values are text where some are not what they should be.
     """
     if isinstance(data, Run):
-        empty = np.flatnonzero(np.diff(data.offsets) == 0)
         rows = Rows(
             data.to_polars(),
             data.name,
             layout,
-            empty_queries=tuple(data.query_ids[place] for place in empty),
-            is_numbered=data.is_numbered,
+            queries=tuple(data.query_ids),
             is_list=data.is_list,
+            reading=data.reading,
         )
         return rows, None
     if not is_path(data):
@@ -362,17 +361,15 @@ def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[
 
 def _named(rows: Rows, listed: Sequence[str]) -> Rows:
     """Give answers without query ids those of the questions, if their order is known."""
-    if not rows.is_numbered or not listed:
+    if not rows.reading.by_position or not listed:
         return rows
-    query_id = rows.frame["query_id"]
-    count = query_id.n_unique() + len(rows.empty_queries)
-    names = answered_questions(count, listed, rows.source)
+    names = answered_questions(len(rows.queries), listed, rows.source)
     if names is None:
         return rows
     by_number = {str(number): name for number, name in enumerate(names, start=1)}
-    query_id = query_id.replace_strict(by_number, return_dtype=pl.String)
-    empty = tuple(map(by_number.__getitem__, rows.empty_queries))
-    return replace(rows, frame=rows.frame.with_columns(query_id), empty_queries=empty)
+    query_id = rows.frame["query_id"].replace_strict(by_number, return_dtype=pl.String)
+    queries = tuple(map(by_number.__getitem__, rows.queries))
+    return replace(rows, frame=rows.frame.with_columns(query_id), queries=queries)
 
 
 def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:

@@ -344,7 +344,8 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 
             raise refuse_unknown(parameter, column, list(names), "gold and run")
     doc = scoring.columns.doc
-    rivals = [*gold.rivals, *run.rivals]
+    roles = ("relevant", gold.names), ("retrieved", run.names)
+    rivals = [n for role, each in roles for n in each if role_of(n) == role and n != doc]
     if doc in gold.names and doc in run.names and rivals:
         raise InputError(
             f"gold and run both have the column {shown(doc)} (doc=), and one of them also "

@@ -83,6 +83,39 @@ def recognised(path: PathLike, size: int = _HEAD) -> Iterator[tuple[Sniffed, Bin
         yield sniff(head, suffix_of(path)), whole
 
 
+class OpenedFile:
+    """A file that was opened and recognised: its content is what was opened, and then anew.
+
+    ``data`` is the content where it cannot be read again: of standard input and pipes.
+    """
+
+    head_size = _HEAD
+
+    def __init__(
+        self, path: PathLike, sniffed: Sniffed, stream: BinaryIO | None, data: bytes | None = None
+    ) -> None:
+        self.path, self.sniffed, self.data = path, sniffed, data
+        self._stream = stream
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Give the decompressed content."""
+        stream, self._stream = self._stream, None
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+        elif stream is not None:
+            yield stream
+        else:
+            with recognised(self.path, self.head_size) as (_, again):
+                yield again
+
+    @property
+    def first_tag(self) -> str | None:
+        """The last column of the first line of a TREC run."""
+        fields = fields_of(self.sniffed.line)
+        return fields[-1] if len(fields) == 6 else None
+
+
 class _Rewound(io.RawIOBase):
     """A stream as if its head had not been read yet; it may be a pipe."""
 
@@ -229,7 +262,7 @@ def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> 
     is_split = width not in layout.headerless and len(sniffed.names) in layout.headerless
     if is_split or layout.is_header(sniffed.names, columns):
         return "tsv" if sniffed.separator == "\t" else "csv"
-    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+    return "trec"
 
 
 def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import UnknownNameError, counted
-from rankscope.tables.columns import NO_QUESTIONS, Questions, Reading
+from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading
 from rankscope.tables.frames import to_pandas
 from rankscope.tables.writing import write_pairs
 
@@ -88,10 +88,7 @@ def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
 class PairTable(ABC):
     """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
 
-    __slots__ = (
-        *("_columns", "_index", "_is_numbered", "_offsets", "_query_ids"),
-        *("_questions", "_reading"),
-    )
+    __slots__ = (*("_columns", "_index", "_offsets", "_query_ids", "_questions", "_reading"),)
 
     layout: PairLayout
     _query_ids: pl.Series
@@ -99,7 +96,6 @@ class PairTable(ABC):
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
     _index: dict[str, int] | None
     _questions: Questions
-    _is_numbered: bool
     _reading: Reading
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -128,28 +124,21 @@ class PairTable(ABC):
         table = object.__new__(cls)
         offsets.flags.writeable = False
         table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        unread = {"_questions": NO_QUESTIONS, "_is_numbered": False, "_reading": Reading()}
-        table._set(**{**unread, **slots})
+        table._set(**{"_questions": NO_QUESTIONS, "_reading": UNREAD, **slots})
         return table
 
     def _fill(self, groups: Groups, columns: pl.DataFrame, rows: Rows) -> None:
         """Set the content, once, from rows in any order; some queries may have none."""
-        empty = rows.empty_queries
         offsets, query_ids = groups.offsets, groups.query_ids
         if groups.order is not None:
             columns = columns[groups.order]
-        if empty and rows.listed:  # the others are in this order already
-            sizes = dict.fromkeys(empty, 0)
-            sizes.update(zip(query_ids, np.diff(offsets).tolist(), strict=True))
-            listed = [query_id for query_id in rows.listed if query_id in sizes]
-            query_ids = pl.Series("query_id", listed, dtype=pl.String)
-            offsets = np.cumsum([0, *map(sizes.__getitem__, listed)], dtype=np.int64)
-        elif empty:
-            query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
-            offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
+        if len(rows.queries) > len(query_ids):  # those with documents are in this order already
+            sizes = dict(zip(query_ids, np.diff(offsets).tolist(), strict=True))
+            offsets = _offsets(np.array([sizes.get(query_id, 0) for query_id in rows.queries]))
+            query_ids = pl.Series("query_id", rows.queries, dtype=pl.String)
         offsets.flags.writeable = False
         self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        self._set(_questions=rows.questions, _is_numbered=rows.is_numbered, _reading=rows.reading)
+        self._set(_questions=rows.questions, _reading=rows.reading)
 
     def _set(self, **slots: object) -> None:
         for slot, value in slots.items():
@@ -168,7 +157,7 @@ class PairTable(ABC):
     @property
     def is_numbered(self) -> bool:
         """Whether its queries have no ids, and are known by their place, from 1 on."""
-        return self._is_numbered
+        return self._reading.by_position
 
     @property
     def reading(self) -> Reading:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import one_column, query_column
+from rankscope.tables.choosing import names_of, one_column, query_column
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
 from rankscope.tables.documents import METADATA, is_list, value_of
 from rankscope.tables.rows import id_or_none
@@ -39,6 +39,9 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
         *("text", "content", "page_content", "passage", "chunk_text", "snippet", "quote"),
         *("context", "body", "highlight"),
     ),
+    "grade": ALIASES["grade"],
+    "score": ALIASES["score"],
+    "rank": ALIASES["rank"],
 }
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _FARTHEST = 2**53  # the largest start or end
@@ -68,42 +71,63 @@ class Piece:
 class Pieces:
     """Pieces by query, in the order given."""
 
+    layout: PairLayout
+    source: str
     by_query: dict[str, list[Piece]] = field(default_factory=dict)
     no_answer: list[str] = field(default_factory=list)
     """Queries that are marked as having none."""
+
+    def add(self, query: Any, items: Any, *, is_row: bool = False, no_answer: bool = False) -> None:
+        """Append the pieces of a query, or, if ``is_row``, one more of them."""
+        query_id = id_or_none(query, "query_id", self.source)
+        where = f"{self.source}: query {shown(query_id)}"
+        if not query_id:
+            raise InputError(f"{self.source}: a query is missing; give every one an id or a text")
+        if query_id in self.by_query and not is_row:
+            raise InputError(f"{where} appears twice; give each query one list")
+        listed = [items] if isinstance(items, str | Mapping) else [] if items is None else items
+        if not is_list(listed) or isinstance(listed, Set):
+            raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
+        mine = self.by_query.setdefault(query_id, [])
+        mine += [read_piece(item, self.layout, where) for item in listed if item != ""]
+        if no_answer:
+            if mine:
+                raise refuse_answer(query_id, self.source)
+            self.no_answer.append(query_id)
 
 
 class PiecesError(InputError):
     """A golden set holds spans or texts, and ids were asked for."""
 
-    def __init__(self, pieces: Pieces, source: str) -> None:
+    def __init__(self, pieces: Pieces) -> None:
         super().__init__(
-            f"{source}: expected the ids of documents, got spans or texts of passages; evaluate, "
-            "compare and gate take these"
+            f"{pieces.source}: expected the ids of documents, got spans or texts of passages; "
+            "evaluate, compare and gate take these"
         )
         self.pieces = pieces
 
 
-# --- noticing
+# --- gold
 
 
 def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
     """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
     if layout.kind == "run":
         return
-    named = columns.relevant
-    rows_are_spans = False
-    if named is not None and named in table.names:
-        is_text = role_of(named) == "text" or named in table.texts
-        column = named if is_text or any(map(_is_piece, table.items(named))) else None
+    column, rows_are_spans = None, False
+    if columns.relevant in table.columns:
+        named = table[columns.relevant]
+        if named.role == "text" or named.holds_texts or any(map(_is_piece, named.items)):
+            column = named.name
     else:
-        relevant = (name for name in table.names if role_of(name) == "relevant")
-        of_spans = (name for name in relevant if any(map(_is_span, table.items(name))))
+        relevant = (each for each in table.columns.values() if each.role == "relevant")
+        of_spans = (each.name for each in relevant if any(map(_is_span, each.items)))
         column = find_name(table.names, _SPANS)
-        rows_are_spans = column is None and _is_row_of_span(table.names)
+        rows_are_spans = column is None and _is_span(table.names)
+        rows_are_spans &= find_name(table.names, _FIELDS["document"]) is not None
         column = column or (None if rows_are_spans else next(of_spans, None))
     if column is not None or rows_are_spans:
-        raise PiecesError(_from_table(table, column, layout, columns), table.source)
+        raise PiecesError(_from_table(table, column, layout, columns))
 
 
 def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
@@ -111,7 +135,7 @@ def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -
     lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
     first = next(filter(None, lists), None)
     if layout.kind == "qrels" and first is not None and _is_piece(first[0]):
-        raise PiecesError(_from_dict(data, layout, source), source)
+        raise PiecesError(_from_dict(data, layout, source))
 
 
 def _is_span(names: object) -> bool:
@@ -119,10 +143,6 @@ def _is_span(names: object) -> bool:
     return isinstance(names, Mapping | list) and all(
         find_name(names, _FIELDS[role]) is not None for role in ("start", "end")
     )
-
-
-def _is_row_of_span(names: list[str]) -> bool:
-    return _is_span(names) and find_name(names, _FIELDS["document"]) is not None
 
 
 def _is_piece(item: object) -> bool:
@@ -153,17 +173,18 @@ def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) ->
     named = columns.retrieved
     if named is None:
         roles = ("retrieved", "neutral", "text")
-        lists = [n for n in table.names if role_of(n) in roles and table.holds_lists(n)]
-        richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
-        matching = richer or [name for name in lists if name in table.texts] or lists
-        named = one_column(matching, "hold the retrieved passages", "retrieved", table)
+        lists = [c for c in table.columns.values() if c.role in roles and c.holds_lists]
+        richer = [c for c in lists if any(isinstance(item, Mapping) for item in c.items)]
+        matching = richer or [column for column in lists if column.holds_texts] or lists
+        names = [column.name for column in matching]
+        named = one_column(names, "hold the retrieved passages", "retrieved", table)
     return _from_table(table, named, layout, columns)
 
 
 def _from_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> Pieces:
-    pieces = Pieces()
+    pieces = Pieces(layout, source)
     for query_id, items in data.items():
-        _add(pieces, query_id, items, layout, source, is_row=False)
+        pieces.add(query_id, items)
     return pieces
 
 
@@ -172,41 +193,21 @@ def _from_table(table: Table, column: str | None, layout: PairLayout, columns: C
     query = query_column(table, columns, column or "", by_row=True, has_value=False)
     if query is None:
         raise InputError(
-            f"{table.source}: no column for the query among {', '.join(map(shown, table.names))}; "
-            "say which it is (query=)"
+            f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
+            "is (query=)"
         )
-    pieces = Pieces()
-    rows = table.records if table.frame is None else table.frame.to_dicts()
-    lists = rows if column is None else table.values(column)
-    for record, query_id, items in zip(rows, table.values(query), lists, strict=True):
+    pieces = Pieces(layout, table.source)
+    values = [each.values for each in table.columns.values()]
+    for row in zip(*values, strict=True):
+        record = dict(zip(table.columns, row, strict=True))
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
-        held = [] if unanswered and column is None else items
-        if isinstance(held, str) and held.lstrip().startswith("["):
-            held = table.cell("documents", held)
-        name = _add(pieces, query_id, held, layout, table.source, is_row=column is None)
-        if unanswered:
-            if pieces.by_query[name]:
-                raise refuse_answer(name, table.source)
-            pieces.no_answer.append(name)
+        items = record if column is None else record[column]
+        if column is None and unanswered:
+            items = []
+        elif column is not None and isinstance(items, str) and items.lstrip().startswith("["):
+            items = table[column].cell(items)
+        pieces.add(record[query], items, is_row=column is None, no_answer=unanswered)
     return pieces
-
-
-def _add(
-    pieces: Pieces, query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
-) -> str:
-    """Append the pieces of a query; return its id as text."""
-    query_id = id_or_none(query, "query_id", source)
-    where = f"{source}: query {shown(query_id)}"
-    if not query_id:
-        raise InputError(f"{source}: a query is missing; give every one an id or a text")
-    if query_id in pieces.by_query and not is_row:
-        raise InputError(f"{where} appears twice; give each query one list")
-    listed = [items] if isinstance(items, str | Mapping) else [] if items is None else items
-    if not is_list(listed) or isinstance(listed, Set):
-        raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
-    mine = pieces.by_query.setdefault(query_id, [])
-    mine += [read_piece(item, layout, where) for item in listed if item != ""]
-    return query_id
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
@@ -247,7 +248,7 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
 
 def _first(parts: list[Any], role: str) -> Any:
     """Return what plays a role in a piece: in its own fields, in its node, or in its metadata."""
-    names = _FIELDS.get(role) or ALIASES[role]
+    names = _FIELDS[role]
     for part in parts:
         if isinstance(part, Mapping):
             value = part.get(find_name(part, names))
@@ -264,7 +265,10 @@ def _first(parts: list[Any], role: str) -> Any:
 def _offset(value: Any, role: str, where: str) -> int | None:
     if value is None or value == "":
         return None
-    number = _as_float(value)
+    try:
+        number = _number(value, where)
+    except InputError:
+        number = -1.0
     if not (0 <= number <= _FARTHEST and number.is_integer()):
         raise InputError(
             f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
@@ -273,15 +277,10 @@ def _offset(value: Any, role: str, where: str) -> int | None:
 
 
 def _number(value: Any, where: str) -> float:
-    number = _as_float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
     if not isfinite(number):
         raise InputError(f"{where}: expected a finite number, got {shown(value)}")
     return number
-
-
-def _as_float(value: Any) -> float:
-    """Return a number, or the number that a cell writes; NaN for anything else."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")

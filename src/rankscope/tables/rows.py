@@ -11,28 +11,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
-from rankscope.tables.columns import (
-    NO_QUESTIONS,
-    UNREAD,
-    Questions,
-    Reading,
-    id_text,
-    rater_columns,
-)
-from rankscope.tables.documents import Documents, documents_of, is_answer, is_list, is_missing
+from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, id_text
+from rankscope.tables.documents import Documents, documents_of, is_list, is_missing
 from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """A line that could not be split into columns."""
 
     line: int
@@ -49,15 +41,20 @@ class Rows:
     line_of: Callable[[int], int] | None = None
     malformed: tuple[Malformed, ...] = ()
     malformed_count: int = 0
-    ids_complete: bool = False  # the reader made sure that no id is missing
-    empty_queries: tuple[str, ...] = ()  # queries without documents
+    queries: tuple[str, ...] = ()  # all in order, if some may have no documents
     no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
     languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query
-    listed: tuple[str, ...] = ()  # all queries in order, if each was given with its list
-    is_numbered: bool = False  # queries have no ids, and are known by their place
     is_list: bool = True  # the order of rows is meant, and not only that of their scores
     reading: Reading = UNREAD  # by which shape, and in which columns
+
+    @property
+    def empty_queries(self) -> list[str]:
+        """The queries without documents."""
+        if not self.queries:
+            return []
+        known = set(self.frame["query_id"].cast(pl.String).unique())
+        return [query_id for query_id in self.queries if query_id not in known]
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""
@@ -174,8 +171,7 @@ def number_series(role: str, values: Sequence[Any], source: str) -> pl.Series:
             return pl.Series(role, numbers, dtype=dtype)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             continue
-    texts = (value if value is None else _text(value) for value in values)
-    return id_series(role, texts, source)
+    return id_series(role, (value if value is None else _text(value) for value in values), source)
 
 
 def _text(value: Any) -> str:
@@ -188,17 +184,15 @@ def _text(value: Any) -> str:
 def with_values(rows: Rows) -> Rows:
     """Give pairs without a number theirs: all are relevant, or they are listed best first."""
     frame, layout = rows.frame, rows.layout
-    has_raters = layout.kind == "qrels" and rater_columns(frame.columns)
-    if layout.value in frame.columns or "rank" in frame.columns or has_raters:
+    if layout.value in frame.columns or "rank" in frame.columns:
         return rows
+    value = pl.lit(1)
     if layout.kind == "run":
         value = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
-    else:
-        value = pl.lit(1)
     return replace(rows, frame=frame.with_columns(value.alias(layout.value)))
 
 
-def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
+def ranks_or_scores(rows: Rows) -> Rows:
     """Return a run of three columns without a header with the third under its right name.
 
     Numbers that are not whole can only be scores. Whole numbers are taken as ranks where they rise
@@ -208,16 +202,13 @@ def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
     columns = rows.frame.columns
     if rows.layout.kind != "run" or "score" not in columns or "rank" in columns:
         return rows
-    as_ranks = replace(rows, frame=rows.frame.rename({"score": "rank"}))
-    if surely_ranks:
-        return as_ranks
     number = rows.frame["score"].cast(pl.Float64, strict=False)
     if not (number == number.floor()).fill_null(True).all():
         return rows
     rising = pl.col("n").first().is_in([0.0, 1.0]) & (pl.col("n").diff().drop_nulls() > 0).all()
     numbers = pl.DataFrame({"query_id": rows.frame["query_id"], "n": number}).drop_nulls()
     if numbers.group_by("query_id").agg(rising)["n"].all():
-        return as_ranks
+        return replace(rows, frame=rows.frame.rename({"score": "rank"}))
     raise FormatError(
         "the third column is neither ranks rising from 1 nor scores with a fraction; "
         "add a header (query_id, doc_id, score), or write six TREC columns",
@@ -237,10 +228,9 @@ class ListedRows:
         self._sizes: dict[str, int] = {}  # how many documents each query has
         self._query_ids: list[str] = []
         self._doc_ids: list[Any] = []
-        self._values: list[Any] = []
+        self._numbers: list[Any] = []
         self._subtopics: list[Any] = []
         self._no_answer: list[str] = []
-        self._is_ordered = True
 
     def add(
         self,
@@ -255,7 +245,7 @@ class ListedRows:
         """Append the documents of one query, or, if ``is_row``, one more of them.
 
         ``place`` is where they were read, and ``numbers`` are listed beside them, one for each, or
-        one for all.
+        one for all. None stands for no documents: a call that failed.
         """
         place = place or self.source
         query_id = id_or_none(query, "query_id", place)
@@ -267,40 +257,33 @@ class ListedRows:
                 f"{where} appears twice; give each query one list, or say which column tells them "
                 "apart (query=)"
             )
-        size = self._sizes.setdefault(query_id, 0)
-        is_golden = self.layout.kind == "qrels"
-        if is_golden and _is_by_subtopic(documents):
-            pairs = self._with_subtopics(documents)
-        else:
-            held = [] if documents is None else documents  # a call that failed
-            pairs = documents_of(held, self.layout.kind, self.field, where)
+        pairs = self._pairs_in([] if documents is None else documents, where)
         if not is_missing(numbers):
             pairs = _numbered(pairs, numbers, where)
-        values = [
-            (1 if is_golden else -rank) if value is None else value
-            for rank, (_, value) in enumerate(pairs, start=size + 1)
-        ]
+        before, is_golden = self._sizes.get(query_id, 0), self.layout.kind == "qrels"
         if no_answer:
-            if any(value != 0 for value in values):
+            if any(number != 0 for _, number in pairs):
                 raise refuse_answer(query_id, self.source)
             self._no_answer.append(query_id)
-        self._is_ordered &= not isinstance(documents, Mapping) or is_answer(documents)
-        self._sizes[query_id] += len(pairs)
+        self._sizes[query_id] = before + len(pairs)
         self._query_ids += [query_id] * len(pairs)
         self._doc_ids += [doc_id for doc_id, _ in pairs]
-        self._values += values
+        self._numbers += [
+            (1 if is_golden else -rank) if number is None else number
+            for rank, (_, number) in enumerate(pairs, start=before + 1)
+        ]
 
-    def _with_subtopics(self, documents: Mapping[Any, Any]) -> Documents:
-        """Take ``{doc: {subtopic: grade}}``."""
-        pairs = []
-        for doc_id, grades in documents.items():
-            if not isinstance(grades, Mapping):
-                raise self._some_subtopics()
-            self._subtopics += grades
-            pairs += [(doc_id, grade) for grade in grades.values()]
-        return pairs
+    def _pairs_in(self, documents: Any, where: str) -> Documents:
+        """Return documents with their numbers; ``{doc: {subtopic: grade}}`` has several for one."""
+        is_golden = self.layout.kind == "qrels" and isinstance(documents, Mapping)
+        if not is_golden or not isinstance(next(iter(documents.values()), None), Mapping):
+            return documents_of(documents, self.layout.kind, self.field, where)
+        if not all(isinstance(grades, Mapping) for grades in documents.values()):
+            raise self._partly_by_subtopic()
+        self._subtopics += [subtopic for grades in documents.values() for subtopic in grades]
+        return [(doc_id, grade) for doc_id, by in documents.items() for grade in by.values()]
 
-    def _some_subtopics(self) -> InputError:
+    def _partly_by_subtopic(self) -> InputError:
         return InputError(
             f"{self.source}: some documents have grades by subtopic and others do not"
         )
@@ -310,27 +293,15 @@ class ListedRows:
         series = [
             id_series("query_id", self._query_ids, self.source),
             id_series("doc_id", self._doc_ids, self.source),
-            number_series(self.layout.value, self._values, self.source),
+            number_series(self.layout.value, self._numbers, self.source),
         ]
         if self._subtopics:
             if len(self._subtopics) != len(self._doc_ids):
-                raise self._some_subtopics()
+                raise self._partly_by_subtopic()
             series.append(id_series("subtopic", self._subtopics, self.source))
-        empty = [query_id for query_id, size in self._sizes.items() if not size]
-        is_listed = self.layout.kind == "qrels" and self._is_ordered
-        return Rows(
-            pl.DataFrame(series),
-            self.source,
-            self.layout,
-            empty_queries=tuple(id_series("query_id", empty, self.source)),
-            no_answer=tuple(self._no_answer),
-            listed=tuple(self._sizes) if is_listed else (),
-        )
-
-
-def _is_by_subtopic(documents: object) -> bool:
-    first = next(iter(documents.values()), None) if isinstance(documents, Mapping) else None
-    return isinstance(first, Mapping)
+        frame, no_answer = pl.DataFrame(series), tuple(self._no_answer)
+        queries = tuple(id_series("query_id", self._sizes, self.source))
+        return Rows(frame, self.source, self.layout, queries=queries, no_answer=no_answer)
 
 
 def _numbered(pairs: Documents, numbers: Any, where: str) -> Documents:

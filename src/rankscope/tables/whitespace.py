@@ -78,7 +78,6 @@ def read_columns(
         line_of=lambda row: int(lines[row]),
         malformed=tuple(malformed),
         malformed_count=broken,
-        ids_complete=True,
     )
 
 
