@@ -231,7 +231,7 @@ class Entries:
                 raise InputError(
                     f"{where}: a distance is {shown(distance)}; expected a finite number"
                 )
-            score = -float(distance) if "distances" in entry else None
+            score: Any = -float(distance) if "distances" in entry else None
             documents.append((doc_id, score))
             best = nearest.setdefault(doc_id, score)
             nearest[doc_id] = score if score is not None and score > best else best
@@ -260,8 +260,8 @@ def _entries_by_query(answer: Mapping[str, Any], where: str) -> list[Entries]:
             for lists in zip(*parts.values(), strict=True)
         ]
         records = [entry.get("metadatas") or {} for entries in queries for entry in entries]
-        fields = tuple(dict.fromkeys(str(name) for record in records for name in record.keys()))
-    except (TypeError, ValueError, AttributeError):
+        fields = tuple(dict.fromkeys(str(name) for record in records for name in dict(record)))
+    except (TypeError, ValueError):
         raise InputError(
             f"{where}: {' and '.join(parts)} of Chroma's answer do not fit together; give a list "
             "for each query, with an entry in each, and an object as the metadata of an entry"

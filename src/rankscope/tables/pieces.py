@@ -13,14 +13,15 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
+import polars as pl
+
 from rankscope.errors import InputError, shown
-from rankscope.tables.cases import unwrapped
 from rankscope.tables.choosing import names_of, one_column, query_column
-from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
-from rankscope.tables.documents import METADATA, is_list, value_of
-from rankscope.tables.rows import id_or_none
+from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name
+from rankscope.tables.documents import METADATA, Documents, is_list, value_of
+from rankscope.tables.rows import ListedRows, Rows
 from rankscope.tables.table_columns import Table
-from rankscope.tables.unanswered import is_unanswered, refuse_answer
+from rankscope.tables.unanswered import is_unanswered
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "document": (
@@ -67,39 +68,38 @@ class Piece:
         return self.end is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Pieces by query, in the order given."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceRows(Rows):
+    """Pieces by query, in the order given; there are no columns."""
 
-    layout: PairLayout
-    source: str
-    by_query: dict[str, list[Piece]] = field(default_factory=dict)
-    no_answer: list[str] = field(default_factory=list)
-    """Queries that are marked as having none."""
+    by_query: Mapping[str, list[Piece]] = field(default_factory=dict)
 
-    def add(self, query: Any, items: Any, *, is_row: bool = False, no_answer: bool = False) -> None:
-        """Append the pieces of a query, or, if ``is_row``, one more of them."""
-        query_id = id_or_none(query, "query_id", self.source)
-        where = f"{self.source}: query {shown(query_id)}"
-        if not query_id:
-            raise InputError(f"{self.source}: a query is missing; give every one an id or a text")
-        if query_id in self.by_query and not is_row:
-            raise InputError(f"{where} appears twice; give each query one list")
-        listed = [items] if isinstance(items, str | Mapping) else [] if items is None else items
-        if not is_list(listed) or isinstance(listed, Set):
-            raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
-        mine = self.by_query.setdefault(query_id, [])
-        mine += [read_piece(item, self.layout, where) for item in listed if item != ""]
-        if no_answer:
-            if mine:
-                raise refuse_answer(query_id, self.source)
-            self.no_answer.append(query_id)
+
+class ListedPieces(ListedRows):
+    """Pieces being gathered from lists of them."""
+
+    def _pairs_in(self, documents: Any, where: str) -> Documents:
+        items = [documents] if isinstance(documents, str | Mapping) else documents
+        if not is_list(items) or isinstance(items, Set):
+            raise InputError(f"{where} has {shown(documents)}; expected a list of spans or texts")
+        pieces = [read_piece(item, self.layout, where) for item in items if item != ""]
+        return [(piece, piece.number) for piece in pieces]
+
+    def rows(self) -> PieceRows:
+        """Return what was gathered."""
+        by_query: dict[str, list[Piece]] = {query_id: [] for query_id in self._sizes}
+        for query_id, piece in zip(self._query_ids, self._doc_ids, strict=True):
+            by_query[query_id].append(piece)
+        return PieceRows(
+            pl.DataFrame(), self.source, self.layout, queries=tuple(by_query),
+            no_answer=tuple(self._no_answer), by_query=by_query,
+        )  # fmt: skip
 
 
 class PiecesError(InputError):
     """A golden set holds spans or texts, and ids were asked for."""
 
-    def __init__(self, pieces: Pieces) -> None:
+    def __init__(self, pieces: PieceRows) -> None:
         super().__init__(
             f"{pieces.source}: expected the ids of documents, got spans or texts of passages; "
             "evaluate, compare and gate take these"
@@ -107,35 +107,44 @@ class PiecesError(InputError):
         self.pieces = pieces
 
 
-# --- gold
+# --- where they are
+
+ROW = ""
+"""Stands for a column, where the rows themselves are pieces."""
 
 
-def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
-    """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
-    if layout.kind == "run":
-        return
-    column, rows_are_spans = None, False
+def gold_column(table: Table, columns: Columns) -> str | None:
+    """Return the column of a golden table that holds spans, or texts if it was named, or None."""
     if columns.relevant in table.columns:
         named = table[columns.relevant]
-        if named.role == "text" or named.holds_texts or any(map(_is_piece, named.items)):
-            column = named.name
-    else:
+        holds = named.role == "text" or named.holds_texts or any(map(_is_piece, named.items))
+        return named.name if holds else None
+    column = find_name(table.names, _SPANS)
+    if column is None and _is_span(table.names):
+        column = ROW if find_name(table.names, _FIELDS["document"]) is not None else None
+    if column is None:
         relevant = (each for each in table.columns.values() if each.role == "relevant")
-        of_spans = (each.name for each in relevant if any(map(_is_span, each.items)))
-        column = find_name(table.names, _SPANS)
-        rows_are_spans = column is None and _is_span(table.names)
-        rows_are_spans &= find_name(table.names, _FIELDS["document"]) is not None
-        column = column or (None if rows_are_spans else next(of_spans, None))
-    if column is not None or rows_are_spans:
-        raise PiecesError(_from_table(table, column, layout, columns))
+        column = next((each.name for each in relevant if any(map(_is_span, each.items))), None)
+    return column
 
 
-def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
-    """Raise `PiecesError` for ``{query: [span, …]}``."""
+def retrieved_column(table: Table, columns: Columns) -> str:
+    """Return the column of what was retrieved: records rather than texts rather than ids."""
+    if columns.retrieved is not None:
+        return columns.retrieved
+    roles = ("retrieved", "neutral", "text")
+    lists = [each for each in table.columns.values() if each.role in roles and each.holds_lists]
+    richer = [each for each in lists if any(isinstance(item, Mapping) for item in each.items)]
+    matching = richer or [each for each in lists if each.holds_texts] or lists
+    names = [each.name for each in matching]
+    return one_column(names, "hold the retrieved passages", "retrieved", table) or ROW
+
+
+def are_pieces(data: Mapping[Any, Any]) -> bool:
+    """Tell ``{query: [span, …]}`` from documents by query."""
     lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
     first = next(filter(None, lists), None)
-    if layout.kind == "qrels" and first is not None and _is_piece(first[0]):
-        raise PiecesError(_from_dict(data, layout, source))
+    return first is not None and _is_piece(first[0])
 
 
 def _is_span(names: object) -> bool:
@@ -155,59 +164,23 @@ def _is_piece(item: object) -> bool:
 # --- reading
 
 
-def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) -> Pieces:
-    """Read retrieved pieces from a table, or from a dict by query."""
-    data = unwrapped(data, layout.kind, source)
-    if isinstance(data, Mapping):
-        if not any(role_of(str(name)) for name in data):
-            return _from_dict(data, layout, source)
-        data = [data]
-    if not isinstance(data, Table):
-        data = list(data)
-        for number, record in enumerate(data, start=1):
-            if not isinstance(record, Mapping):
-                raise InputError(
-                    f"{source}, row {number}: expected named fields, got {shown(record)}"
-                )
-    table = data if isinstance(data, Table) else Table(data, source)
-    named = columns.retrieved
-    if named is None:
-        roles = ("retrieved", "neutral", "text")
-        lists = [c for c in table.columns.values() if c.role in roles and c.holds_lists]
-        richer = [c for c in lists if any(isinstance(item, Mapping) for item in c.items)]
-        matching = richer or [column for column in lists if column.holds_texts] or lists
-        names = [column.name for column in matching]
-        named = one_column(names, "hold the retrieved passages", "retrieved", table)
-    return _from_table(table, named, layout, columns)
-
-
-def _from_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> Pieces:
-    pieces = Pieces(layout, source)
-    for query_id, items in data.items():
-        pieces.add(query_id, items)
-    return pieces
-
-
-def _from_table(table: Table, column: str | None, layout: PairLayout, columns: Columns) -> Pieces:
+def piece_rows(table: Table, column: str, layout: PairLayout, columns: Columns) -> PieceRows:
     """Read the pieces in a column, or those that the rows are."""
-    query = query_column(table, columns, column or "", by_row=True, has_value=False)
+    query = query_column(table, columns, column, by_row=True, has_value=False)
     if query is None:
         raise InputError(
             f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
             "is (query=)"
         )
-    pieces = Pieces(layout, table.source)
-    values = [each.values for each in table.columns.values()]
-    for row in zip(*values, strict=True):
+    listed = ListedPieces(layout, table.source)
+    for row in zip(*(each.values for each in table.columns.values()), strict=True):
         record = dict(zip(table.columns, row, strict=True))
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
-        items = record if column is None else record[column]
-        if column is None and unanswered:
-            items = []
-        elif column is not None and isinstance(items, str) and items.lstrip().startswith("["):
+        items = record[column] if column else None if unanswered else record
+        if isinstance(items, str) and items.lstrip().startswith("["):
             items = table[column].cell(items)
-        pieces.add(record[query], items, is_row=column is None, no_answer=unanswered)
-    return pieces
+        listed.add(record[query], items, no_answer=unanswered, is_row=not column)
+    return listed.rows()
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:

@@ -34,7 +34,6 @@ from rankscope.tables.native_files import TrecFile
 from rankscope.tables.parquet import parquet_frame
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.table_columns import Table
 from rankscope.tables.whitespace import read_columns
 
 if TYPE_CHECKING:
@@ -143,15 +142,23 @@ class TableFile(OpenedFile):
         with self.opened() as stream:
             return stream.read()
 
-    def rows(self, roles: tuple[str, ...], *, as_text: bool = False) -> Rows:
+    def rows(self, roles: tuple[str, ...], *, as_text: bool = False, pieces: bool = False) -> Rows:
         """Read the columns ``roles``.
 
-        With ``as_text`` every value is read as the file has it, to be shown in a message.
+        With ``as_text`` every value is read as the file has it, to be shown in a message. With
+        ``pieces`` spans or texts are read, and not ids.
         """
         with enough_memory(self.source):
-            if self.format == "trec":
+            held = None if self.format == "trec" else self._held()
+            if pieces and (held is None or held.roles is not None):
+                raise FormatError(
+                    "holds ids, and the golden set spans or texts; give records with the spans or "
+                    "texts of what was retrieved (json, jsonl, csv, parquet)",
+                    source=self.source,
+                )
+            if held is None:
                 return self._by_white_space(roles, as_text=as_text)
-            data, line_of, header = self._held()
+            data, line_of, header = held
             if header is not None:
                 frame = data.select(pl.col(name).alias(role) for role, name in header.items())
                 reading = Reading("a table without a header")
@@ -160,20 +167,8 @@ class TableFile(OpenedFile):
             language = folder_language(self.path)
             return pair_rows(
                 data, self.layout, self.columns, source=self.source, line_of=line_of,
-                language=language,
+                language=language, pieces=pieces,
             )  # fmt: skip
-
-    def records(self) -> Any:
-        """Return what the file holds as plain data, or as a `Table`, for spans and texts."""
-        if self.format in ("trec", "traces"):
-            raise FormatError(
-                f"a {self.format} file holds ids, and the golden set spans or texts; give records "
-                "with the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
-                source=self.source,
-            )
-        with enough_memory(self.source):
-            data = self._held().data
-        return Table(data, self.source) if isinstance(data, pl.DataFrame) else data
 
     def _held(self) -> _Held:
         source, format = self.source, self.format

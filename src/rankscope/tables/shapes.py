@@ -30,7 +30,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.documents import answers_in, is_answer, is_document, is_list
 from rankscope.tables.frames import frame_of
-from rankscope.tables.pieces import refuse_gold_dict
+from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
 from rankscope.tables.table_columns import Table
 from rankscope.tables.table_rows import Input, table_rows
@@ -71,11 +71,12 @@ def pair_rows(
     source: str,
     line_of: Callable[[int], int] | None = None,
     language: str | None = None,
+    pieces: bool = False,
 ) -> Rows:
     """Make rows of whatever was given, by the first shape that it has.
 
     ``line_of`` gives the line of a row in its file, and ``language`` is that of cases which do not
-    say theirs.
+    say theirs. ``pieces`` says that spans or texts were retrieved, and not ids.
     """
     if hasattr(data, "tolist") and hasattr(data, "dtype"):
         data = data.tolist()
@@ -86,7 +87,7 @@ def pair_rows(
         data = list(data)
     if layout.kind == "qrels" or not is_answer(data):
         data = unwrapped(data, layout.kind, source, language)
-    given = Input(data, layout, columns, source, line_of, language)
+    given = Input(data, layout, columns, source, line_of, language, pieces)
     role = "gold" if layout.kind == "qrels" else "run"
     for each in SHAPES:
         rows = each.rows(given) if role in each.roles else None
@@ -237,8 +238,8 @@ def _records_by_id(given: Input) -> Rows | None:
 def _by_query(given: Input) -> Rows | None:
     if not isinstance(given.data, Mapping):
         return None
-    refuse_gold_dict(given.data, given.layout, given.source)
-    listed = given.listed_rows()
+    is_of_pieces = given.layout.kind == "qrels" and are_pieces(given.data)
+    listed = replace(given, pieces=given.pieces or is_of_pieces).listed_rows()
     for query_id, documents in given.data.items():
         first = documents[0] if isinstance(documents, list) and documents else None
         if isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)):
@@ -247,7 +248,10 @@ def _by_query(given: Input) -> Rows | None:
                 f"names of columns, say which is which (query=, {given.layout.word}=)"
             )
         listed.add(query_id, documents)
-    return listed.rows()
+    rows = listed.rows()
+    if is_of_pieces and isinstance(rows, PieceRows):
+        raise PiecesError(rows)
+    return rows
 
 
 @shape("a list of engines' answers", '[{"hits": {"hits": [{"_id": "a"}]}}]', "run")

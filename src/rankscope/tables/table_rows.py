@@ -26,7 +26,13 @@ from rankscope.tables.columns import (
     rater_columns,
 )
 from rankscope.tables.documents import is_list
-from rankscope.tables.pieces import refuse_gold_pieces
+from rankscope.tables.pieces import (
+    ListedPieces,
+    PiecesError,
+    gold_column,
+    piece_rows,
+    retrieved_column,
+)
 from rankscope.tables.rows import ListedRows, Rows, id_series, number_series, with_values
 from rankscope.tables.table_columns import Column, Table
 from rankscope.tables.unanswered import find_mark, is_marked
@@ -42,16 +48,23 @@ class Input:
     source: str
     line_of: Callable[[int], int] | None = None
     language: str | None = None
+    pieces: bool = False
+    """Whether spans or texts are read, and not ids."""
 
     def listed_rows(self) -> ListedRows:
         """Return what gathers rows query by query."""
-        return ListedRows(self.layout, self.source, self.columns.doc)
+        kind = ListedPieces if self.pieces else ListedRows
+        return kind(self.layout, self.source, self.columns.doc)
 
 
 def table_rows(table: Table, given: Input) -> Rows:
     """Take the columns of a table: a row for each document, or for each query with its list."""
     layout, columns = given.layout, given.columns
-    refuse_gold_pieces(table, layout, columns)
+    if given.pieces:
+        return piece_rows(table, retrieved_column(table, columns), layout, columns)
+    spans = gold_column(table, columns) if layout.kind == "qrels" else None
+    if spans is not None:
+        raise PiecesError(piece_rows(table, spans, layout, columns))
     chosen = choose(table, layout, columns)
     if chosen is None:
         raise refuse_columns(table, layout, columns)
