@@ -207,8 +207,9 @@ class PairTable(ABC):
         return dict(zip(part["doc_id"], part[self.layout.value], strict=True))
 
     def _sorted(self) -> pl.DataFrame:
-        frame = self.to_polars()
-        return frame.sort(*(name for name in frame.columns if name != self.layout.value))
+        value = self.layout.value
+        frame = self.to_polars().with_columns(pl.col(value).cast(pl.Float64))
+        return frame.sort(*(name for name in frame.columns if name != value))
 
     def __eq__(self, other: object) -> bool:
         """Equal: the same queries, documents and numbers, in whatever order."""
@@ -216,14 +217,7 @@ class PairTable(ABC):
             return NotImplemented
         if len(self) != len(other) or set(self.query_ids) != set(other.query_ids):
             return False
-        mine, theirs = self._sorted(), other._sorted()
-        value = self.layout.value
-        return mine.columns == theirs.columns and all(
-            (mine[name] == theirs[name]).all()
-            if name != value
-            else (mine[name].cast(pl.Float64) == theirs[name].cast(pl.Float64)).all()
-            for name in mine.columns
-        )
+        return self._sorted().equals(other._sorted())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -180,11 +180,11 @@ class TableFile(OpenedFile):
             return _Held(parquet_frame(place, source=source))
         if format == "xlsx":
             return _Held(spreadsheet(self.content, source=source))
-        if format == "jsonl" or (format == "traces" and self.sniffed.content == "json lines"):
+        if format == "jsonl":
             numbered = list(read_json_lines(self.content.split(b"\n"), source=source))
             numbers = [number for number, _ in numbered]
             return _Held([record for _, record in numbered], numbers.__getitem__)
-        if format in ("json", "traces"):
+        if format == "json":
             return _Held(read_json(self.content, source=source))
         separator = "\t" if format == "tsv" else self.sniffed.separator
         content, layout, columns = self.content, self.layout, self.columns

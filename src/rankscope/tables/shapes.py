@@ -213,31 +213,17 @@ def _record(given: Input) -> Rows | None:
     return _rows_of_records(given, [given.data]) if is_one else None
 
 
-@shape("records by id", '{"q1": {"expected_ids": ["a"]}}')
-def _records_by_id(given: Input) -> Rows | None:
-    """Tell a record, which has a field for its documents, from documents with their numbers."""
-    first = next(iter(given.data.values()), None) if isinstance(given.data, Mapping) else None
-    if not isinstance(first, Mapping) or is_answer(first):
-        return None
-    lists = [(name, role_of(str(name))) for name, value in first.items() if is_list(value)]
-    named = {given.columns.relevant, given.columns.retrieved} & set(first)
-    if not named and not any(
-        role in ("relevant", "retrieved") or (role and not isinstance(first[name], Mapping))
-        for name, role in lists
-    ):
-        return None
-    for query_id, record in given.data.items():
-        if not isinstance(record, Mapping):
-            raise InputError(
-                f"{given.source}: query {shown(query_id)} has {shown(record)}, no record"
-            )
-    return _rows_of_records(given, [{"query_id": q, **record} for q, record in given.data.items()])
-
-
 @shape("documents by query", '{"q1": {"a": 2}} or {"q1": ["a", "b"]}')
 def _by_query(given: Input) -> Rows | None:
     if not isinstance(given.data, Mapping):
         return None
+    query_id, first = next(iter(given.data.items()))
+    is_record = isinstance(first, Mapping) and not is_answer(first)
+    if is_record and any(isinstance(value, list | tuple) for value in first.values()):
+        raise InputError(
+            f"{given.source}: query {shown(query_id)} has a record; give a list of records, each "
+            f"with its query: [{{'query_id': {shown(query_id)}, …}}, …]"
+        )
     is_of_pieces = given.layout.kind == "qrels" and are_pieces(given.data)
     listed = replace(given, pieces=given.pieces or is_of_pieces).listed_rows()
     for query_id, documents in given.data.items():
