@@ -23,7 +23,7 @@ from rankscope.tables.columns import (
     Reading,
     are_whole,
 )
-from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
+from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
@@ -87,7 +87,7 @@ class Qrels(PairTable):
         columns = [doc_id.cast(pl.String), _whole_if_possible(grade)]
         if "subtopic" in frame.columns:
             columns.append(as_ids(frame["subtopic"], rows).cast(pl.String))
-        self._fill(group_by_query(query_id), pl.DataFrame(columns), rows)
+        self._fill(query_id, pl.DataFrame(columns), rows)
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)

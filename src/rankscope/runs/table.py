@@ -22,7 +22,7 @@ from rankscope.runs.collapsing import Chunking
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.native_files import read_rows
-from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
+from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
@@ -92,8 +92,7 @@ class Run(PairTable):
             refuse(rows)
         if missing(query_id).any() or missing(doc_id).any():
             refuse(rows)
-        groups = group_by_query(query_id)
-        self._fill(groups, pl.DataFrame([doc_id, score]), rows)
+        self._fill(query_id, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(**{**_UNKNOWN, "_name": name, "_is_list": rows.is_list})

@@ -7,7 +7,6 @@ appeared, and within a query in the order given. A query may have no documents.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -34,31 +33,20 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Which rows belong to which query.
+def _groups(query_id: pl.Series) -> tuple[pl.Series, NDArray[np.integer], Ints | None]:
+    """Return the queries in order of first appearance, how many rows each has, and their order.
 
-    ``query_ids`` in order of first appearance; group i is rows ``offsets[i]:offsets[i + 1]`` once
-    the rows are put in ``order`` (None: they are in that order already).
+    The order brings the rows of a query together, as they stand; None: they are together already.
     """
-
-    query_ids: pl.Series
-    offsets: Ints
-    order: Ints | None
-
-
-def group_by_query(query_id: pl.Series) -> Groups:
-    """Group rows by query; within a query they keep their order."""
     stretches = query_id.rle().struct
-    values, lengths = stretches.field("value"), stretches.field("len")
+    values, lengths = stretches.field("value"), stretches.field("len").to_numpy()
     ids = values.cast(pl.String).alias("query_id")
     if ids.n_unique() == len(ids):
-        return Groups(ids, _offsets(lengths.to_numpy()), None)
+        return ids, lengths, None
     unique = ids.unique(maintain_order=True)
     codes = ids.replace_strict(unique, pl.int_range(len(unique), eager=True), return_dtype=pl.Int64)
-    rows = np.repeat(codes.to_numpy(), lengths.to_numpy())
-    order = np.argsort(rows, kind="stable")
-    return Groups(unique, _offsets(np.bincount(rows, minlength=len(unique))), order)
+    rows = np.repeat(codes.to_numpy(), lengths)
+    return unique, np.bincount(rows, minlength=len(unique)), np.argsort(rows, kind="stable")
 
 
 def _offsets(lengths: NDArray[np.integer]) -> Ints:
@@ -127,17 +115,15 @@ class PairTable(ABC):
         table._set(**{"_questions": NO_QUESTIONS, "_reading": UNREAD, **slots})
         return table
 
-    def _fill(self, groups: Groups, columns: pl.DataFrame, rows: Rows) -> None:
+    def _fill(self, query_id: pl.Series, columns: pl.DataFrame, rows: Rows) -> None:
         """Set the content, once, from rows in any order; some queries may have none."""
-        offsets, query_ids = groups.offsets, groups.query_ids
-        if groups.order is not None:
-            columns = columns[groups.order]
+        query_ids, sizes, order = _groups(query_id)
         if len(rows.queries) > len(query_ids):  # those with documents are in this order already
-            sizes = dict(zip(query_ids, np.diff(offsets).tolist(), strict=True))
-            offsets = _offsets(np.array([sizes.get(query_id, 0) for query_id in rows.queries]))
+            known = dict(zip(query_ids, sizes.tolist(), strict=True))
+            sizes = np.array([known.get(each, 0) for each in rows.queries])
             query_ids = pl.Series("query_id", rows.queries, dtype=pl.String)
-        offsets.flags.writeable = False
-        self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
+        columns = columns if order is None else columns[order]
+        self._set(_query_ids=query_ids, _offsets=_offsets(sizes), _columns=columns, _index=None)
         self._set(_questions=rows.questions, _reading=rows.reading)
 
     def _set(self, **slots: object) -> None:

@@ -193,30 +193,26 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
     parts = [item] if node is None else [item, node]
     parts += [value_of(part, name) for part in list(parts) for name in METADATA]
     document, text = _first(parts, "document"), _first(parts, "text")
-    start, end = (_offset(_first(parts, role), role, where) for role in ("start", "end"))
+    given = (_first(parts, role) for role in ("start", "end"))
+    start, end = (None if value == "" else value for value in given)
     text = text if isinstance(text, str) else None
     if start is not None and end is None and text is not None:
-        end = start + len(text)
-    if (start is None) != (end is None):
-        raise InputError(f"{where}: a span has a start or an end only; give both")
-    if start is not None and end is not None:
-        if not start < end:
-            raise InputError(f"{where}: the span {start} to {end} is empty; expected start < end")
-        if document is None:
-            raise InputError(
-                f"{where}: the span {start} to {end} has no document; name it "
-                f"{', '.join(_FIELDS['document'][:3])}"
-            )
-    elif text is None:
-        raise InputError(
-            f"{where}: expected a text, or a document with start and end, got {shown(item)}"
-        )
+        end = _number(start, where) + len(text)
     number, rank = _first(parts, layout.value), _first(parts, "rank")
     if number is not None:
         number = _number(number, where)
     elif layout.kind == "run" and rank is not None:
         number = -_number(rank, where)
-    return Piece(None if document is None else str(document), start, end, text, number)
+    document = None if document is None else str(document)
+    if start is None and end is None and text is not None:
+        return Piece(document, None, None, text, number)
+    low, high = (-1.0 if each is None else _number(each, where) for each in (start, end))
+    if document is None or not 0 <= low < high <= _FARTHEST or low % 1 or high % 1:
+        raise InputError(
+            f"{where}: expected a text, or a document with start and end, whole numbers and start "
+            f"before end, got {shown(item)}"
+        )
+    return Piece(document, int(low), int(high), text, number)
 
 
 def _first(parts: list[Any], role: str) -> Any:
@@ -233,20 +229,6 @@ def _first(parts: list[Any], role: str) -> Any:
         if value is not None:
             return value
     return None
-
-
-def _offset(value: Any, role: str, where: str) -> int | None:
-    if value is None or value == "":
-        return None
-    try:
-        number = _number(value, where)
-    except InputError:
-        number = -1.0
-    if not (0 <= number <= _FARTHEST and number.is_integer()):
-        raise InputError(
-            f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
-        )
-    return int(number)
 
 
 def _number(value: Any, where: str) -> float:

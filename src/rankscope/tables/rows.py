@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -161,16 +161,12 @@ def number_series(role: str, values: Sequence[Any], source: str) -> pl.Series:
     Polars is given nothing but numbers and text: it takes minutes for deeply nested values.
     """
     kinds = set(map(type, values))
-    for kind, dtype, as_number in ((int, pl.Int64, index), (float, pl.Float64, float)):
-        if not values or any(issubclass(each, str | bytes) for each in kinds):
-            break
-        try:
+    if values and not any(issubclass(kind, str | bytes) for kind in kinds):
+        with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             numbers = values
-            if kinds != {kind}:
-                numbers = [None if value is None else as_number(value) for value in values]
-            return pl.Series(role, numbers, dtype=dtype)
-        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            continue
+            if not kinds <= {int, float}:
+                numbers = [None if value is None else float(value) for value in values]
+            return pl.Series(role, numbers, dtype=pl.Float64)
     return id_series(role, (value if value is None else _text(value) for value in values), source)
 
 
