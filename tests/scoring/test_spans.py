@@ -341,6 +341,29 @@ def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
     assert rs.evaluate(GOLD, ranked, ["RR"]).values("RR")["q1"] == 1.0
 
 
+def test_pieces_may_have_grades_that_are_fractions() -> None:
+    gold = {"q": [record(("a", 0, 9), grade=0.5)]}
+    assert rs.evaluate(gold, {"q": [record(("a", 0, 9))]}, "nDCG")["nDCG"] == 1
+
+
+def test_pieces_come_in_the_shapes_of_ids() -> None:
+    gold = {"t1": [{"text": "some words"}]}
+    names = ("id", "score", "content")
+    values = ("x", 0.9, "no"), ("y", 0.8, "some words")
+    documents = [dict(zip(names, each, strict=True)) for each in values]
+    attributes = {"retrieval.documents": [{"document": each} for each in documents]}
+    for run in (
+        [{"name": "retrieve", "trace_id": "t1", "span_id": "s", "attributes": attributes}],
+        {"query_id": ["t1"], "retrieved_contexts": [["no", "some words"]]},
+        [{"query_id": "t1", "hits": documents}],
+    ):
+        assert rs.evaluate(gold, run, "RR")["RR"] == 0.5
+    with pytest.raises(InputError, match="list"):
+        rs.evaluate(gold, [["some words"]], "RR")
+    with pytest.raises(InputError, match="typo"):
+        rs.evaluate(gold, [{"query_id": "t1", "hits": documents}], "RR", retrieved="typo")
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     def piece(**fields: Any) -> list[dict[str, Any]]:
         return [{"q": "x", "spans": [fields]}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -43,3 +44,9 @@ def test_a_file_whose_name_is_too_long(tmp_path: Path) -> None:
     with pytest.raises(RankscopeError) as refused:
         read_values(tmp_path / recorded.path, recorded, "a", {}, account, source="report.json")
     assert len(str(refused.value)) < 500
+
+
+def test_a_column_of_lists_is_no_distance() -> None:
+    frame = pl.DataFrame({"qid": ["q"], "doc_id": ["d"], "distances": [["0.5"]]})
+    with pytest.raises(RankscopeError, match="expected numbers"):
+        rs.Run(frame)

@@ -22,6 +22,7 @@ from rankscope.tables.columns import (
     ROW_IDS,
     WEAK_QUESTIONS,
     folded,
+    is_weak,
 )
 from rankscope.tables.documents import is_answer
 
@@ -110,7 +111,8 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if neutral and not any(column.holds_lists for column in mine):
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
-    names = _ids_among(mine or neutral)
+    strong = [column for column in neutral if not is_weak(column.name)]
+    names = _ids_among(mine or strong or neutral)
     plain = {folded(name): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
         return plain["docno"]

@@ -210,6 +210,7 @@ _OF_FRAMEWORKS = re.compile(r"sourcedocuments|sourcenodes|retrievalcontext|top\d
 """What LangChain, LlamaIndex and DeepEval call what was retrieved."""
 _NEUTRAL = re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did")
 _SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
+_WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
 _TEXT = re.compile(
     r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|contents?|"
     r"titles?)"
@@ -250,6 +251,11 @@ def says_ids(name: str) -> bool:
 def promises_ids(name: str) -> bool:
     """Tell whether a name says that a cell holds several ids: ``expected_ids``."""
     return says_ids(name) and folded(name).endswith("s")
+
+
+def is_weak(name: str) -> bool:
+    """Tell whether a neutral name more often says where a document is from than which it is."""
+    return _WEAK.fullmatch(folded(name)) is not None
 
 
 def may_list(name: str) -> bool:

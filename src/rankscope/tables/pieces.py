@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.choosing import names_of, one_column, query_column
+from rankscope.tables.choosing import names_of, one_column, query_column, refuse_unknown
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name
 from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
@@ -131,6 +131,8 @@ def gold_column(table: Table, columns: Columns) -> str | None:
 def retrieved_column(table: Table, columns: Columns) -> str:
     """Return the column of what was retrieved: records rather than texts rather than ids."""
     if columns.retrieved is not None:
+        if columns.retrieved not in table.columns:
+            raise refuse_unknown("retrieved", columns.retrieved, table.names, table.source)
         return columns.retrieved
     roles = ("retrieved", "neutral", "text")
     lists = [each for each in table.columns.values() if each.role in roles and each.holds_lists]

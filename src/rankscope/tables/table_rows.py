@@ -33,7 +33,14 @@ from rankscope.tables.pieces import (
     piece_rows,
     retrieved_column,
 )
-from rankscope.tables.rows import ListedRows, Rows, id_series, number_series, with_values
+from rankscope.tables.rows import (
+    ListedRows,
+    Rows,
+    as_numbers,
+    id_series,
+    number_series,
+    with_values,
+)
 from rankscope.tables.table_columns import Column, Table
 from rankscope.tables.unanswered import find_mark, is_marked
 
@@ -124,7 +131,7 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
         _refuse_unnamed_value(table, layout, [n for n in table.names if n not in roles.values()])
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
     if layout.kind == "run" and folded(chosen.value or "").startswith("distance"):
-        frame = frame.with_columns(-pl.col("score").cast(pl.Float64, strict=False))
+        frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
     is_list = layout.value not in roles
     return with_values(Rows(frame, given.source, layout, line_of=table.line_of, is_list=is_list))
 
