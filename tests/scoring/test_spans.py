@@ -346,6 +346,15 @@ def test_pieces_may_have_grades_that_are_fractions() -> None:
     assert rs.evaluate(gold, {"q": [record(("a", 0, 9))]}, "nDCG")["nDCG"] == 1
 
 
+def test_one_table_holds_passages_and_what_was_retrieved() -> None:
+    row = {"user_input": "q", "reference_contexts": [FOX], "retrieved_contexts": ["no", FOX]}
+    named = {"relevant": "reference_contexts", "retrieved": "retrieved_contexts"}
+    for run in (None, [row]):
+        scores = rs.evaluate([row], run, "RR", **named)
+        assert scores["RR"] == 0.5
+        assert all(column in scores.reading for column in named.values())
+
+
 def test_pieces_come_in_the_shapes_of_ids() -> None:
     gold = {"t1": [{"text": "some words"}]}
     names = ("id", "score", "content")

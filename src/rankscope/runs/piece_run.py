@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.runs.run_files import name_in_file
-from rankscope.tables.columns import NO_COLUMNS, RUN, Columns
+from rankscope.tables.columns import NO_COLUMNS, RUN, UNREAD, Columns, Reading
 from rankscope.tables.pieces import PieceRows, read_piece
 from rankscope.tables.reading import open_table
 from rankscope.tables.shapes import pair_rows
@@ -25,9 +25,14 @@ class PieceRun:
     """Retrieved pieces by query, best first: by score, or as they are listed."""
 
     def __init__(
-        self, pieces: Mapping[str, list[Piece]], *, name: str = "run", order: Order = "score"
+        self,
+        pieces: Mapping[str, list[Piece]],
+        *,
+        name: str = "run",
+        order: Order = "score",
+        reading: Reading = UNREAD,
     ) -> None:
-        self.name = name
+        self.name, self.reading = name, reading
         self.pieces = dict(pieces)
         for query_id, items in self.pieces.items() if order == "score" else ():
             without = sum(piece.number is None for piece in items)
@@ -81,7 +86,7 @@ def as_piece_run(
             f"{rows.source}: {rows.reading.shape}, and the golden set holds spans or texts; give "
             "records with the query and its contexts, or {query: [piece, …]}"
         )
-    return PieceRun(rows.by_query, name=name, order=order)
+    return PieceRun(rows.by_query, name=name, order=order, reading=rows.reading)
 
 
 def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Columns) -> PieceRun:
@@ -112,4 +117,4 @@ def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Column
     pieces = {
         query_id: [chunks[name] for name in documents] for query_id, documents in best.items()
     }
-    return PieceRun(pieces, name=run.name)
+    return PieceRun(pieces, name=run.name, reading=run.reading)

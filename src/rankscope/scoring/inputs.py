@@ -100,7 +100,11 @@ def _table_judgments(gold: Any, scoring: Scoring) -> Judgments:
     except PiecesError as error:
         from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
 
-        return gold_judgments(error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap)
+        judgments = gold_judgments(
+            error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap
+        )
+        judgments.reading = error.pieces.reading
+        return judgments
     judgments = Judgments(qrels, no_answer=scoring.no_answer)
     judgments.reading, judgments.is_numbered = qrels.reading, qrels.is_numbered
     return judgments

@@ -107,7 +107,8 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     mine = [column for column in able if column.role == word]
     neutral = [column for column in able if column.role == "neutral"]
     if layout.kind == "run" and not mine:
-        mine = [column for column in others if any(map(is_answer, column.sample))]
+        rest = (each for each in others if each.role != "relevant" and each not in neutral)
+        neutral += [column for column in rest if any(map(is_answer, column.sample))]
     if neutral and not any(column.holds_lists for column in mine):
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]

@@ -17,7 +17,14 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.choosing import names_of, one_column, query_column, refuse_unknown
-from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name
+from rankscope.tables.columns import (
+    ALIASES,
+    QUERY_ROWS,
+    Columns,
+    PairLayout,
+    Reading,
+    find_name,
+)
 from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
 from rankscope.tables.table_columns import Table
@@ -182,7 +189,10 @@ def piece_rows(table: Table, column: str, layout: PairLayout, columns: Columns) 
         if isinstance(items, str) and items.lstrip().startswith("["):
             items = table[column].cell(items)
         listed.add(record[query], items, no_answer=unanswered, is_row=not column)
-    return listed.rows()
+    reading = Reading(
+        QUERY_ROWS if column else "a row per piece", query, column, names=tuple(table.names)
+    )
+    return replace(listed.rows(), reading=reading)
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:

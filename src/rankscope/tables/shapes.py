@@ -113,6 +113,12 @@ def _nothing(given: Input) -> Rows | None:
 @shape("a frame", "pandas, Polars, Arrow, Hugging Face Dataset")
 def _frame(given: Input) -> Rows | None:
     data = given.data.collect() if isinstance(given.data, pl.LazyFrame) else given.data
+    if isinstance(data, Mapping) and all(map(_is_dataset, data.values())):
+        names = list(data)
+        raise InputError(
+            f"{given.source}: a data set with the splits {names_of(names)}; name one: "
+            f"data[{names[0]!r}]"
+        )
     if not _is_frame(data):
         return None
     if not hasattr(data, "__arrow_c_stream__"):
@@ -121,17 +127,6 @@ def _frame(given: Input) -> Rows | None:
     if not frame.width:
         return given.listed_rows().rows()
     return table_rows(Table(frame, given.source, line_of=given.line_of), given)
-
-
-@shape("splits", "a Hugging Face DatasetDict: name one")
-def _splits(given: Input) -> Rows | None:
-    if not isinstance(given.data, Mapping) or not all(map(_is_dataset, given.data.values())):
-        return None
-    names = list(given.data)
-    raise InputError(
-        f"{given.source}: a data set with the splits {names_of(names)}; name one: "
-        f"data[{names[0]!r}]"
-    )
 
 
 @shape("traces", "spans of OpenTelemetry, OpenInference or Phoenix", "run")
@@ -217,9 +212,9 @@ def _record(given: Input) -> Rows | None:
 def _by_query(given: Input) -> Rows | None:
     if not isinstance(given.data, Mapping):
         return None
-    query_id, first = next(iter(given.data.items()))
-    is_record = isinstance(first, Mapping) and not is_answer(first)
-    if is_record and any(isinstance(value, list | tuple) for value in first.values()):
+    query_id, held = next(iter(given.data.items()))
+    is_record = isinstance(held, Mapping) and not is_answer(held)
+    if is_record and any(isinstance(value, list | tuple) for value in held.values()):
         raise InputError(
             f"{given.source}: query {shown(query_id)} has a record; give a list of records, each "
             f"with its query: [{{'query_id': {shown(query_id)}, …}}, …]"
@@ -240,21 +235,13 @@ def _by_query(given: Input) -> Rows | None:
     return rows
 
 
-@shape("a list of engines' answers", '[{"hits": {"hits": [{"_id": "a"}]}}]', "run")
-def _answers(given: Input) -> Rows | None:
-    items = _items(given)
-    has_queries = any(isinstance(item, Mapping) and query_names(item) for item in items[:10])
-    if has_queries or not any(map(is_answer, items[:10])):
-        return None
-    are_all = all(item is None or is_answer(item) or isinstance(item, list) for item in items)
-    return _by_position(given, items) if are_all else None
-
-
 @shape("records", '[{"question": "q1", "retrieved_ids": ["a"]}]')
 def _records(given: Input) -> Rows | None:
-    records = [_record_of(item) for item in _items(given)[:20]]
-    are_records = None not in records and any(
-        _has_roles(record, given) or _holds_answer(record, given) for record in records if record
+    records = [record or {} for record in map(_record_of, _items(given)[:20])]
+    if any(is_answer(record) and not query_names(record) for record in records):
+        return None
+    are_records = all(records) and any(
+        _has_roles(record, given) or _holds_answer(record, given) for record in records
     )
     return _rows_of_records(given, given.data) if are_records else None
 
@@ -311,21 +298,19 @@ def _documents(given: Input) -> Rows | None:
     return _by_position(given, [given.data]) if are_documents else None
 
 
-@shape("lists by position", '[["a", "b"], ["c"]]')
+@shape("lists by position", '[["a", "b"], ["c"]] or [{"a": 2}, {"c": 1}]')
 def _lists(given: Input) -> Rows | None:
-    """Take a list for each query; what may be rows of a table is refused."""
+    """Take a list for each query, an engine's answer, or a dict: then the keys of dicts differ."""
     items = [item for item in _items(given) if item is not None]
-    if not items or not all(map(_is_list_of_documents, items)):
+    if items and all(isinstance(item, Mapping) and not is_answer(item) for item in items):
+        keys = [frozenset(item) for item in items if item]
+        are_numbers = all(_is_number(value) for item in items for value in item.values())
+        are_grades = are_numbers and (len(keys) == 1 or len(set(keys)) > 1)
+        return _by_position(given, given.data) if are_grades else None
+    lists = [item for item in items if given.layout.kind == "qrels" or not is_answer(item)]
+    if not items or not all(map(_is_list_of_documents, lists)):
         return None
-    are_triples = all(len(item) == 3 and _are_whole(item) for item in items)
-    are_pairs = all(isinstance(item, tuple) and len(item) == 2 for item in items) and not all(
-        is_list(item[0]) for item in items
-    )
-    are_mixed = any(
-        isinstance(item, tuple) and len({isinstance(part, str) for part in item}) > 1
-        for item in items
-    )
-    if are_triples or are_pairs or are_mixed:
+    if lists and _may_be_rows(lists):
         raise InputError(
             f"{given.source}: {shown(items[0])} and the others may be rows (query, document, "
             f"{given.layout.value}), documents with numbers, or the documents of a query; give "
@@ -339,15 +324,15 @@ def _is_list_of_documents(item: object) -> bool:
     return is_list(item) and not is_named and not is_document(item)
 
 
-@shape("grades by position", '[{"a": 2}, {"c": 1}]')
-def _grades(given: Input) -> Rows | None:
-    """Tell ``[{doc: number, …}, …]`` from records: their keys differ."""
-    if not _are_all(given, lambda item: isinstance(item, Mapping)):
-        return None
-    keys = [frozenset(item) for item in given.data if item]
-    numbers = all(_is_number(value) for item in given.data for value in item.values())
-    are_grades = numbers and (len(keys) == 1 or len(set(keys)) > 1)
-    return _by_position(given, given.data) if are_grades else None
+def _may_be_rows(lists: Sequence[Any]) -> bool:
+    """Tell lists that may be rows of a table: of three numbers, pairs, or text and numbers."""
+    tuples = [item for item in lists if isinstance(item, tuple)]
+    are_pairs = len(tuples) == len(lists) and all(len(item) == 2 for item in tuples)
+    return (
+        all(len(item) == 3 and _are_whole(item) for item in lists)
+        or (are_pairs and not all(is_list(item[0]) for item in tuples))
+        or any(len({isinstance(part, str) for part in item}) > 1 for item in tuples)
+    )
 
 
 @shape("targets by position", '["a", "c"]', "gold")
