@@ -18,10 +18,10 @@ from rankscope.scoring.score_files import read_values
 @pytest.mark.parametrize("name", ["*", "^.*$", "^score$", "", "[0]"])
 def test_a_column_whose_name_means_something_to_polars(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
-    path.write_text(f"query_id,doc_id,score,{name}\n\nq1,d1,2,x\n,,,\nq1,d2,high,x\n")
-    with pytest.raises(RankscopeError, match=r"run\.csv:5.*'high'"):
+    path.write_text(f"query_id,doc_id,score,{name}\n\nq1,d1,2,x\nq1,d2,high,x\n")
+    with pytest.raises(RankscopeError, match=r"run\.csv:4.*'high'"):
         rs.read_run(path)
-    path.write_text(f"query_id,doc_id,score,{name}\nq1,d1,2,x\n,,,\nq1,d2,1,x\n")
+    path.write_text(f"query_id,doc_id,score,{name}\nq1,d1,2,x\nq1,d2,1,x\n")
     assert rs.read_run(path).to_dict() == {"q1": {"d1": 2.0, "d2": 1.0}}
 
 

@@ -187,8 +187,14 @@ class TableFile(OpenedFile):
         if format == "json":
             return _Held(read_json(self.content, source=source))
         separator = "\t" if format == "tsv" else self.sniffed.separator
-        content, layout, columns = self.content, self.layout, self.columns
-        return _Held(*read_delimited(content, layout, columns, source=source, separator=separator))
+        frame, line_of, roles = read_delimited(
+            self.content, self.layout, self.columns, source=source, separator=separator
+        )
+        is_blank = frame.select(pl.all_horizontal(pl.all().fill_null("") == "")).to_series()
+        if not is_blank.any():
+            return _Held(frame, line_of, roles)
+        rows = (~is_blank).arg_true()
+        return _Held(frame[rows], lambda row: line_of(int(rows[row])), roles)
 
     def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
         layout = self.layout

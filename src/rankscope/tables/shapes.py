@@ -9,7 +9,7 @@ that does not (`rankscope.tables.whitespace`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -377,7 +377,7 @@ _NESTED = frozenset({"inputs", "outputs", "referenceoutputs", "expectedoutputs",
 
 
 def _record_of(data: Any) -> Mapping[str, Any] | None:
-    """Return an object as a record: a mapping, a named tuple, a dataclass, a model; else None."""
+    """Return an object as a record: a mapping, a named tuple, a model, an object; else None."""
     if isinstance(data, Mapping):
         flat: dict[str, Any] = {}
         for name, value in data.items():
@@ -391,8 +391,6 @@ def _record_of(data: Any) -> Mapping[str, Any] | None:
         return dict(data._asdict())
     if is_document(data) or isinstance(data, list | tuple | Set | str | int | float):
         return None
-    if is_dataclass(data):
-        return {each.name: getattr(data, each.name) for each in fields(data)}
     held = data.model_dump() if hasattr(data, "model_dump") else getattr(data, "__dict__", {})
     return {name: value for name, value in held.items() if not name.startswith("_")} or None
 

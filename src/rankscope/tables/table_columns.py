@@ -11,18 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.tables.columns import folded, may_list, promises_ids, role_of, says_ids
 from rankscope.tables.documents import is_list, is_missing
 from rankscope.tables.jsontext import parse_json
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SAMPLE = 200
 _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))(?:\s*(?:,|$)|\s+)""")
@@ -42,8 +38,7 @@ _NUMBERED = re.compile(r"(.*?\D)[\s._-]*(\d{1,4})")
 class Table:
     """A table by column; ``line_of`` gives the line of a row in its file, where that is known.
 
-    Columns that number one list (``Result 1``, ``Result 2``, …) are one column more. Blank rows,
-    which spreadsheets have, are left out.
+    Columns that number one list (``Result 1``, ``Result 2``, …) are one column more.
     """
 
     def __init__(
@@ -62,13 +57,6 @@ class Table:
             names = dict.fromkeys(name for row in data for name in row)
             columns = {str(name): [row.get(name) for row in data] for name in names}
         self.source, self.line_of = source, line_of
-        kept = _rows_with_content(list(columns.values()))
-        if kept is not None:
-            columns = {
-                name: values[kept] if isinstance(values, pl.Series) else [values[n] for n in kept]
-                for name, values in columns.items()
-            }
-            self.line_of = None if line_of is None else lambda row: line_of(int(kept[row]))
         self.height = len(next(iter(columns.values()), ()))
         self.columns = {name: Column(name, values, source) for name, values in columns.items()}
         for name, group in _numbered_columns(self.names).items():
@@ -208,23 +196,6 @@ def _is_sentence(value: str) -> bool:
 def _looks_like_id(item: object) -> bool:
     """Tell what is hardly a word: without a blank, short, or with a digit or a sign in it."""
     return not isinstance(item, str) or _ID.fullmatch(item) is not None
-
-
-def _rows_with_content(columns: Sequence[Any]) -> NDArray[np.intp] | None:
-    """Return the numbers of the rows that are not blank; None if none is."""
-    blank: Any = None
-    for column in columns:
-        if isinstance(column, pl.Series):
-            series = column.alias("values")  # and no name that Polars takes for a pattern
-            is_text = series.dtype == pl.String
-            empty = (series.is_null() | (series == "") if is_text else series.is_null()).to_numpy()
-        else:
-            values = (is_missing(_present(value)) for value in column)
-            empty = np.fromiter(values, np.bool_, len(column))
-        blank = empty if blank is None else blank & empty
-        if not blank.any():
-            return None
-    return None if blank is None else np.flatnonzero(~blank)
 
 
 def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
