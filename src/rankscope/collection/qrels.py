@@ -340,13 +340,8 @@ def read_qrels(
 
 
 def _qrels_from(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
-    rows = file.rows(QRELS.roles, as_text=labels is not None)
-    try:
-        qrels = Qrels.from_rows(prepared(rows, labels))
-        if qrels.subtopics is not None and file.format == "trec":
-            qrels._set(_repeat=_first_repeat(rows))
-        return qrels
-    except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        text = file.rows(QRELS.roles, as_text=True)
-        Qrels.from_rows(prepared(text, labels))
-        raise
+    rows = file.rows(QRELS.roles)
+    qrels = Qrels.from_rows(prepared(rows, labels))
+    if qrels.subtopics is not None and file.format == "trec":
+        qrels._set(_repeat=_first_repeat(rows))
+    return qrels

@@ -330,14 +330,9 @@ def run_from(
         read = _read_natively(file, name)
         if read is not None:
             return read
-    try:
-        rows = file.rows(("query_id", "doc_id", "score"))
-        run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
-        return run._changed(_is_list=False) if _ranks_go_by_score(file, run) else run
-    except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        text = file.rows(RUN.roles, as_text=True)
-        Run.from_rows(without_duplicates(text, duplicates), name=name)
-        raise
+    rows = file.rows(("query_id", "doc_id", "score"))
+    run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
+    return run._changed(_is_list=False) if _ranks_go_by_score(file, run) else run
 
 
 def _read_natively(file: TableFile, name: str) -> Run | None:

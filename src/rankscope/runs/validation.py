@@ -99,9 +99,7 @@ class Reference:
         judged: Qrels | None = None
         listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(
-                _rows(qrels, QRELS, columns, as_text=bool(labels))[0], labels=labels
-            )
+            judgments = prepared(_rows(qrels, QRELS, columns)[0], labels=labels)
             if judgments.reading.shape == QUERY_ROWS:
                 listed = judgments.queries
             if isinstance(qrels, Qrels) and qrels.is_listed:
@@ -319,12 +317,8 @@ def _rows(
     columns: Columns = NO_COLUMNS,
     *,
     format: str | None = None,
-    as_text: bool = False,
 ) -> tuple[Rows, str | None]:
-    """Return rows with all columns, and the format of a file.
-
-    Values are text where some are not what they should be.
-    """
+    """Return rows with all columns, and the format of a file."""
     if isinstance(data, Run):
         rows = Rows(
             data.to_polars(),
@@ -339,10 +333,7 @@ def _rows(
         table = data.to_polars() if isinstance(data, Qrels) else data
         return pair_rows(table, layout, columns, source=layout.kind), None
     with open_table(data, layout, format=format, columns=columns) as file:
-        rows = file.rows(layout.roles, as_text=as_text)
-        if rows.malformed_count or any(column.null_count() for column in rows.frame):
-            rows = file.rows(layout.roles, as_text=True)
-        return rows, file.format
+        return file.rows(layout.roles), file.format
 
 
 def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:

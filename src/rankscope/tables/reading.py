@@ -42,16 +42,6 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
 
-_TYPES: dict[str, Any] = {
-    "query_id": pl.String,  # parsed in less time than categories, which are numbered
-    "doc_id": pl.String,
-    "tag": pl.Categorical,
-    "score": pl.Float64,
-    "grade": pl.Float64,
-    "rank": pl.Float64,
-    "subtopic": pl.Categorical,
-}
-
 
 @contextmanager
 def open_table(
@@ -142,12 +132,8 @@ class TableFile(OpenedFile):
         with self.opened() as stream:
             return stream.read()
 
-    def rows(self, roles: tuple[str, ...], *, as_text: bool = False, pieces: bool = False) -> Rows:
-        """Read the columns ``roles``.
-
-        With ``as_text`` every value is read as the file has it, to be shown in a message. With
-        ``pieces`` spans or texts are read, and not ids.
-        """
+    def rows(self, roles: tuple[str, ...], *, pieces: bool = False) -> Rows:
+        """Read the columns ``roles``; with ``pieces`` spans or texts, and not ids."""
         with enough_memory(self.source):
             held = None if self.format == "trec" else self._held()
             if pieces and (held is None or held.roles is not None):
@@ -157,7 +143,7 @@ class TableFile(OpenedFile):
                     source=self.source,
                 )
             if held is None:
-                return self._by_white_space(roles, as_text=as_text)
+                return self._by_white_space(roles)
             data, line_of, header = held
             if header is not None:
                 frame = data.select(pl.col(name).alias(role) for role, name in header.items())
@@ -196,12 +182,12 @@ class TableFile(OpenedFile):
         rows = (~is_blank).arg_true()
         return _Held(frame[rows], lambda row: line_of(int(rows[row])), roles)
 
-    def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
+    def _by_white_space(self, roles: tuple[str, ...]) -> Rows:
         layout = self.layout
         most = max(layout.headerless)
         columns = layout.headerless.get(usual_width(self.sniffed, layout), layout.headerless[most])
-        types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
+        there = [role for role in roles if role in columns]
         with self.opened() as stream:
-            rows = read_columns(stream, columns, types, source=self.source, layout=layout)
+            rows = read_columns(stream, columns, there, source=self.source, layout=layout)
         rows = replace(rows, reading=Reading("TREC lines"))
         return ranks_or_scores(rows) if len(columns) == 3 else rows

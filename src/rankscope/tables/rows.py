@@ -123,7 +123,7 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype.is_integer() or dtype == pl.Float64:
         return column
     if dtype == pl.String:
-        return column.str.strip_chars().cast(pl.Float64, strict=False)
+        return column.str.strip_chars(" \t\r\n\v\f").cast(pl.Float64, strict=False)
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return column.cast(pl.Float64)
     if dtype in (pl.Categorical, pl.Enum):
