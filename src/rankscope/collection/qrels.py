@@ -25,7 +25,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
-from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.rows import Rows, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
 
@@ -77,16 +77,16 @@ class Qrels(PairTable):
     def _take(self, rows: Rows) -> None:
         """Set the content from rows that hold no error; refuse others."""
         frame = rows.frame
-        query_id, doc_id = as_ids(frame["query_id"], rows), as_ids(frame["doc_id"], rows)
+        query_id, doc_id = rows.ids("query_id"), rows.ids("doc_id")
         grade = grades_of(rows)
         sound = not grade.null_count() and bool((grade.abs() <= LARGEST_GRADE).all())
         if rows.malformed_count or not sound or grade.is_nan().any():
             refuse(rows)
         if missing(query_id).any() or missing(doc_id).any():
             refuse(rows)
-        columns = [doc_id.cast(pl.String), _whole_if_possible(grade)]
+        columns = [doc_id, _whole_if_possible(grade)]
         if "subtopic" in frame.columns:
-            columns.append(as_ids(frame["subtopic"], rows).cast(pl.String))
+            columns.append(rows.ids("subtopic"))
         self._fill(query_id, pl.DataFrame(columns), rows)
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
@@ -252,8 +252,8 @@ def _marked(rows: Rows) -> Rows:
     rows = replace(rows, frame=frame)
     if not marked.any():
         return rows
-    query_id = as_ids(frame["query_id"], rows).cast(pl.String)
-    names_none = marked & missing(as_ids(frame["doc_id"], rows))
+    query_id = rows.ids("query_id")
+    names_none = marked & missing(rows.ids("doc_id"))
     wrong = query_id.filter(marked & ~names_none & (as_numbers(frame["grade"]) != 0))
     if len(wrong):
         raise refuse_answer(wrong[0], rows.source)
@@ -309,7 +309,7 @@ def as_qrels(
 
 
 def _first_repeat(rows: Rows) -> Place | None:
-    pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
+    pairs = pl.DataFrame([rows.ids(name) for name in ("query_id", "doc_id")])
     repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
     return rows.place(int(repeated[0])) if len(repeated) else None
 

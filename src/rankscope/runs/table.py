@@ -24,7 +24,7 @@ from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Readi
 from rankscope.tables.native_files import read_rows
 from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
-from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.rows import Rows, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Run(PairTable):
 
     def _take(self, rows: Rows, name: str) -> None:
         """Set the content from rows that hold no error; refuse others."""
-        query_id = as_ids(rows.frame["query_id"], rows)
-        doc_id = as_ids(rows.frame["doc_id"], rows).cast(pl.String)
+        query_id = rows.ids("query_id")
+        doc_id = rows.ids("doc_id")
         score = scores_of(rows).rechunk()  # once: NumPy looks at it again and again
         if rows.malformed_count or score.null_count() or not score.is_finite().all():
             refuse(rows)
@@ -411,7 +411,7 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
         return rows
     if duplicates not in get_args(Duplicates):
         raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
-    ids = [as_ids(rows.frame[name], rows).cast(pl.String) for name in ("query_id", "doc_id")]
+    ids = [rows.ids(name) for name in ("query_id", "doc_id")]
     pairs = pl.DataFrame([*ids, scores_of(rows)]).with_row_index("row")
     if duplicates == "best":
         pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)

@@ -35,7 +35,7 @@ from rankscope.runs.table import Run, scores_of, without_duplicates
 from rankscope.tables.columns import NO_COLUMNS, QRELS, QUERY_ROWS, RUN
 from rankscope.tables.reading import open_table
 from rankscope.tables.row_checks import seen_rows
-from rankscope.tables.rows import Rows, as_ids, as_numbers
+from rankscope.tables.rows import Rows, as_numbers
 from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
@@ -156,8 +156,7 @@ class RunUnderTest:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows as they are in the file: ids, score and rank, null where there is no number."""
-        columns = [as_ids(self.rows.frame[name], self.rows) for name in ("query_id", "doc_id")]
-        columns = [column.cast(pl.String) for column in columns]
+        columns = [self.rows.ids(name) for name in ("query_id", "doc_id")]
         if self.has_ranks:
             columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
         return pl.DataFrame([*columns, self.given_scores.fill_nan(None)])

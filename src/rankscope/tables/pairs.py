@@ -40,7 +40,7 @@ def _groups(query_id: pl.Series) -> tuple[pl.Series, NDArray[np.integer], Ints |
     """
     stretches = query_id.rle().struct
     values, lengths = stretches.field("value"), stretches.field("len").to_numpy()
-    ids = values.cast(pl.String).alias("query_id")
+    ids = values.alias("query_id")
     if ids.n_unique() == len(ids):
         return ids, lengths, None
     unique = ids.unique(maintain_order=True)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
 
 
+_TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
+
+
 class Malformed(NamedTuple):
     """A line that could not be split into columns."""
 
@@ -53,7 +56,7 @@ class Rows:
         """The queries without documents."""
         if not self.queries:
             return []
-        known = set(self.frame["query_id"].cast(pl.String).unique())
+        known = set(self.ids("query_id").unique())
         return [query_id for query_id in self.queries if query_id not in known]
 
     def place(self, row: int) -> Place:
@@ -67,11 +70,34 @@ class Rows:
         source = self.source if line is not None else f"{self.source}, row {row + 1}"
         return Place(source, line, ids.get("query_id"), ids.get("doc_id"))
 
+    def ids(self, role: str) -> pl.Series:
+        """Return a column of ids as text, exactly as given; numbers become their decimal digits.
+
+        Missing ids stay null, for the checks to find.
+        """
+        column = self.frame[role]
+        dtype = column.dtype
+        if dtype.is_float():
+            limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
+            whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
+            bad = ~whole.fill_null(True)
+            if bad.any():
+                row = bad.arg_max() or 0
+                raise InputError(
+                    f"{self.place(row)}: the {role} {column[row]!r} is a fraction or too large to "
+                    "be exact as a floating-point number; give ids as text or whole numbers"
+                )
+            column = column.cast(pl.Int64)
+        elif not dtype.is_numeric() and dtype not in _TEXTS:
+            raise InputError(
+                f"{self.source}: the column of {role}s has type {dtype}; expected text or whole "
+                "numbers"
+            )
+        return column.cast(pl.String)
+
     def without_id(self) -> pl.Series:
         """Return the numbers of the rows that lack an id."""
-        ids = (as_ids(self.frame[role], self) for role in ("query_id", "doc_id"))
-        query, document = map(missing, ids)
-        return (query | document).arg_true()
+        return (missing(self.ids("query_id")) | missing(self.ids("doc_id"))).arg_true()
 
     def only(self, numbers: pl.Series) -> Rows:
         """Return these rows alone, each with its line."""
@@ -83,38 +109,9 @@ class Rows:
 # --- columns
 
 
-def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Return a column of ids as text, exactly as given; numbers become their decimal digits.
-
-    Missing ids stay null, for the checks to find. Categories of text stay categories.
-    """
-    dtype = column.dtype
-    if dtype in (pl.String, pl.Categorical):
-        return column
-    if dtype in (pl.Null, pl.Enum) or dtype.is_integer() or dtype.is_decimal():
-        return column.cast(pl.String)
-    if not dtype.is_float():
-        raise InputError(
-            f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
-            "whole numbers"
-        )
-    limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
-    whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
-    bad = ~whole.fill_null(True)
-    if bad.any():
-        row = bad.arg_max() or 0
-        raise InputError(
-            f"{rows.place(row)}: the {column.name} {column[row]!r} is a fraction or too large "
-            "to be exact as a floating-point number; give ids as text or whole numbers"
-        )
-    return column.cast(pl.Int64).cast(pl.String)
-
-
 def missing(ids: pl.Series) -> pl.Series:
     """Return which ids are missing or empty."""
-    if ids.dtype not in (pl.String, pl.Categorical):
-        return ids.is_null()
-    return ids.is_null() | (ids.cast(pl.String) == "").fill_null(True)
+    return ids.is_null() | (ids == "")
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
