@@ -240,8 +240,7 @@ def refuse_columns(table: Table, layout: PairLayout, columns: Columns) -> InputE
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
     elif taken:
         why = f"; {names_of(taken[:3])} is a name for {other} documents"
-    apart = {*query_names(table.names), *(n for n in table.names if folded(n) in ("id", "score"))}
-    free = [name for name in table.names if name not in apart]
+    free = [name for name in table.names if name not in query_names(table.names)]
     lists = [name for name in free if table[name].holds_lists]
     example = (texts or taken or lists or free or ["ids"])[0]
     return InputError(

@@ -88,8 +88,6 @@ class OpenedFile:
     ``data`` is the content where it cannot be read again: of standard input and pipes.
     """
 
-    head_size = _HEAD
-
     def __init__(
         self, path: PathLike, sniffed: Sniffed, stream: BinaryIO | None, data: bytes | None = None
     ) -> None:
@@ -105,7 +103,7 @@ class OpenedFile:
         elif stream is not None:
             yield stream
         else:
-            with recognised(self.path, self.head_size) as (_, again):
+            with recognised(self.path) as (_, again):
                 yield again
 
     @property

@@ -47,7 +47,6 @@ _RISES, _RANKS_GO_BY_SCORE = 1, 4
 class TrecFile(OpenedFile):
     """A regular file, compressed or not, whose lines have the columns of a TREC file."""
 
-    head_size = _FEW
     version = (-1, -1)
     """Its size and when it was last changed, as it was opened."""
 
