@@ -282,7 +282,8 @@ class WhiteSpace(Target):
         )
         columns = layout.headerless[width]
         roles = ("query_id", "doc_id", value)
-        exact = read_columns(io.BytesIO(attempt.data), columns, roles, source="a", layout=layout)
+        stream = io.BytesIO(attempt.data.removeprefix(b"\xef\xbb\xbf"))  # as a file is opened
+        exact = read_columns(stream, columns, roles, source="a", layout=layout)
         rows = exact.frame.with_columns(as_numbers(exact.frame[value])).rows()
         expected = by_hand(attempt.data, width)
         if (expected is None) != bool(exact.malformed_count):
