@@ -114,8 +114,8 @@ def _inside(path: Path, files: int, seed: int) -> int:
     def load() -> None:
         from rankscope.tables import native
 
-        native._PATH = path
-        assert native.state() == "on", native.state()
+        native.LIBRARY_PATH = path
+        assert native.library() is not None
 
     if not files:
         import pytest

@@ -148,14 +148,6 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
 
 # --- names
 
-GOLD_NAMES = (
-    *("relevant", "expected_ids", "Gold-Doc-IDs", "ground_truth", "groundTruthChunks", "labels"),
-    *("reference_context_ids", "target_ids", "positives", "expected_sources", "doc_ids"),
-)
-RETRIEVED_NAMES = (
-    *("retrieved", "retrieved_ids", "results", "topK", "top_10_chunks", "predicted_doc_ids"),
-    *("search_results", "actual_ids", "source_documents", "chunk_ids", "passages", "contexts"),
-)
 ROWS = [("q1", ["a"], ["x", "a"]), ("q2", ["b", "c"], ["c", "y", "b"]), ("q3", ["d"], ["d", "e"])]
 MEAN = (1 / 2 + 1 + 1) / 3
 
@@ -167,30 +159,6 @@ def _outcome(gold: Any, run: Any = None, *, expected: float = MEAN, **options: A
         return str(error)
     assert value == pytest.approx(expected), (gold, run)
     return "right"
-
-
-def test_names_in_any_combination(tmp_path: Path) -> None:
-    outcomes = []
-    for gold, found in itertools.product(GOLD_NAMES, RETRIEVED_NAMES):
-        one = [{"question": q, gold: g, found: r} for q, g, r in ROWS]
-        same = [{"id": n, "question": "?", gold: g, found: r} for n, (_, g, r) in enumerate(ROWS)]
-        cells = [{"question": q, gold: "; ".join(g), found: json.dumps(r)} for q, g, r in ROWS]
-        two = [[{"question": row["question"], n: row[n]} for row in one] for n in (gold, found)]
-        single = [{**row, gold: row[gold][0]} for row in one]
-        table = _written(".csv")(tmp_path / "table", cells)
-        data = (
-            (one, None),
-            (one, one),
-            (pd.DataFrame(one), None),
-            (same, None),
-            two,
-            (table, None),
-        )
-        outcomes += [_outcome(*each) for each in data]
-        outcomes.append(_outcome(single, expected=(1 / 2 + 1 / 3 + 1) / 3))
-        assert _outcome(one, relevant=gold, retrieved=found) == "right"
-    assert outcomes.count("right") > 0.9 * len(outcomes)
-    assert all("relevant=" in text or "retrieved=" in text for text in set(outcomes) - {"right"})
 
 
 def test_positions_meet_positions_only() -> None:
@@ -419,7 +387,7 @@ def test_documents_of_frameworks(documents: Any, expected: dict[str, float]) -> 
 
 def test_a_document_without_an_id() -> None:
     documents = [_langchain(None, source="a.pdf", page=3)]
-    with pytest.raises(InputError, match=r"metadata, which holds 'source', 'page'; .*doc="):
+    with pytest.raises(InputError, match=r"'source', 'page'; .*doc="):
         rs.Run({"q1": documents})
     assert rs.Run({"q1": documents}, doc="source").to_dict() == {"q1": {"a.pdf": -1.0}}
     assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc="source")["RR"] == 1
@@ -470,5 +438,3 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
     assert rs.Qrels(records).query_ids == ["how?", "when?"]
     assert rs.Run(records).query_ids == ["how?", "when?"]
     assert list(rs.Queries(records)) == ["how?", "when?"]
-    trec = [{"topic": "301", "query": "text", "expected_ids": ["a"]}]
-    assert list(rs.Qrels(trec).query_ids) == list(rs.Queries(trec)) == ["301"]

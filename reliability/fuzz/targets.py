@@ -47,6 +47,7 @@ from rankscope.scoring.preferences import read_groups
 from rankscope.scoring.score_files import read_scores
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.parquet import parquet_frame
+from rankscope.tables.rows import as_numbers
 from rankscope.tables.whitespace import read_columns
 from reliability.fuzz import inputs, seeds
 
@@ -281,9 +282,10 @@ class WhiteSpace(Target):
             (RUN, 6, "score") if attempt.variant == "run" else (QRELS, 4, "grade")
         )
         columns = layout.headerless[width]
-        types: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}
-        exact = read_columns(io.BytesIO(attempt.data), columns, types, source="a", layout=layout)
-        rows = exact.frame.rows()
+        roles = ("query_id", "doc_id", value)
+        stream = io.BytesIO(attempt.data.removeprefix(b"\xef\xbb\xbf"))  # as a file is opened
+        exact = read_columns(stream, columns, roles, source="a", layout=layout)
+        rows = exact.frame.with_columns(as_numbers(exact.frame[value])).rows()
         expected = by_hand(attempt.data, width)
         if (expected is None) != bool(exact.malformed_count):
             raise WrongError("one splits a line that the other does not")

@@ -332,7 +332,7 @@ def test_junk_is_refused_or_read(tmp_path: Path, junk: bytes, name: str) -> None
     ("act", "words"),
     [
         (lambda folder: read_queries(folder / "q", format="jsnl"), "nearest: jsonl"),
-        (lambda folder: read_corpus(folder / "q", format="msmarco"), "msmarco"),
+        (lambda folder: read_corpus(folder / "q", format="topics"), "topics"),
         (lambda folder: Queries({"a": "x"}).write(folder / "q", format="xls"), "unknown format"),
         (lambda folder: Queries({"a": "x"}).write(folder / "q.doc"), "name the format"),
         (lambda folder: Corpus({"a": "x"}).write(folder / "q", format="trec"), "not written"),

@@ -126,8 +126,7 @@ def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
             "corpus__corpus__0__2": [{"_id": "d1", "title": "", "text": "one"}],
             "corpus__corpus__1__2": [{"_id": "d2", "title": "", "text": "two"}],
             "queries__queries__0__1": [{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
-            f"{judgments}__test__0__2": _qrels("q1", "d1"),
-            f"{judgments}__test__1__2": _qrels("q2", "d2"),
+            f"{judgments}__test__0__1": [*_qrels("q1", "d1"), *_qrels("q2", "d2")],
             f"{judgments}__train__0__1": _qrels("q3", "d2"),
         },
     )
@@ -137,6 +136,10 @@ def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
     assert read_qrels(home).to_dict() == {"q1": {"d1": 1}, "q2": {"d2": 1}}
     train = home / judgments / "train-00000-of-00001.parquet"
     assert read_qrels(train).to_dict() == {"q3": {"d2": 1}}
+    more = {f"{judgments}__dev__{n}__2": _qrels(f"q{n}", "d1") for n in (0, 1)}
+    hub(home, **more)
+    with pytest.raises(InputError, match="2 files"):
+        read_qrels(home / judgments / "dev-*-of-00002.parquet")
 
 
 def test_splits_are_asked_for(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
 from rankscope.scoring.scanned_run import scan_block
 from rankscope.scoring.scans import Hits
-from rankscope.tables.native import library, state
+from rankscope.tables.native import library
 
-pytestmark = pytest.mark.skipif(library() is None, reason=f"the native scan is {state()}")
+pytestmark = pytest.mark.skipif(library() is None, reason="there is no native scan")
 
 Rows = dict[str, list[tuple[str, float]]]
 Grades = dict[str, dict[str, int]]

@@ -43,7 +43,7 @@ def test_queries_that_only_some_runs_have() -> None:
 
 def test_queries_without_documents_stay_in_their_place() -> None:
     fused = fuse([Run({"q1": {}, "q2": ["a"], "q3": {}}), Run({"q3": ["b"]})])
-    assert fused.query_ids == ["q2", "q1", "q3"]  # as the first run has them
+    assert fused.query_ids == ["q1", "q2", "q3"]  # as the first run has them
     assert fused["q1"] == {}
     assert fuse([{}, {}]).query_ids == []
     assert fuse([{"q": {}}], method="condorcet").to_dict() == {"q": {}}

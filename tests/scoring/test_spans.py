@@ -341,6 +341,38 @@ def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
     assert rs.evaluate(GOLD, ranked, ["RR"]).values("RR")["q1"] == 1.0
 
 
+def test_pieces_may_have_grades_that_are_fractions() -> None:
+    gold = {"q": [record(("a", 0, 9), grade=0.5)]}
+    assert rs.evaluate(gold, {"q": [record(("a", 0, 9))]}, "nDCG")["nDCG"] == 1
+
+
+def test_one_table_holds_passages_and_what_was_retrieved() -> None:
+    row = {"user_input": "q", "reference_contexts": [FOX], "retrieved_contexts": ["no", FOX]}
+    named = {"relevant": "reference_contexts", "retrieved": "retrieved_contexts"}
+    for run in (None, [row]):
+        scores = rs.evaluate([row], run, "RR", **named)
+        assert scores["RR"] == 0.5
+        assert all(column in scores.reading for column in named.values())
+
+
+def test_pieces_come_in_the_shapes_of_ids() -> None:
+    gold = {"t1": [{"text": "some words"}]}
+    names = ("id", "score", "content")
+    values = ("x", 0.9, "no"), ("y", 0.8, "some words")
+    documents = [dict(zip(names, each, strict=True)) for each in values]
+    attributes = {"retrieval.documents": [{"document": each} for each in documents]}
+    for run in (
+        [{"name": "retrieve", "trace_id": "t1", "span_id": "s", "attributes": attributes}],
+        {"query_id": ["t1"], "retrieved_contexts": [["no", "some words"]]},
+        [{"query_id": "t1", "hits": documents}],
+    ):
+        assert rs.evaluate(gold, run, "RR")["RR"] == 0.5
+    with pytest.raises(InputError, match="list"):
+        rs.evaluate(gold, [["some words"]], "RR")
+    with pytest.raises(InputError, match="typo"):
+        rs.evaluate(gold, [{"query_id": "t1", "hits": documents}], "RR", retrieved="typo")
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     def piece(**fields: Any) -> list[dict[str, Any]]:
         return [{"q": "x", "spans": [fields]}]
@@ -348,14 +380,14 @@ def test_what_cannot_be_compared_is_refused() -> None:
     some_scored = {"q1": [record(("c", 0, 9)), record(("a", 0, 300), score=0.9)]}
     refused: list[tuple[Any, Any, dict[str, Any], str]] = [
         (GOLD, {"q1": ["a text"]}, {}, "without a document"),
-        (piece(doc="a", start=9, end=9), {"x": []}, {}, "empty"),
-        (piece(start=1, end=9), {"x": []}, {}, "no document"),
-        (piece(doc="a", start=1), {"x": []}, {}, "start or an end"),
-        (piece(doc="a", start=-1, end=9), {"x": []}, {}, "from 0"),
+        (piece(doc="a", start=9, end=9), {"x": []}, {}, "start before end"),
+        (piece(start=1, end=9), {"x": []}, {}, "a document with start"),
+        (piece(doc="a", start=1), {"x": []}, {}, "start and end"),
+        (piece(doc="a", start=-1, end=9), {"x": []}, {}, "start and end"),
         ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, {}, "one or the other"),
         (GOLD, {"q1": 5}, {}, "'q1' has '5'"),
-        (GOLD, {"q1": [record(("a", 0, 10**400))]}, {}, "whole number"),
-        (GOLD, {"q1": [{"doc": "a", "start": 0, "end": math.inf}]}, {}, "whole number"),
+        (GOLD, {"q1": [record(("a", 0, 10**400))]}, {}, "finite number"),
+        (GOLD, {"q1": [{"doc": "a", "start": 0, "end": math.inf}]}, {}, "finite number"),
         (GOLD, [{"who": 1}], {}, "'who'"),
         (GOLD, {"z": [record(("a", 0, 9))]}, {}, "no query id in common"),
         (GOLD, some_scored, {}, "1 without a score"),

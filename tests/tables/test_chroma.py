@@ -146,9 +146,9 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "nan": ({**answer(["a"]), "distances": [[float("nan")]]}, "'nan'"),
     "null": ({**answer(["a"]), "distances": [[None]]}, "'None'"),
-    "unequal": ({**answer(["a", "b"]), "distances": [[0.1]]}, "metadatas has lists of"),
-    "unequal queries": ({**answer(["a"], ["b"]), "distances": [[0.1]]}, "metadatas has lists of"),
-    "no list": ({"metadatas": [entries(["a"])], "distances": 3}, "'3'"),
+    "unequal": ({**answer(["a", "b"]), "distances": [[0.1]]}, "do not fit together"),
+    "unequal queries": ({**answer(["a"], ["b"]), "distances": [[0.1]]}, "do not fit together"),
+    "no list": ({"metadatas": [entries(["a"])], "distances": 3}, "do not fit together"),
     "a batch by query": ({"q": answer(["a"], ["b"])}, "query 'q': has 2 lists"),
     "others in a list": ([answer(["a"]), "a"], "cannot make"),
     "some with ids": (

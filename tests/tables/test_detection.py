@@ -18,7 +18,7 @@ LAYOUTS: tuple[Layout, ...] = (QRELS, RUN, QUERIES, CORPUS)
         ("PAR1", "", "parquet parquet parquet parquet"),
         ("q 0 d 1\n", "", "trec trec - -"),
         ("# by x, y, z\nq Q0 d 1 2.5 t\n", "", "trec trec - -"),
-        ("q\td\t1\n", ".tsv", "trec msmarco tsv tsv"),
+        ("q\td\t1\n", ".tsv", "trec trec tsv tsv"),
         ("q,d,1\n", "", "csv csv - -"),
         ("q,d,1\n", ".csv", "csv csv csv csv"),
         ("query_id;doc_id;score\n", "", "csv csv csv -"),

@@ -103,11 +103,6 @@ def test_six_columns_without_a_header_have_ranks_and_scores(tmp_path: Path) -> N
         assert read_run(put(tmp_path, text, name)).to_dict() == {"q1": {"d1": 30.0, "d2": 20.0}}
 
 
-def test_a_named_format_settles_it(tmp_path: Path) -> None:
-    path = put(tmp_path, "q\ta\t5\nq\tb\t9\n", "a.tsv")
-    assert read_run(path, format="msmarco").to_dict() == {"q": {"a": -5, "b": -9}}
-
-
 # --- JSON
 
 

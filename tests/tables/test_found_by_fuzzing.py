@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -17,10 +18,10 @@ from rankscope.scoring.score_files import read_values
 @pytest.mark.parametrize("name", ["*", "^.*$", "^score$", "", "[0]"])
 def test_a_column_whose_name_means_something_to_polars(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
-    path.write_text(f"query_id,doc_id,score,{name}\n\nq1,d1,2,x\n,,,\nq1,d2,high,x\n")
-    with pytest.raises(RankscopeError, match=r"run\.csv:5.*'high'"):
+    path.write_text(f"query_id,doc_id,score,{name}\n\nq1,d1,2,x\nq1,d2,high,x\n")
+    with pytest.raises(RankscopeError, match=r"run\.csv:4.*'high'"):
         rs.read_run(path)
-    path.write_text(f"query_id,doc_id,score,{name}\nq1,d1,2,x\n,,,\nq1,d2,1,x\n")
+    path.write_text(f"query_id,doc_id,score,{name}\nq1,d1,2,x\nq1,d2,1,x\n")
     assert rs.read_run(path).to_dict() == {"q1": {"d1": 2.0, "d2": 1.0}}
 
 
@@ -43,3 +44,9 @@ def test_a_file_whose_name_is_too_long(tmp_path: Path) -> None:
     with pytest.raises(RankscopeError) as refused:
         read_values(tmp_path / recorded.path, recorded, "a", {}, account, source="report.json")
     assert len(str(refused.value)) < 500
+
+
+def test_a_column_of_lists_is_no_distance() -> None:
+    frame = pl.DataFrame({"qid": ["q"], "doc_id": ["d"], "distances": [["0.5"]]})
+    with pytest.raises(RankscopeError, match="expected numbers"):
+        rs.Run(frame)

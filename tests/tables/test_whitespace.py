@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,12 +17,12 @@ from rankscope.errors import InvalidDataError
 from rankscope.runs.table import read_run
 from rankscope.tables import whitespace
 from rankscope.tables.columns import RUN
+from rankscope.tables.rows import as_numbers
 from rankscope.tables.whitespace import read_columns
 
 LAW = settings(max_examples=40, deadline=None)
 COLUMNS = RUN.headerless[6]
-TYPES: dict[str, Any] = {"query_id": pl.Categorical, "doc_id": pl.String, "score": pl.Float64}
-TEXT: dict[str, Any] = dict.fromkeys(TYPES, pl.String)
+ROLES = ("query_id", "doc_id", "score")
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan"
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.25}}
 
@@ -34,11 +33,11 @@ def put(folder: Path, content: str | bytes, name: str = "a.run") -> Path:
     return path
 
 
-def read(data: bytes, types: dict[str, Any] = TYPES, size: int = 1 << 23) -> Any:
+def read(data: bytes, size: int = 1 << 23) -> Any:
     """Read in blocks of a size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whitespace, "_BLOCK", size)
-        return read_columns(io.BytesIO(data), COLUMNS, types, source="x", layout=RUN)
+        return read_columns(io.BytesIO(data), COLUMNS, ROLES, source="x", layout=RUN)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +132,11 @@ def by_hand(data: bytes) -> list[tuple[str, str, str]]:
 @example(b"a Q0 b 1 1 t\n#a Q0 b 1 1 t\n", 60)
 @example(b"q Q0 d 1 1 t\nq\tQ0\td\t1\t1\tt\n", 13)
 def test_rows_are_as_split_by_hand_whatever_the_blocks(data: bytes, size: int) -> None:
-    assert read(data, TEXT, size).frame.rows() == by_hand(data)
-    for row, (query_id, doc_id, text) in zip(read(data).frame.rows(), by_hand(data), strict=True):
-        assert row[:2] == (query_id, doc_id)
-        if row[2] is not None:  # else it is no number, or one that only Python reads: 1_0
-            assert row[2] == float(text) or (math.isnan(row[2]) and math.isnan(float(text)))
+    assert read(data, size).frame.rows() == by_hand(data)
+    texts = read(data).frame["score"]
+    for text, value in zip(texts, as_numbers(texts), strict=True):
+        if value is not None:  # else it is no number, or one that only Python reads: 1_0
+            assert value == float(text) or (math.isnan(value) and math.isnan(float(text)))
         else:
             assert not re.fullmatch(
                 r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan", text, re.I
@@ -180,7 +179,7 @@ def test_a_mark_is_dropped_at_the_beginning_and_kept_within(
 
 def test_a_mark_at_the_beginning_of_a_block_is_kept() -> None:
     lines = "".join(f"{BOM}q{number} Q0  d1 1 2 t\n" for number in range(3))
-    rows = read(lines.encode(), TEXT, 1)
+    rows = read(lines.encode(), 1)
     assert rows.frame["query_id"].to_list() == [f"{BOM}q{number}" for number in range(3)]
 
 

@@ -34,7 +34,7 @@ NOUNS = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "docu
 def convert(source: str, target: str, *, scoring: dict[str, Any], **options: Any) -> None:
     """Convert qrels, a run, queries or a corpus to another format.
 
-    Qrels and runs: trec, msmarco (runs), csv, tsv, json, jsonl, parquet. Queries and corpora:
+    Qrels and runs: trec, csv, tsv, json, jsonl, parquet. Queries and corpora:
     jsonl, tsv, csv, json, parquet. Traces (OpenTelemetry, OpenInference), TREC topics and TREC
     documents can be read. Suffixes .gz .bz2 .xz .zst compress; - is standard input or output.
     """

@@ -19,14 +19,14 @@ from rankscope.tables.columns import (
     LARGEST_GRADE,
     NO_COLUMNS,
     QRELS,
+    QUERY_ROWS,
     Columns,
     Reading,
     are_whole,
-    rater_columns,
 )
-from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
+from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
-from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.rows import Rows, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
 
@@ -78,27 +78,27 @@ class Qrels(PairTable):
     def _take(self, rows: Rows) -> None:
         """Set the content from rows that hold no error; refuse others."""
         frame = rows.frame
-        query_id, doc_id = as_ids(frame["query_id"], rows), as_ids(frame["doc_id"], rows)
+        query_id, doc_id = rows.ids("query_id"), rows.ids("doc_id")
         grade = grades_of(rows)
         sound = not grade.null_count() and bool((grade.abs() <= LARGEST_GRADE).all())
         if rows.malformed_count or not sound or grade.is_nan().any():
             refuse(rows)
-        if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
+        if missing(query_id).any() or missing(doc_id).any():
             refuse(rows)
-        columns = [doc_id.cast(pl.String), _whole_if_possible(grade)]
+        columns = [doc_id, _whole_if_possible(grade)]
         if "subtopic" in frame.columns:
-            columns.append(as_ids(frame["subtopic"], rows).cast(pl.String))
-        self._fill(group_by_query(query_id), pl.DataFrame(columns), rows)
+            columns.append(rows.ids("subtopic"))
+        self._fill(query_id, pl.DataFrame(columns), rows)
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)
         self._set(_repeat=None, _no_answer=rows.no_answer)
-        self._set(_languages=rows.languages, _is_listed=bool(rows.listed))
+        self._set(_languages=rows.languages, _is_listed=rows.reading.shape == QUERY_ROWS)
 
     @classmethod
     def from_rows(cls, rows: Rows) -> Qrels:
         """Make qrels of rows as a reader gives them; a file without any is an error."""
-        if not rows.frame.height and not rows.empty_queries:
+        if not rows.frame.height and not rows.queries:
             refuse(rows)
         qrels = object.__new__(cls)
         qrels._take(rows)
@@ -228,17 +228,9 @@ def refuse(rows: Rows) -> NoReturn:
 def prepared(rows: Rows, labels: Mapping[str, float] | None = None) -> Rows:
     """Take out marks, turn labels into numbers, drop subtopics that are all the same."""
     rows = _marked(rows)
-    names = rows.frame.columns
-    raters = rater_columns(names)
-    if "grade" not in names:
-        raise InputError(
-            f"{rows.source}: one column for each rater ({', '.join(raters[:3])}) and none for the "
-            "grade; combine them first: rankscope convert RATINGS QRELS --raters mean"
-        )
-    rows = replace(rows, frame=rows.frame.drop(raters, strict=False))
     if labels is not None:
         rows = _labelled(rows, labels)
-    if "subtopic" in names and rows.frame["subtopic"].n_unique() <= 1:
+    if "subtopic" in rows.frame.columns and rows.frame["subtopic"].n_unique() <= 1:
         rows = replace(rows, frame=rows.frame.drop("subtopic"))
     return rows
 
@@ -250,24 +242,18 @@ def _marked(rows: Rows) -> Rows:
         return rows
     values = rows.frame[mark].to_list()
     marked = pl.Series([is_marked(mark, value, rows.source) for value in values], dtype=pl.Boolean)
-    frame, line_of = rows.frame.drop(MARKS, strict=False), rows.line_of
+    frame = rows.frame.drop(MARKS, strict=False)
+    rows = replace(rows, frame=frame)
     if not marked.any():
-        return replace(rows, frame=frame)
-    query_id = as_ids(frame["query_id"], rows).cast(pl.String)
-    names_none = marked & missing(as_ids(frame["doc_id"], rows))
+        return rows
+    query_id = rows.ids("query_id")
+    names_none = marked & missing(rows.ids("doc_id"))
     wrong = query_id.filter(marked & ~names_none & (as_numbers(frame["grade"]) != 0))
     if len(wrong):
         raise refuse_answer(wrong[0], rows.source)
-    others = (~names_none).arg_true()
-    no_answer = query_id.filter(marked).unique(maintain_order=True)
-    without_documents = no_answer.filter(~no_answer.is_in(query_id.gather(others).to_list()))
-    return replace(
-        rows,
-        frame=frame[others],
-        line_of=None if line_of is None else lambda row: line_of(int(others[row])),
-        empty_queries=(*rows.empty_queries, *without_documents),
-        no_answer=tuple(no_answer),
-    )
+    queries = tuple(query_id.unique(maintain_order=True).drop_nulls())
+    no_answer = tuple(query_id.filter(marked).unique(maintain_order=True))
+    return replace(rows.only((~names_none).arg_true()), queries=queries, no_answer=no_answer)
 
 
 def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
@@ -328,14 +314,10 @@ def read_qrels(
 
 
 def _qrels_in(file: TableFile, labels: Mapping[str, float] | None) -> Qrels:
-    rows = file.rows(QRELS.roles, as_text=labels is not None)
-    try:
-        qrels = Qrels.from_rows(prepared(rows, labels))
-    except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        Qrels.from_rows(prepared(file.rows(QRELS.roles, as_text=True), labels))
-        raise
+    rows = file.rows(QRELS.roles)
+    qrels = Qrels.from_rows(prepared(rows, labels))
     if qrels.subtopics is not None and file.format == "trec":
-        pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
+        pairs = pl.DataFrame([rows.ids(name) for name in ("query_id", "doc_id")])
         repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
         qrels._set(_repeat=rows.place(int(repeated[0])) if len(repeated) else None)
     return qrels

@@ -21,7 +21,7 @@ QUERIES = RecordLayout(
     id_column="query_id",
     id_names=(
         *("_id", "query_id", "qid", "case_id", "id", "question_id", "search_id", "query_no", "qno"),
-        *("topic_id", "topic", "number", "num"),
+        *("topic_id", "number", "num"),
     ),
     text_names=(
         *("text", "query", "question", "query_text", "user_input", "user_query"),

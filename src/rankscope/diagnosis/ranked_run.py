@@ -225,8 +225,7 @@ def rescored(inputs: Inputs, grades: pl.DataFrame) -> Scores:
         .select(*PAIR, pl.coalesce("grade_new", "grade").alias("grade"))
         .join(known, on="query_id", how="semi")
     )
-    empty = known.join(pairs, on="query_id", how="anti", maintain_order="left")["query_id"]
-    rows = Rows(pairs, "qrels", QRELS, ids_complete=True, empty_queries=tuple(empty))
+    rows = Rows(pairs, "qrels", QRELS, queries=tuple(known["query_id"]))
     # what was asked for is in the names of the measures already
     profile = replace(inputs.scores.profile, meaning=lambda measure: measure)
     return evaluate(

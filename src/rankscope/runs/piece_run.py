@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.runs.run_files import name_in_file
-from rankscope.tables.columns import NO_COLUMNS, RUN, Columns
-from rankscope.tables.pieces import read_piece, read_pieces
-from rankscope.tables.table_columns import Table
+from rankscope.tables.columns import NO_COLUMNS, RUN, UNREAD, Columns, Reading
+from rankscope.tables.pieces import PieceRows, read_piece
+from rankscope.tables.reading import open_table
+from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +25,14 @@ class PieceRun:
     """Retrieved pieces by query, best first: by score, or as they are listed."""
 
     def __init__(
-        self, pieces: Mapping[str, list[Piece]], *, name: str = "run", order: Order = "score"
+        self,
+        pieces: Mapping[str, list[Piece]],
+        *,
+        name: str = "run",
+        order: Order = "score",
+        reading: Reading = UNREAD,
     ) -> None:
-        self.name = name
+        self.name, self.reading = name, reading
         self.pieces = dict(pieces)
         for query_id, items in self.pieces.items() if order == "score" else ():
             without = sum(piece.number is None for piece in items)
@@ -70,23 +76,17 @@ def as_piece_run(
     if corpus is not None:
         return _looked_up(data, name, order, corpus, columns)
     if is_path(data):
-        from rankscope.tables.reading import open_table  # noqa: PLC0415
-
         with open_table(data, RUN, columns=columns) as file:
-            pieces = read_pieces(file.records(), RUN, columns, file.source).by_query
-        return PieceRun(pieces, name=name_in_file(data), order=order)
-    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
-        data = data.collect()
-    if hasattr(data, "__arrow_c_stream__"):
-        from rankscope.tables.frames import frame_of  # noqa: PLC0415
-
-        data = Table(frame_of(data, source=name), name)
-    if not isinstance(data, Mapping | Iterable | Table) or isinstance(data, str):
+            rows = file.rows(RUN.roles, pieces=True)
+        name = name_in_file(data)
+    else:
+        rows = pair_rows(data, RUN, columns, source=name, pieces=True)
+    if not isinstance(rows, PieceRows) or rows.reading.by_position:
         raise InputError(
-            f"cannot take spans or texts from {shown(type(data).__name__)}; give records with the "
-            "query and its contexts, or {query: [piece, …]}"
+            f"{rows.source}: {rows.reading.shape}, and the golden set holds spans or texts; give "
+            "records with the query and its contexts, or {query: [piece, …]}"
         )
-    return PieceRun(read_pieces(data, RUN, columns, name).by_query, name=name, order=order)
+    return PieceRun(rows.by_query, name=name, order=order, reading=rows.reading)
 
 
 def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Columns) -> PieceRun:
@@ -117,4 +117,4 @@ def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Column
     pieces = {
         query_id: [chunks[name] for name in documents] for query_id, documents in best.items()
     }
-    return PieceRun(pieces, name=run.name)
+    return PieceRun(pieces, name=run.name, reading=run.reading)

@@ -22,9 +22,9 @@ from rankscope.runs.collapsing import Chunking
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.native_files import read_rows
-from rankscope.tables.pairs import PairTable, group_by_query, repeated_rows
+from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
-from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.rows import Rows, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
@@ -85,15 +85,14 @@ class Run(PairTable):
 
     def _take(self, rows: Rows, name: str) -> None:
         """Set the content from rows that hold no error; refuse others."""
-        query_id = as_ids(rows.frame["query_id"], rows)
-        doc_id = as_ids(rows.frame["doc_id"], rows).cast(pl.String)
+        query_id = rows.ids("query_id")
+        doc_id = rows.ids("doc_id")
         score = scores_of(rows).rechunk()  # once: NumPy looks at it again and again
         if rows.malformed_count or score.null_count() or not score.is_finite().all():
             refuse(rows)
-        if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
+        if missing(query_id).any() or missing(doc_id).any():
             refuse(rows)
-        groups = group_by_query(query_id)
-        self._fill(groups, pl.DataFrame([doc_id, score]), rows)
+        self._fill(query_id, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(**{**_UNKNOWN, "_name": name, "_is_list": rows.is_list})
@@ -101,7 +100,7 @@ class Run(PairTable):
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
         """Make a run of rows as a reader gives them; a file without any is an error."""
-        if not rows.frame.height and not rows.empty_queries:
+        if not rows.frame.height and not rows.queries:
             refuse(rows)
         run = object.__new__(cls)
         run._take(rows, name)
@@ -201,7 +200,6 @@ class Run(PairTable):
         run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
         return run._changed(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
-            _is_numbered=self._is_numbered,
             _questions=self._questions,
             _reading=self._reading,
             _chunks=chunking.chunks(self.sizes, sizes, unmatched),
@@ -210,7 +208,8 @@ class Run(PairTable):
     def renamed(self, query_ids: Sequence[str]) -> Run:
         """Return the same run with these ids of its queries, in their order."""
         queries = pl.Series("query_id", query_ids, dtype=pl.String)
-        return self._changed(_query_ids=queries, _index=None, _fingerprint="", _is_numbered=False)
+        reading = replace(self._reading, by_position=False)
+        return self._changed(_query_ids=queries, _index=None, _fingerprint="", _reading=reading)
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
@@ -307,7 +306,7 @@ def read_run(
     doc: str | None = None,
     score: str | None = None,
 ) -> Run:
-    """Read a run from a file: TREC, MS MARCO, csv, tsv, JSON, JSON lines, Parquet, xlsx, traces.
+    """Read a run from a file: TREC, csv, tsv, JSON, JSON lines, Parquet, xlsx, traces.
 
     The run's name is ``name``, or the tag in the file, or the file's name. A document twice in a
     list is an error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query``,
@@ -331,14 +330,9 @@ def run_from(
         read = _read_natively(file, name)
         if read is not None:
             return read
-    try:
-        rows = file.rows(("query_id", "doc_id", "score"))
-        run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
-        return run._changed(_is_list=False) if _ranks_go_by_score(file, run) else run
-    except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        text = file.rows(RUN.roles, as_text=True)
-        Run.from_rows(without_duplicates(text, duplicates), name=name)
-        raise
+    rows = file.rows(("query_id", "doc_id", "score"))
+    run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
+    return run._changed(_is_list=False) if _ranks_go_by_score(file, run) else run
 
 
 def _read_natively(file: TableFile, name: str) -> Run | None:
@@ -417,14 +411,11 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
         return rows
     if duplicates not in get_args(Duplicates):
         raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
-    ids = [as_ids(rows.frame[name], rows).cast(pl.String) for name in ("query_id", "doc_id")]
+    ids = [rows.ids(name) for name in ("query_id", "doc_id")]
     pairs = pl.DataFrame([*ids, scores_of(rows)]).with_row_index("row")
     if duplicates == "best":
         pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)
-    first = pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort()
-    line_of = rows.line_of
-    placed = None if line_of is None else lambda row: line_of(int(first[row]))
-    return replace(rows, frame=rows.frame[first], line_of=placed)
+    return rows.only(pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort())
 
 
 def scores_of(rows: Rows) -> pl.Series:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from rankscope.collection.corpus import Corpus, stream_doc_ids
@@ -33,10 +32,10 @@ from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
 from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, scores_of, without_duplicates
-from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
+from rankscope.tables.columns import NO_COLUMNS, QRELS, QUERY_ROWS, RUN
 from rankscope.tables.reading import open_table
 from rankscope.tables.row_checks import seen_rows
-from rankscope.tables.rows import Rows, as_ids, as_numbers
+from rankscope.tables.rows import Rows, as_numbers
 from rankscope.tables.shapes import pair_rows
 
 if TYPE_CHECKING:
@@ -100,10 +99,9 @@ class Reference:
         judged: Qrels | None = None
         listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(
-                _rows(qrels, QRELS, columns, as_text=bool(labels))[0], labels=labels
-            )
-            listed = judgments.listed
+            judgments = prepared(_rows(qrels, QRELS, columns)[0], labels=labels)
+            if judgments.reading.shape == QUERY_ROWS:
+                listed = judgments.queries
             if isinstance(qrels, Qrels) and qrels.is_listed:
                 listed = tuple(qrels.query_ids)
             findings, _ = QRELS_CHECKS.all(judgments)
@@ -158,8 +156,7 @@ class RunUnderTest:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows as they are in the file: ids, score and rank, null where there is no number."""
-        columns = [as_ids(self.rows.frame[name], self.rows) for name in ("query_id", "doc_id")]
-        columns = [column.cast(pl.String) for column in columns]
+        columns = [self.rows.ids(name) for name in ("query_id", "doc_id")]
         if self.has_ranks:
             columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
         return pl.DataFrame([*columns, self.given_scores.fill_nan(None)])
@@ -319,31 +316,23 @@ def _rows(
     columns: Columns = NO_COLUMNS,
     *,
     format: str | None = None,
-    as_text: bool = False,
 ) -> tuple[Rows, str | None]:
-    """Return rows with all columns, and the format of a file.
-
-    Values are text where some are not what they should be.
-    """
+    """Return rows with all columns, and the format of a file."""
     if isinstance(data, Run):
-        empty = np.flatnonzero(np.diff(data.offsets) == 0)
         rows = Rows(
             data.to_polars(),
             data.name,
             layout,
-            empty_queries=tuple(data.query_ids[place] for place in empty),
-            is_numbered=data.is_numbered,
+            queries=tuple(data.query_ids),
             is_list=data.is_list,
+            reading=data.reading,
         )
         return rows, None
     if not is_path(data):
         table = data.to_polars() if isinstance(data, Qrels) else data
         return pair_rows(table, layout, columns, source=layout.kind), None
     with open_table(data, layout, format=format, columns=columns) as file:
-        rows = file.rows(layout.roles, as_text=as_text)
-        if rows.malformed_count or any(column.null_count() for column in rows.frame):
-            rows = file.rows(layout.roles, as_text=True)
-        return rows, file.format
+        return file.rows(layout.roles), file.format
 
 
 def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:
@@ -362,17 +351,15 @@ def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[
 
 def _named(rows: Rows, listed: Sequence[str]) -> Rows:
     """Give answers without query ids those of the questions, if their order is known."""
-    if not rows.is_numbered or not listed:
+    if not rows.reading.by_position or not listed:
         return rows
-    query_id = rows.frame["query_id"]
-    count = query_id.n_unique() + len(rows.empty_queries)
-    names = answered_questions(count, listed, rows.source)
+    names = answered_questions(len(rows.queries), listed, rows.source)
     if names is None:
         return rows
     by_number = {str(number): name for number, name in enumerate(names, start=1)}
-    query_id = query_id.replace_strict(by_number, return_dtype=pl.String)
-    empty = tuple(map(by_number.__getitem__, rows.empty_queries))
-    return replace(rows, frame=rows.frame.with_columns(query_id), empty_queries=empty)
+    query_id = rows.frame["query_id"].replace_strict(by_number, return_dtype=pl.String)
+    queries = tuple(map(by_number.__getitem__, rows.queries))
+    return replace(rows, frame=rows.frame.with_columns(query_id), queries=queries)
 
 
 def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:

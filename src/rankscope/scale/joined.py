@@ -11,7 +11,7 @@ import polars as pl
 from rankscope.runs.table import Run, read_run, scores_of, without_duplicates
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import open_table
-from rankscope.tables.rows import Rows, as_ids
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,8 @@ def joined_run(paths: Sequence[PathLike], name: str) -> Run:
     frames = [
         pl.DataFrame(
             [
-                as_ids(rows.frame["query_id"], rows).cast(pl.String),
-                as_ids(rows.frame["doc_id"], rows).cast(pl.String),
+                rows.ids("query_id"),
+                rows.ids("doc_id"),
                 scores_of(rows),
             ]
         )

@@ -12,7 +12,7 @@ from rankscope.runs import order
 from rankscope.runs.table import ranks_follow, scores_of
 from rankscope.scale.partials import PartError
 from rankscope.scale.spool import Spool, temporary_folder
-from rankscope.tables.rows import as_ids, as_numbers
+from rankscope.tables.rows import as_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,7 +55,7 @@ def ranked_rows(part: Part) -> pl.DataFrame | None:
             return None
         return pl.DataFrame(
             [
-                as_ids(rows.frame["query_id"], rows).cast(pl.String),
+                rows.ids("query_id"),
                 as_numbers(rows.frame["rank"]).cast(pl.Float64).alias("rank"),
                 scores_of(rows),
             ]

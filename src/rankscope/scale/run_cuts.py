@@ -78,7 +78,7 @@ class Part:
         data = self.block()
         if not self.low:
             data = data.removeprefix(BOM)
-        return TableFile(self.path, self.layout, "trec", False, self.sniffed, data)
+        return TableFile(self.path, self.layout, "trec", self.sniffed, data=data)
 
     def run(self) -> Run:
         """Read this part as a run of its own; what breaks a rule is refused."""
@@ -135,7 +135,7 @@ class PartedFile:
     @property
     def table(self) -> TableFile:
         """The file as it is named; nothing is read."""
-        return TableFile(self.path, self.layout, self.format, False, self.sniffed, b"")
+        return TableFile(self.path, self.layout, self.format, self.sniffed, data=b"")
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts in the order of their rows."""

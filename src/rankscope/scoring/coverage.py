@@ -39,7 +39,7 @@ from rankscope.scoring.judgments import Judgments
 if TYPE_CHECKING:
     from rankscope.runs.piece_run import PieceRun
     from rankscope.scoring.judgments import NoAnswer
-    from rankscope.tables.pieces import Piece, Pieces
+    from rankscope.tables.pieces import Piece, PieceRows
 
 OVERLAP = 0.5
 """How much of a gold span must be retrieved for it to be found, if nobody says."""
@@ -107,7 +107,7 @@ class Gold:
 
 
 def gold_judgments(
-    pieces: Pieces, *, no_answer: NoAnswer | None, overlap: float | None
+    pieces: PieceRows, *, no_answer: NoAnswer | None, overlap: float | None
 ) -> Judgments:
     """Make judgments of gold pieces, each of which is one thing to find."""
     by_query, named = {}, {}

@@ -20,8 +20,9 @@ import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.scoring.scans import Hits
+from rankscope.tables import native
 from rankscope.tables.columns import id_text
-from rankscope.tables.native import address_of, library, library_path
+from rankscope.tables.native import address_of, library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -161,7 +162,7 @@ def _walker() -> tuple[Any, _Python] | None:
     """Return the function that walks dicts, and what it calls; None where that is not safe."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
-    loaded = ctypes.PyDLL(str(library_path()))  # which keeps the lock
+    loaded = ctypes.PyDLL(str(native.LIBRARY_PATH))  # which keeps the lock
     kinds: list[type] = [float, int, np.float64, np.float32]
     loaded.rs_knows_types.restype = ctypes.c_int32
     loaded.rs_knows_types.argtypes = (ctypes.py_object, ctypes.c_void_p)

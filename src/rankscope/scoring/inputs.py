@@ -100,7 +100,11 @@ def _table_judgments(gold: Any, scoring: Scoring) -> Judgments:
     except PiecesError as error:
         from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
 
-        return gold_judgments(error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap)
+        judgments = gold_judgments(
+            error.pieces, no_answer=scoring.no_answer, overlap=scoring.overlap
+        )
+        judgments.reading = error.pieces.reading
+        return judgments
     judgments = Judgments(qrels, no_answer=scoring.no_answer)
     judgments.reading, judgments.is_numbered = qrels.reading, qrels.is_numbered
     return judgments
@@ -344,7 +348,8 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 
             raise refuse_unknown(parameter, column, list(names), "gold and run")
     doc = scoring.columns.doc
-    rivals = [*gold.rivals, *run.rivals]
+    roles = ("relevant", gold.names), ("retrieved", run.names)
+    rivals = [n for role, each in roles for n in each if role_of(n) == role and n != doc]
     if doc in gold.names and doc in run.names and rivals:
         raise InputError(
             f"gold and run both have the column {shown(doc)} (doc=), and one of them also "

@@ -264,7 +264,7 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
 def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
     """Refuse scores in place of grades, beside grades in place of scores."""
     grades = judgments.grade
-    if np.count_nonzero(grades % 1) * 2 <= len(grades):
+    if judgments.gold is not None or np.count_nonzero(grades % 1) * 2 <= len(grades):
         return
     scores = (
         [score for query_id in run for score in run[query_id].values()]

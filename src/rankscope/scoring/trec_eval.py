@@ -243,7 +243,7 @@ def _read_results(path: PathLike) -> Run:
     """Read results; the tag of the last line is the run's id, and a seventh column is ignored."""
     with open_table(path, RUN, format="trec") as opened:
         content = opened.content
-        file = TableFile(path, RUN, "trec", True, opened.sniffed, content)
+        file = TableFile(path, RUN, "trec", opened.sniffed, data=content)
     name = None
     for line in reversed(content[-100_000:].splitlines()):
         words = line.split()

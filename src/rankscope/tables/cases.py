@@ -57,11 +57,16 @@ def holds_cases(data: object) -> bool:
     if isinstance(data, Mapping):
         if "test_cases" not in data and are_case_names(list(data)):
             return True
-        lists = [value for value in data.values() if isinstance(value, list)]
-        data = data.get("test_cases", lists[0] if len(lists) == 1 else None)
+        data = _list_in(data)
     return isinstance(data, list | tuple) and any(
         isinstance(record, Mapping) and are_case_names(list(record)) for record in data[:_FIRST]
     )
+
+
+def _list_in(data: Mapping[Any, Any]) -> Any:
+    """Return what an object has as test_cases, or its only list."""
+    lists = [value for value in data.values() if isinstance(value, list)]
+    return data.get("test_cases", lists[0] if len(lists) == 1 else None)
 
 
 def unwrapped(data: Any, kind: str, source: str, language: str | None = None) -> Any:
@@ -92,17 +97,15 @@ def unwrapped(data: Any, kind: str, source: str, language: str | None = None) ->
 
 def _records_in(data: Mapping[Any, Any], source: str) -> list[Any] | None:
     """Return the only list of records in an object, or its test_cases."""
+    records = _list_in(data)
     if "test_cases" in data:
-        if not isinstance(data["test_cases"], list):
-            raise InputError(
-                f"{source}: test_cases is {shown(data['test_cases'])}; expected a list of cases"
-            )
-        return data["test_cases"]
-    lists = [value for value in data.values() if isinstance(value, list)]
-    if len(lists) != 1 or not all(isinstance(record, Mapping) for record in lists[0]):
+        if not isinstance(records, list):
+            raise InputError(f"{source}: test_cases is {shown(records)}; expected a list of cases")
+        return records
+    if records is None or not all(isinstance(record, Mapping) for record in records):
         return None
     # or they are the documents of a query that has this key
-    return lists[0] if any(map(_names_query, lists[0][:_FIRST])) else None
+    return records if any(map(_names_query, records[:_FIRST])) else None
 
 
 def _names_query(record: Mapping[Any, Any]) -> bool:

@@ -59,8 +59,8 @@ class Reading:
     value: str = ""
     names: tuple[str, ...] = ()
     """All columns of the table."""
-    rivals: tuple[str, ...] = ()
-    """Other columns that could have been the documents, had the caller not named one."""
+    by_position: bool = False
+    """Whether queries have no ids, and are known by their place, from 1 on."""
 
     def sentence(self, word: str) -> str:
         """Say it in a few words; ``word`` is relevant or retrieved."""
@@ -68,6 +68,8 @@ class Reading:
 
 
 UNREAD = Reading()
+QUERY_ROWS = "a table with a row per query"
+"""The shape whose queries are in the order of their rows."""
 
 
 class Questions(NamedTuple):
@@ -120,7 +122,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 QUERY_IDS = _words(
-    "query_id qid q_id case_id topic_id topic question_id search_id query_no qno query_number "
+    "query_id qid q_id case_id topic_id question_id search_id query_no qno query_number "
     "example_id sample_id test_id"
 )
 ROW_IDS = ("id", "_id", "uid", "uuid")
@@ -273,17 +275,10 @@ def rater_columns(names: Iterable[str]) -> list[str]:
 def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:
     """Return the first of the known names that is among the names; an exact one wins."""
     exact = next((name for name in known if name in names), None)
-    if exact is not None and exact != "topic":
+    if exact is not None:
         return exact
     by_folded = {folded(str(name)): name for name in names}
-    leave_subject(by_folded)
     return next((by_folded[folded(name)] for name in known if folded(name) in by_folded), None)
-
-
-def leave_subject(by_folded: dict[str, str]) -> None:
-    """Remove a ``topic`` beside a question: it says what this is about, and is no id as in TREC."""
-    if not {"question", "userinput", "userquery", "input"}.isdisjoint(by_folded):
-        by_folded.pop("topic", None)
 
 
 # --- layouts
@@ -344,8 +339,8 @@ QRELS = PairLayout(
 
 RUN = PairLayout(
     kind="run",
-    formats=("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet"),
-    read_only=("traces", "xlsx"),
+    formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
+    read_only=("xlsx",),
     suffixes=_TREC_SUFFIXES,
     value="score",
     word="retrieved",

@@ -32,7 +32,6 @@ _MOST = 1 << 26  # bytes that are looked at if the first line of data does not e
 BOM = b"\xef\xbb\xbf"
 _PARQUET, _XLSX = b"PAR1", b"PK\x03\x04"
 
-_SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
 _BY_SUFFIX = {
     ".csv": "csv",
     ".json": "json",
@@ -83,6 +82,37 @@ def recognised(path: PathLike, size: int = _HEAD) -> Iterator[tuple[Sniffed, Bin
         yield sniff(head, suffix_of(path)), whole
 
 
+class OpenedFile:
+    """A file that was opened and recognised: its content is what was opened, and then anew.
+
+    ``data`` is the content where it cannot be read again: of standard input and pipes.
+    """
+
+    def __init__(
+        self, path: PathLike, sniffed: Sniffed, stream: BinaryIO | None, data: bytes | None = None
+    ) -> None:
+        self.path, self.sniffed, self.data = path, sniffed, data
+        self._stream = stream
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Give the decompressed content."""
+        stream, self._stream = self._stream, None
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+        elif stream is not None:
+            yield stream
+        else:
+            with recognised(self.path) as (_, again):
+                yield again
+
+    @property
+    def first_tag(self) -> str | None:
+        """The last column of the first line of a TREC run."""
+        fields = fields_of(self.sniffed.line)
+        return fields[-1] if len(fields) == 6 else None
+
+
 class _Rewound(io.RawIOBase):
     """A stream as if its head had not been read yet; it may be a pipe."""
 
@@ -126,22 +156,16 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
         is_span = all(key.search(text, 0, 1 << 20) for key in _SPAN)
         is_trace = is_span or _BATCH.match(text) is not None
-        content = json_content(text, by_suffix)
+        first, _, rest = text.partition(b"\n")
+        several = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+        as_lines: JsonContent = "json lines" if several or by_suffix == "jsonl" else "json object"
+        content = "json list" if text.startswith(b"[") else as_lines
         return Sniffed(content, by_suffix, line, names=_keys(text), is_trace=is_trace)
-    separator = separator_of(line)
+    separator = max("\t,;", key=line.count)
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
     widths = Counter(len(fields_of(each)) for each in whole[:100]).most_common()
     names = tuple(cells_of(line, separator))
     return Sniffed("text", by_suffix, line, separator, names, tuple(width for width, _ in widths))
-
-
-def json_content(text: bytes, by_suffix: str | None) -> JsonContent:
-    """Tell one value from a value on each line."""
-    if text.startswith(b"["):
-        return "json list"
-    first, _, rest = text.partition(b"\n")
-    many = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
-    return "json lines" if many or by_suffix == "jsonl" else "json object"
 
 
 def _keys(text: bytes) -> tuple[str, ...]:
@@ -170,11 +194,6 @@ def data_lines(head: bytes) -> list[str]:
 def fields_of(line: str) -> list[str]:
     """Split a line as a TREC file is split: by what is white space to C."""
     return re.findall(r"[^ \t\v\f\r]+", line)
-
-
-def separator_of(line: str) -> str:
-    """Return the separator of a header or first line: tab, comma or semicolon."""
-    return max("\t,;", key=line.count)
 
 
 def cells_of(line: str, separator: str) -> list[str]:
@@ -229,7 +248,7 @@ def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> 
     is_split = width not in layout.headerless and len(sniffed.names) in layout.headerless
     if is_split or layout.is_header(sniffed.names, columns):
         return "tsv" if sniffed.separator == "\t" else "csv"
-    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+    return "trec"
 
 
 def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
@@ -239,14 +258,13 @@ def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
 
 
 def named_format(format: str | None, layout: Layout) -> str | None:
-    """Check the name of a format; other names of a format become ours."""
+    """Check the name of a format, in whatever case."""
     if format is None:
         return None
-    name = _SYNONYMS.get(format.lower(), format.lower())
     readable = (*layout.formats, *layout.read_only)
-    if name not in readable:
+    if format.lower() not in readable:
         raise UnknownNameError("format", format, readable)
-    return name
+    return format.lower()
 
 
 def format_for(path: PathLike, format: str | None, layout: Layout) -> str:

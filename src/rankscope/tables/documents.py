@@ -8,6 +8,7 @@ OpenSearch, Qdrant, Pinecone and OpenAI. Each becomes a list of (id, number or N
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
 
@@ -49,6 +50,8 @@ def documents_of(
             f"{where}: has {counted(len(answers), 'list')} for one query; give every query its own"
         )
     value = value if answers is None else answers[0]
+    if isinstance(value, Entries):
+        return value.documents(field, where)
     if isinstance(value, Mapping):
         lacking = next((doc_id for doc_id, number in value.items() if number is None), None)
         if lacking is not None:
@@ -66,16 +69,10 @@ def documents_of(
             f"{where} has a set, which has no order; give a list, best document first, or "
             "{doc_id: score}"
         )
-    items = list(value.tolist() if hasattr(value, "tolist") else value)
-    if isinstance(value, Entries) and field is None and items:
-        ids = [] if value.have_ids else [name for name in items[0] if folded(name).endswith("id")]
-        field = find_name(items[0], _TERMS) or (ids[0] if len(ids) == 1 else None)
     documents = [
         (item, None) if type(item) is str else one_document(item, field, where, kind)
-        for item in items
+        for item in (value.tolist() if hasattr(value, "tolist") else value)
     ]
-    if isinstance(value, Entries) and not (value.have_ids and field is None):
-        return _closest(documents)
     unscored = sum(number is None for _, number in documents)
     if kind == "run" and 0 < unscored < len(documents):
         raise InputError(
@@ -136,14 +133,18 @@ def _id_of(document: Any, field: str | None, where: str) -> Any:
         if isinstance(inner, Mapping):
             ids.append(inner.get(find_name(inner, _IDS_OF_RECORDS)))
     doc_id = next((each for each in ids if each is not None), None)
-    if doc_id is not None:
-        return doc_id
-    is_record = isinstance(inner, Mapping) and not metadata
-    names = ", ".join(shown(name, 30) for name in list(inner if is_record else metadata)[:8])
-    place = "; it" if is_record else ", neither of its own nor in its metadata, which"
-    raise InputError(
-        f"{where}: a document has no {'id' if field is None else shown(field)}{place} holds "
-        f"{names or 'nothing'}; name the field that is its id (doc=)"
+    if doc_id is None:
+        is_record = isinstance(inner, Mapping) and not metadata
+        place = "" if is_record else ", neither of its own nor in its metadata"
+        raise _no_id(where, field, place, inner if is_record else metadata)
+    return doc_id
+
+
+def _no_id(where: str, field: str | None, place: str, names: Iterable[Any]) -> InputError:
+    held = ", ".join(shown(name, 30) for name in list(names)[:8]) or "nothing"
+    return InputError(
+        f"{where}: a document has no {'id' if field is None else shown(field)}{place}; it holds "
+        f"{held}; name the field that is its id (doc=)"
     )
 
 
@@ -157,15 +158,13 @@ def value_of(item: Any, name: str) -> Any:
 
 def is_answer(data: object) -> bool:
     """Tell whether this is what an engine answers."""
-    return is_chroma(data) or (
-        (not isinstance(data, Iterable) or isinstance(data, Mapping)) and _hits_in(data) is not None
-    )
+    return _is_chroma(data) or _hits_in(data) is not None
 
 
 def answers_in(data: Any, where: str) -> list[Any] | None:
     """Return what an engine found for each query it was asked; None if this is no answer of one."""
-    if is_chroma(data):
-        return _entries(data, where)
+    if _is_chroma(data):
+        return _entries_by_query(data, where)
     hits = _hits_in(data)
     return None if hits is None else [hits]
 
@@ -201,13 +200,45 @@ def _hits_in(answer: Any) -> Sequence[Any] | None:
 # --- Chroma
 
 
-class Entries(list[dict[str, Any]]):
-    """What Chroma found for one query: an index may have several entries for one document."""
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What Chroma found for one query, closest first; a document may have several entries."""
 
-    have_ids = False
+    entries: list[dict[str, Any]]
+    """Of each: ids, metadatas and distances, as far as they were asked for."""
+    fields: tuple[str, ...]
+    """All names in the metadata, of other queries too."""
+
+    def documents(self, field: str | None, where: str) -> Documents:
+        """Return each document, and minus its distance.
+
+        The id is the field that the caller named, or one of a term (``hpo_id``), or the entry's
+        own, or the only other one. A document in several entries is as near as the nearest.
+        """
+        field = field or find_name(self.fields, _TERMS)
+        has_ids = any("ids" in entry for entry in self.entries)
+        if field is None and not has_ids:
+            others = [name for name in self.fields if folded(name).endswith("id")]
+            known = find_name(self.fields, (*_IDS, *_IDS_OF_RECORDS))
+            field = known or (others[0] if len(others) == 1 else "id")
+        documents, nearest = [], dict[Any, Any]()
+        for entry in self.entries:
+            doc_id = entry["ids"] if field is None else (entry.get("metadatas") or {}).get(field)
+            if doc_id is None:
+                raise _no_id(where, field, "", self.fields)
+            distance = entry.get("distances", 0)
+            if type(distance) not in (int, float) or not isfinite(distance):
+                raise InputError(
+                    f"{where}: a distance is {shown(distance)}; expected a finite number"
+                )
+            score: Any = -float(distance) if "distances" in entry else None
+            documents.append((doc_id, score))
+            best = nearest.setdefault(doc_id, score)
+            nearest[doc_id] = score if score is not None and score > best else best
+        return documents if field is None else list(nearest.items())
 
 
-def is_chroma(data: object) -> bool:
+def _is_chroma(data: object) -> bool:
     """Tell whether this is what a Chroma collection answers, to one query or to several."""
     if not isinstance(data, Mapping):
         return False
@@ -215,62 +246,24 @@ def is_chroma(data: object) -> bool:
     return "metadatas" in data or ("ids" in data and not data.keys().isdisjoint(beside))
 
 
-def _entries(answer: Mapping[str, Any], where: str) -> list[Entries]:
-    """Return what Chroma found for each query, closest first: metadata, id and score."""
+def _entries_by_query(answer: Mapping[str, Any], where: str) -> list[Entries]:
+    """Return what Chroma found for each query."""
     names = ("metadatas", "ids", "distances")
     parts = {name: answer[name] for name in names if answer.get(name) is not None}
     if not parts.keys() & {"ids", "metadatas"}:
         raise InputError(f"{where}: an answer of Chroma without ids and metadatas; ask for ids")
     if not any(isinstance(item, list) for part in parts.values() if is_list(part) for item in part):
         parts = {name: [part] for name, part in parts.items()}  # to one query
-    sizes = {}
-    for name, part in parts.items():
-        lists = part if isinstance(part, list) else [part]
-        wrong = next((each for each in lists if not isinstance(each, list)), None)
-        if wrong is not None:
-            raise InputError(
-                f"{where}: {name} holds {shown(wrong)}; expected a list of entries for each query"
-            )
-        sizes[name] = [len(entries) for entries in lists]
-        first = next(iter(sizes))
-        if sizes[name] != sizes[first]:
-            raise InputError(
-                f"{where}: {first} has lists of {sizes[first]} entries and {name} of "
-                f"{sizes[name]}; give one of each for every entry of every query"
-            )
-    records = [record or {} for lists in parts.get("metadatas", ()) for record in lists]
-    for record in records:
-        if not isinstance(record, Mapping):
-            raise InputError(
-                f"{where}: metadatas hold {shown(record)}; expected an object for each entry"
-            )
-    fields = dict.fromkeys(["score", "rank", *(name for record in records for name in record)])
-    queries = []
-    for of_query in zip(*parts.values(), strict=True):
-        entries = Entries()
-        entries.have_ids = "ids" in parts
-        for entry in zip(*of_query, strict=True):
-            of_part = dict(zip(parts, entry, strict=True))
-            entries.append({**fields, **(of_part.get("metadatas") or {})})
-            entries[-1].update({"score": None, "rank": None})  # those of the metadata are its own
-            if entries.have_ids:
-                entries[-1]["id"] = of_part["ids"]
-            if "distances" in parts:
-                entries[-1]["score"] = -_finite(of_part["distances"], where)
-        queries.append(entries)
-    return queries
-
-
-def _finite(distance: Any, where: str) -> float:
-    if type(distance) not in (int, float) or not isfinite(distance):
-        raise InputError(f"{where}: a distance is {shown(distance)}; expected a finite number")
-    return float(distance)
-
-
-def _closest(documents: Documents) -> Documents:
-    """Return each document once, at its best rank, as close as its closest entry."""
-    closest: dict[Any, Any] = {}
-    for doc_id, number in documents:
-        known = closest.setdefault(doc_id, number)
-        closest[doc_id] = number if known is not None and number > known else known
-    return list(closest.items())
+    try:
+        queries = [
+            [dict(zip(parts, entry, strict=True)) for entry in zip(*lists, strict=True)]
+            for lists in zip(*parts.values(), strict=True)
+        ]
+        records = [entry.get("metadatas") or {} for entries in queries for entry in entries]
+        fields = tuple(dict.fromkeys(str(name) for record in records for name in dict(record)))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{where}: {' and '.join(parts)} of Chroma's answer do not fit together; give a list "
+            "for each query, with an entry in each, and an object as the metadata of an entry"
+        ) from None
+    return [Entries(entries, fields) for entries in queries]

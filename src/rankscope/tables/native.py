@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ABI = 7
-_PATH = Path(__file__).with_name("_scan.library")
+LIBRARY_PATH = Path(__file__).with_name("_scan.library")
 
 
 class Result(ctypes.Structure):
@@ -32,10 +32,8 @@ class Result(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("deepest", "doc_size", "alike", "skipped")),
         *((name, ctypes.c_void_p) for name in ("query_text", "query_ends", "sizes")),
         *((name, ctypes.c_void_p) for name in ("first_score", "last_score", "flags", "hit_rows")),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("tied_across", "doc_text", "doc_ends", "numbers", "ranks")
-        ),
+        *((name, ctypes.c_void_p) for name in ("tied_across", "doc_text", "doc_ends")),
+        *((name, ctypes.c_void_p) for name in ("numbers", "ranks")),
     ]
 
     def bytes_at(self, name: str, size: int) -> bytes:
@@ -53,44 +51,21 @@ class Result(ctypes.Structure):
         return texts_in(self.bytes_at("query_text", self.query_size), ends)
 
 
-def is_on() -> bool:
-    """Tell whether the library may be used."""
-    return os.environ.get("RANKSCOPE_NATIVE", "1") != "0"
-
-
 def library() -> Any:
     """Return the library, or None; what is switched off is off from then on."""
-    return _loaded()[0] if is_on() and hasattr(os, "preadv") else None
-
-
-def library_path() -> Path:
-    """Return where the library is."""
-    return _PATH
-
-
-def state() -> str:
-    """Say in some words whether the library is used, and why not."""
-    if not is_on():
-        return "off (RANKSCOPE_NATIVE=0)"
-    if not hasattr(os, "preadv"):
-        return "not available (this system cannot read a file at a place)"
-    loaded, reason = _loaded()
-    return "on" if loaded is not None else f"not available ({reason})"
+    return _loaded() if os.environ.get("RANKSCOPE_NATIVE", "1") != "0" else None
 
 
 @cache
-def _loaded() -> tuple[Any, str]:
-    """Load the library once; return it, or None and the reason."""
-    if not _PATH.exists():
-        return None, "it was not built: no C compiler was there when rankscope was installed"
+def _loaded() -> Any:
+    """Load the library once; return it, or None if it is not there, or of another version."""
     try:
-        loaded = ctypes.CDLL(str(_PATH))
+        loaded = ctypes.CDLL(str(LIBRARY_PATH))
         loaded.rs_abi.restype = ctypes.c_int32
-        abi = loaded.rs_abi()
-    except (OSError, AttributeError) as error:
-        return None, f"it cannot be loaded: {error}"
-    if abi != _ABI:
-        return None, "it is of another version: install rankscope again"
+        if loaded.rs_abi() != _ABI or not hasattr(os, "preadv"):
+            return None
+    except (OSError, AttributeError):
+        return None
     size, word = ctypes.c_int64, ctypes.c_uint64
     place = ctypes.c_void_p
     for name, result, arguments in (
@@ -105,7 +80,7 @@ def _loaded() -> tuple[Any, str]:
         function = getattr(loaded, name)
         function.restype = result
         function.argtypes = arguments
-    return loaded, ""
+    return loaded
 
 
 def address_of(data: Any) -> int:
@@ -133,4 +108,4 @@ def taken(pointer: Any) -> Iterator[Result]:
         if not pointer.contents.status:
             yield pointer.contents
     finally:
-        _loaded()[0].rs_free(pointer)
+        _loaded().rs_free(pointer)

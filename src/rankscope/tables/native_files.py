@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import numpy as np
 
 from rankscope.errors import FormatError, RankscopeError
-from rankscope.tables.detection import detect_format, fields_of, recognised, usual_width
+from rankscope.tables.detection import OpenedFile, detect_format, recognised, usual_width
 from rankscope.tables.native import address_of, library, taken
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ _FEW = 1 << 12  # bytes from the beginning of a file that tell its columns
 _RISES, _RANKS_GO_BY_SCORE = 1, 4
 
 
-class TrecFile:
+class TrecFile(OpenedFile):
     """A regular file, compressed or not, whose lines have the columns of a TREC file."""
 
-    def __init__(self, path: PathLike, sniffed: Sniffed, stream: BinaryIO | None) -> None:
-        self.path, self._stream, self._sniffed = path, stream, sniffed
-        self.size, self._modified = _version(path)
+    version = (-1, -1)
+    """Its size and when it was last changed, as it was opened."""
 
     @classmethod
     def of(
@@ -59,11 +58,15 @@ class TrecFile:
         is_trec = (
             library() is not None
             and os.path.isfile(path)
-            and sniffed.content in ("text", "markup")
+            and sniffed.content == "text"
             and detect_format(sniffed, layout) == "trec"
             and usual_width(sniffed, layout) == max(layout.headerless)
         )
-        return cls(path, sniffed, stream) if is_trec else None
+        if not is_trec:
+            return None
+        file = cls(path, sniffed, stream)
+        file.version = _version(path)
+        return file
 
     @classmethod
     @contextmanager
@@ -79,26 +82,10 @@ class TrecFile:
             if file is not None:
                 file._stream = None
 
-    @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Give the decompressed content: what was opened, and the next time the file anew."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            yield stream
-        else:
-            with recognised(self.path, _FEW) as (_, again):
-                yield again
-
-    @property
-    def first_tag(self) -> str | None:
-        """The last column of the first line of a run."""
-        fields = fields_of(self._sniffed.line)
-        return fields[-1] if len(fields) == 6 else None
-
     @property
     def has_changed(self) -> bool:
         """Whether the file is no longer what was opened."""
-        return _version(self.path) != (self.size, self._modified)
+        return _version(self.path) != self.version
 
 
 def _version(path: PathLike) -> tuple[int, int]:
@@ -133,7 +120,7 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
         free.append(filled[0])
         return result
 
-    wanted = max(SMALLEST, min(LARGEST, file.size))
+    wanted = max(SMALLEST, min(LARGEST, file.version[0]))
     try:
         with file.opened() as stream:
             blocks = query_blocks(stream, wanted, free)

@@ -7,14 +7,13 @@ appeared, and within a query in the order given. A query may have no documents.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import UnknownNameError, counted
-from rankscope.tables.columns import NO_QUESTIONS, Questions, Reading
+from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading
 from rankscope.tables.frames import to_pandas
 from rankscope.tables.writing import write_pairs
 
@@ -34,31 +33,20 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Which rows belong to which query.
+def _groups(query_id: pl.Series) -> tuple[pl.Series, NDArray[np.integer], Ints | None]:
+    """Return the queries in order of first appearance, how many rows each has, and their order.
 
-    ``query_ids`` in order of first appearance; group i is rows ``offsets[i]:offsets[i + 1]`` once
-    the rows are put in ``order`` (None: they are in that order already).
+    The order brings the rows of a query together, as they stand; None: they are together already.
     """
-
-    query_ids: pl.Series
-    offsets: Ints
-    order: Ints | None
-
-
-def group_by_query(query_id: pl.Series) -> Groups:
-    """Group rows by query; within a query they keep their order."""
     stretches = query_id.rle().struct
-    values, lengths = stretches.field("value"), stretches.field("len")
-    ids = values.cast(pl.String).alias("query_id")
+    values, lengths = stretches.field("value"), stretches.field("len").to_numpy()
+    ids = values.alias("query_id")
     if ids.n_unique() == len(ids):
-        return Groups(ids, _offsets(lengths.to_numpy()), None)
+        return ids, lengths, None
     unique = ids.unique(maintain_order=True)
     codes = ids.replace_strict(unique, pl.int_range(len(unique), eager=True), return_dtype=pl.Int64)
-    rows = np.repeat(codes.to_numpy(), lengths.to_numpy())
-    order = np.argsort(rows, kind="stable")
-    return Groups(unique, _offsets(np.bincount(rows, minlength=len(unique))), order)
+    rows = np.repeat(codes.to_numpy(), lengths)
+    return unique, np.bincount(rows, minlength=len(unique)), np.argsort(rows, kind="stable")
 
 
 def _offsets(lengths: NDArray[np.integer]) -> Ints:
@@ -88,10 +76,7 @@ def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
 class PairTable(ABC):
     """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
 
-    __slots__ = (
-        *("_columns", "_index", "_is_numbered", "_offsets", "_query_ids"),
-        *("_questions", "_reading"),
-    )
+    __slots__ = (*("_columns", "_index", "_offsets", "_query_ids", "_questions", "_reading"),)
 
     layout: PairLayout
     _query_ids: pl.Series
@@ -99,7 +84,6 @@ class PairTable(ABC):
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
     _index: dict[str, int] | None
     _questions: Questions
-    _is_numbered: bool
     _reading: Reading
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -128,28 +112,19 @@ class PairTable(ABC):
         table = object.__new__(cls)
         offsets.flags.writeable = False
         table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        unread = {"_questions": NO_QUESTIONS, "_is_numbered": False, "_reading": Reading()}
-        table._set(**{**unread, **slots})
+        table._set(**{"_questions": NO_QUESTIONS, "_reading": UNREAD, **slots})
         return table
 
-    def _fill(self, groups: Groups, columns: pl.DataFrame, rows: Rows) -> None:
+    def _fill(self, query_id: pl.Series, columns: pl.DataFrame, rows: Rows) -> None:
         """Set the content, once, from rows in any order; some queries may have none."""
-        empty = rows.empty_queries
-        offsets, query_ids = groups.offsets, groups.query_ids
-        if groups.order is not None:
-            columns = columns[groups.order]
-        if empty and rows.listed:  # the others are in this order already
-            sizes = dict.fromkeys(empty, 0)
-            sizes.update(zip(query_ids, np.diff(offsets).tolist(), strict=True))
-            listed = [query_id for query_id in rows.listed if query_id in sizes]
-            query_ids = pl.Series("query_id", listed, dtype=pl.String)
-            offsets = np.cumsum([0, *map(sizes.__getitem__, listed)], dtype=np.int64)
-        elif empty:
-            query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
-            offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
-        offsets.flags.writeable = False
-        self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
-        self._set(_questions=rows.questions, _is_numbered=rows.is_numbered, _reading=rows.reading)
+        query_ids, sizes, order = _groups(query_id)
+        if len(rows.queries) > len(query_ids):  # those with documents are in this order already
+            known = dict(zip(query_ids, sizes.tolist(), strict=True))
+            sizes = np.array([known.get(each, 0) for each in rows.queries])
+            query_ids = pl.Series("query_id", rows.queries, dtype=pl.String)
+        columns = columns if order is None else columns[order]
+        self._set(_query_ids=query_ids, _offsets=_offsets(sizes), _columns=columns, _index=None)
+        self._set(_questions=rows.questions, _reading=rows.reading)
 
     def _set(self, **slots: object) -> None:
         for slot, value in slots.items():
@@ -168,7 +143,7 @@ class PairTable(ABC):
     @property
     def is_numbered(self) -> bool:
         """Whether its queries have no ids, and are known by their place, from 1 on."""
-        return self._is_numbered
+        return self._reading.by_position
 
     @property
     def reading(self) -> Reading:
@@ -218,8 +193,9 @@ class PairTable(ABC):
         return dict(zip(part["doc_id"], part[self.layout.value], strict=True))
 
     def _sorted(self) -> pl.DataFrame:
-        frame = self.to_polars()
-        return frame.sort(*(name for name in frame.columns if name != self.layout.value))
+        value = self.layout.value
+        frame = self.to_polars().with_columns(pl.col(value).cast(pl.Float64))
+        return frame.sort(*(name for name in frame.columns if name != value))
 
     def __eq__(self, other: object) -> bool:
         """Equal: the same queries, documents and numbers, in whatever order."""
@@ -227,14 +203,7 @@ class PairTable(ABC):
             return NotImplemented
         if len(self) != len(other) or set(self.query_ids) != set(other.query_ids):
             return False
-        mine, theirs = self._sorted(), other._sorted()
-        value = self.layout.value
-        return mine.columns == theirs.columns and all(
-            (mine[name] == theirs[name]).all()
-            if name != value
-            else (mine[name].cast(pl.Float64) == theirs[name].cast(pl.Float64)).all()
-            for name in mine.columns
-        )
+        return self._sorted().equals(other._sorted())
 
     __hash__ = None  # type: ignore[assignment]
 

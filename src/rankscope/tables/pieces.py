@@ -13,14 +13,22 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
+import polars as pl
+
 from rankscope.errors import InputError, shown
-from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import one_column, query_column
-from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, role_of
-from rankscope.tables.documents import METADATA, is_list, value_of
-from rankscope.tables.rows import id_or_none
+from rankscope.tables.choosing import names_of, one_column, query_column, refuse_unknown
+from rankscope.tables.columns import (
+    ALIASES,
+    QUERY_ROWS,
+    Columns,
+    PairLayout,
+    Reading,
+    find_name,
+)
+from rankscope.tables.documents import METADATA, Documents, is_list, value_of
+from rankscope.tables.rows import ListedRows, Rows
 from rankscope.tables.table_columns import Table
-from rankscope.tables.unanswered import is_unanswered, refuse_answer
+from rankscope.tables.unanswered import is_unanswered
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "document": (
@@ -39,6 +47,9 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
         *("text", "content", "page_content", "passage", "chunk_text", "snippet", "quote"),
         *("context", "body", "highlight"),
     ),
+    "grade": ALIASES["grade"],
+    "score": ALIASES["score"],
+    "rank": ALIASES["rank"],
 }
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _FARTHEST = 2**53  # the largest start or end
@@ -64,54 +75,85 @@ class Piece:
         return self.end is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Pieces by query, in the order given."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceRows(Rows):
+    """Pieces by query, in the order given; there are no columns."""
 
-    by_query: dict[str, list[Piece]] = field(default_factory=dict)
-    no_answer: list[str] = field(default_factory=list)
-    """Queries that are marked as having none."""
+    by_query: Mapping[str, list[Piece]] = field(default_factory=dict)
+
+
+class ListedPieces(ListedRows):
+    """Pieces being gathered from lists of them."""
+
+    def _pairs_in(self, documents: Any, where: str) -> Documents:
+        items = [documents] if isinstance(documents, str | Mapping) else documents
+        if not is_list(items) or isinstance(items, Set):
+            raise InputError(f"{where} has {shown(documents)}; expected a list of spans or texts")
+        pieces = [read_piece(item, self.layout, where) for item in items if item != ""]
+        return [(piece, piece.number) for piece in pieces]
+
+    def rows(self) -> PieceRows:
+        """Return what was gathered."""
+        by_query: dict[str, list[Piece]] = {query_id: [] for query_id in self._sizes}
+        for query_id, piece in zip(self._query_ids, self._doc_ids, strict=True):
+            by_query[query_id].append(piece)
+        return PieceRows(
+            pl.DataFrame(), self.source, self.layout, queries=tuple(by_query),
+            no_answer=tuple(self._no_answer), by_query=by_query,
+        )  # fmt: skip
 
 
 class PiecesError(InputError):
     """A golden set holds spans or texts, and ids were asked for."""
 
-    def __init__(self, pieces: Pieces, source: str) -> None:
+    def __init__(self, pieces: PieceRows) -> None:
         super().__init__(
-            f"{source}: expected the ids of documents, got spans or texts of passages; evaluate, "
-            "compare and gate take these"
+            f"{pieces.source}: expected the ids of documents, got spans or texts of passages; "
+            "evaluate, compare and gate take these"
         )
         self.pieces = pieces
 
 
-# --- noticing
+# --- where they are
+
+ROW = ""
+"""Stands for a column, where the rows themselves are pieces."""
 
 
-def refuse_gold_pieces(table: Table, layout: PairLayout, columns: Columns) -> None:
-    """Raise `PiecesError` if a golden table holds spans, or texts in the column that was named."""
-    if layout.kind == "run":
-        return
-    named = columns.relevant
-    rows_are_spans = False
-    if named is not None and named in table.names:
-        is_text = role_of(named) == "text" or named in table.texts
-        column = named if is_text or any(map(_is_piece, table.items(named))) else None
-    else:
-        relevant = (name for name in table.names if role_of(name) == "relevant")
-        of_spans = (name for name in relevant if any(map(_is_span, table.items(name))))
-        column = find_name(table.names, _SPANS)
-        rows_are_spans = column is None and _is_row_of_span(table.names)
-        column = column or (None if rows_are_spans else next(of_spans, None))
-    if column is not None or rows_are_spans:
-        raise PiecesError(_from_table(table, column, layout, columns), table.source)
+def gold_column(table: Table, columns: Columns) -> str | None:
+    """Return the column of a golden table that holds spans, or texts if it was named, or None."""
+    if columns.relevant in table.columns:
+        named = table[columns.relevant]
+        holds = named.role == "text" or named.holds_texts or any(map(_is_piece, named.items))
+        return named.name if holds else None
+    column = find_name(table.names, _SPANS)
+    if column is None and _is_span(table.names):
+        column = ROW if find_name(table.names, _FIELDS["document"]) is not None else None
+    if column is None:
+        relevant = (each for each in table.columns.values() if each.role == "relevant")
+        column = next((each.name for each in relevant if any(map(_is_span, each.items))), None)
+    return column
 
 
-def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
-    """Raise `PiecesError` for ``{query: [span, …]}``."""
+def retrieved_column(table: Table, columns: Columns) -> str:
+    """Return the column of what was retrieved: records rather than texts rather than ids."""
+    if columns.retrieved is not None:
+        if columns.retrieved not in table.columns:
+            raise refuse_unknown("retrieved", columns.retrieved, table.names, table.source)
+        return columns.retrieved
+    roles = ("retrieved", "neutral", "text")
+    lists = [each for each in table.columns.values() if each.role in roles and each.holds_lists]
+    richer = [each for each in lists if any(isinstance(item, Mapping) for item in each.items)]
+    matching = richer or [each for each in lists if each.holds_texts] or lists
+    names = [each.name for each in matching]
+    return one_column(names, "hold the retrieved passages", "retrieved", table) or ROW
+
+
+def are_pieces(data: Mapping[Any, Any]) -> bool:
+    """Tell ``{query: [span, …]}`` from documents by query."""
     lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
     first = next(filter(None, lists), None)
-    if layout.kind == "qrels" and first is not None and _is_piece(first[0]):
-        raise PiecesError(_from_dict(data, layout, source), source)
+    return first is not None and _is_piece(first[0])
 
 
 def _is_span(names: object) -> bool:
@@ -119,10 +161,6 @@ def _is_span(names: object) -> bool:
     return isinstance(names, Mapping | list) and all(
         find_name(names, _FIELDS[role]) is not None for role in ("start", "end")
     )
-
-
-def _is_row_of_span(names: list[str]) -> bool:
-    return _is_span(names) and find_name(names, _FIELDS["document"]) is not None
 
 
 def _is_piece(item: object) -> bool:
@@ -135,78 +173,26 @@ def _is_piece(item: object) -> bool:
 # --- reading
 
 
-def read_pieces(data: Any, layout: PairLayout, columns: Columns, source: str) -> Pieces:
-    """Read retrieved pieces from a table, or from a dict by query."""
-    data = unwrapped(data, layout.kind, source)
-    if isinstance(data, Mapping):
-        if not any(role_of(str(name)) for name in data):
-            return _from_dict(data, layout, source)
-        data = [data]
-    if not isinstance(data, Table):
-        data = list(data)
-        for number, record in enumerate(data, start=1):
-            if not isinstance(record, Mapping):
-                raise InputError(
-                    f"{source}, row {number}: expected named fields, got {shown(record)}"
-                )
-    table = data if isinstance(data, Table) else Table(data, source)
-    named = columns.retrieved
-    if named is None:
-        roles = ("retrieved", "neutral", "text")
-        lists = [n for n in table.names if role_of(n) in roles and table.holds_lists(n)]
-        richer = [name for name in lists if any(isinstance(i, Mapping) for i in table.items(name))]
-        matching = richer or [name for name in lists if name in table.texts] or lists
-        named = one_column(matching, "hold the retrieved passages", "retrieved", table)
-    return _from_table(table, named, layout, columns)
-
-
-def _from_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> Pieces:
-    pieces = Pieces()
-    for query_id, items in data.items():
-        _add(pieces, query_id, items, layout, source, is_row=False)
-    return pieces
-
-
-def _from_table(table: Table, column: str | None, layout: PairLayout, columns: Columns) -> Pieces:
+def piece_rows(table: Table, column: str, layout: PairLayout, columns: Columns) -> PieceRows:
     """Read the pieces in a column, or those that the rows are."""
-    query = query_column(table, columns, column or "", by_row=True, has_value=False)
+    query = query_column(table, columns, column, by_row=True, has_value=False)
     if query is None:
         raise InputError(
-            f"{table.source}: no column for the query among {', '.join(map(shown, table.names))}; "
-            "say which it is (query=)"
+            f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
+            "is (query=)"
         )
-    pieces = Pieces()
-    rows = table.records if table.frame is None else table.frame.to_dicts()
-    lists = rows if column is None else table.values(column)
-    for record, query_id, items in zip(rows, table.values(query), lists, strict=True):
+    listed = ListedPieces(layout, table.source)
+    for row in zip(*(each.values for each in table.columns.values()), strict=True):
+        record = dict(zip(table.columns, row, strict=True))
         unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
-        held = [] if unanswered and column is None else items
-        if isinstance(held, str) and held.lstrip().startswith("["):
-            held = table.cell("documents", held)
-        name = _add(pieces, query_id, held, layout, table.source, is_row=column is None)
-        if unanswered:
-            if pieces.by_query[name]:
-                raise refuse_answer(name, table.source)
-            pieces.no_answer.append(name)
-    return pieces
-
-
-def _add(
-    pieces: Pieces, query: Any, items: Any, layout: PairLayout, source: str, *, is_row: bool
-) -> str:
-    """Append the pieces of a query; return its id as text."""
-    query_id = id_or_none(query, "query_id", source)
-    where = f"{source}: query {shown(query_id)}"
-    if not query_id:
-        raise InputError(f"{source}: a query is missing; give every one an id or a text")
-    if query_id in pieces.by_query and not is_row:
-        raise InputError(f"{where} appears twice; give each query one list")
-    listed = [items] if isinstance(items, str | Mapping) else [] if items is None else items
-    if not is_list(listed) or isinstance(listed, Set):
-        raise InputError(f"{where} has {shown(items)}; expected a list of spans or texts")
-    mine = pieces.by_query.setdefault(query_id, [])
-    mine += [read_piece(item, layout, where) for item in listed if item != ""]
-    return query_id
+        items = record[column] if column else None if unanswered else record
+        if isinstance(items, str) and items.lstrip().startswith("["):
+            items = table[column].cell(items)
+        listed.add(record[query], items, no_answer=unanswered, is_row=not column)
+    reading = Reading(
+        QUERY_ROWS if column else "a row per piece", query, column, names=tuple(table.names)
+    )
+    return replace(listed.rows(), reading=reading)
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
@@ -219,35 +205,31 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
     parts = [item] if node is None else [item, node]
     parts += [value_of(part, name) for part in list(parts) for name in METADATA]
     document, text = _first(parts, "document"), _first(parts, "text")
-    start, end = (_offset(_first(parts, role), role, where) for role in ("start", "end"))
+    given = (_first(parts, role) for role in ("start", "end"))
+    start, end = (None if value == "" else value for value in given)
     text = text if isinstance(text, str) else None
     if start is not None and end is None and text is not None:
-        end = start + len(text)
-    if (start is None) != (end is None):
-        raise InputError(f"{where}: a span has a start or an end only; give both")
-    if start is not None and end is not None:
-        if not start < end:
-            raise InputError(f"{where}: the span {start} to {end} is empty; expected start < end")
-        if document is None:
-            raise InputError(
-                f"{where}: the span {start} to {end} has no document; name it "
-                f"{', '.join(_FIELDS['document'][:3])}"
-            )
-    elif text is None:
-        raise InputError(
-            f"{where}: expected a text, or a document with start and end, got {shown(item)}"
-        )
+        end = _number(start, where) + len(text)
     number, rank = _first(parts, layout.value), _first(parts, "rank")
     if number is not None:
         number = _number(number, where)
     elif layout.kind == "run" and rank is not None:
         number = -_number(rank, where)
-    return Piece(None if document is None else str(document), start, end, text, number)
+    document = None if document is None else str(document)
+    if start is None and end is None and text is not None:
+        return Piece(document, None, None, text, number)
+    low, high = (-1.0 if each is None else _number(each, where) for each in (start, end))
+    if document is None or not 0 <= low < high <= _FARTHEST or low % 1 or high % 1:
+        raise InputError(
+            f"{where}: expected a text, or a document with start and end, whole numbers and start "
+            f"before end, got {shown(item)}"
+        )
+    return Piece(document, int(low), int(high), text, number)
 
 
 def _first(parts: list[Any], role: str) -> Any:
     """Return what plays a role in a piece: in its own fields, in its node, or in its metadata."""
-    names = _FIELDS.get(role) or ALIASES[role]
+    names = _FIELDS[role]
     for part in parts:
         if isinstance(part, Mapping):
             value = part.get(find_name(part, names))
@@ -261,27 +243,11 @@ def _first(parts: list[Any], role: str) -> Any:
     return None
 
 
-def _offset(value: Any, role: str, where: str) -> int | None:
-    if value is None or value == "":
-        return None
-    number = _as_float(value)
-    if not (0 <= number <= _FARTHEST and number.is_integer()):
-        raise InputError(
-            f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
-        )
-    return int(number)
-
-
 def _number(value: Any, where: str) -> float:
-    number = _as_float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
     if not isfinite(number):
         raise InputError(f"{where}: expected a finite number, got {shown(value)}")
     return number
-
-
-def _as_float(value: Any) -> float:
-    """Return a number, or the number that a cell writes; NaN for anything else."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")

@@ -6,26 +6,24 @@ shapes. Records (queries, corpora) are read by `record_rows`.
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import polars as pl
 
-from rankscope.errors import FormatError
+from rankscope.errors import FormatError, InputError
 from rankscope.files import can_be_read_again, enough_memory, is_plain_file, source_name
 from rankscope.tables.cases import cases_in_folder, folder_language
 from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.columns import NO_COLUMNS, Columns, Reading
 from rankscope.tables.delimited import read_delimited
 from rankscope.tables.detection import (
+    OpenedFile,
     Sniffed,
     detect_format,
-    fields_of,
     named_format,
     recognised,
     usual_width,
@@ -33,35 +31,16 @@ from rankscope.tables.detection import (
 from rankscope.tables.frames import spreadsheet
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.native_files import TrecFile
-from rankscope.tables.parquet import parquet_bytes, parquet_frame
+from rankscope.tables.parquet import parquet_frame
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.table_columns import Table
 from rankscope.tables.whitespace import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
-
-_TYPES: dict[str, Any] = {
-    "query_id": pl.String,  # parsed in less time than categories, which are numbered
-    "doc_id": pl.String,
-    "tag": pl.Categorical,
-    "score": pl.Float64,
-    "grade": pl.Float64,
-    "rank": pl.Float64,
-    "subtopic": pl.Categorical,
-}
-
-
-class _Held(NamedTuple):
-    """What a file holds, from row to line if it has lines, and the roles if it has no header."""
-
-    data: Any
-    line_of: Callable[[int], int] | None = None
-    roles: dict[str, str] | None = None
 
 
 @contextmanager
@@ -74,69 +53,67 @@ def open_table(
 ) -> Iterator[TableFile]:
     """Open a qrels or run file, once, and find its format, unless it is named.
 
-    A folder may hold the shards of a table, or files of cases.
+    A folder may be a collection, or hold files of cases.
     """
     chosen = named_format(format, layout)
-    shards: Sequence[PathLike] = [path]
+    cases = None
     if layout.kind == "qrels":
         path = table_in(path, layout.kind)
-        shards = parts_of(path, layout.kind)
-    with ExitStack() as opened:
-        if len(shards) > 1:
-            shard_of = partial(open_table, layout=layout, format=format, columns=columns)
-            files = [opened.enter_context(shard_of(shard)) for shard in shards]
-            first = files[0]
-            joined = _joined(files, source_name(path))
-            yield replace(first, path=path, data=joined)
-            return
-        path = shards[0]
-        opened.enter_context(enough_memory(source_name(path)))
-        cases = cases_in_folder(path) if layout.kind == "qrels" and os.path.isdir(path) else None
-        if cases is not None:
-            sniffed = Sniffed("json list", None)
-            yield TableFile(path, layout, "json", False, sniffed, b"", columns, cases=cases)
-            return
-        sniffed, stream = opened.enter_context(recognised(path))
+        several = parts_of(path, layout.kind)
+        if len(several) > 1:
+            raise InputError(
+                f"{source_name(path)}: the judgments are in {len(several)} files; name one of "
+                "them, or write them to one file"
+            )
+        path = several[0]
+        cases = cases_in_folder(path) if os.path.isdir(path) else None
+    if cases is not None:
+        yield TableFile(path, layout, "json", Sniffed("json list", None), columns, cases=cases)
+        return
+    with enough_memory(source_name(path)), recognised(path) as (sniffed, stream):
         detected = chosen or detect_format(sniffed, layout, columns) or layout.formats[0]
         data = None if can_be_read_again(path) else stream.read()
-        named = chosen is not None
-        yield TableFile(path, layout, detected, named, sniffed, data, columns, stream=stream)
+        yield TableFile(path, layout, detected, sniffed, columns, stream=stream, data=data)
 
 
-@dataclass(slots=True, eq=False)
-class TableFile:
+class _Held(NamedTuple):
+    """What a file holds, from row to line if it has lines, and the roles if it has no header."""
+
+    data: Any
+    line_of: Callable[[int], int] | None = None
+    roles: dict[str, str] | None = None
+
+
+class TableFile(OpenedFile):
     """A qrels or run file that was opened and recognised; it is read once, and again for errors.
 
-    ``named`` tells whether the user named the format. ``data`` is the content where that cannot be
-    read again: of standard input and pipes. ``cases`` are those of a folder of case files.
+    ``cases`` are those of a folder of case files.
     """
 
-    path: PathLike
-    layout: PairLayout
-    format: str
-    named: bool
-    sniffed: Sniffed
-    data: bytes | None
-    columns: Columns = NO_COLUMNS
-    stream: BinaryIO | None = None
-    cases: Sequence[Any] | None = None
+    def __init__(
+        self,
+        path: PathLike,
+        layout: PairLayout,
+        format: str,
+        sniffed: Sniffed,
+        columns: Columns = NO_COLUMNS,
+        *,
+        stream: BinaryIO | None = None,
+        data: bytes | None = None,
+        cases: Any = None,
+    ) -> None:
+        super().__init__(path, sniffed, stream, data)
+        self.layout, self.format, self.columns, self._cases = layout, format, columns, cases
+
+    @property
+    def first_tag(self) -> str | None:
+        """The tag on the first line of a TREC run."""
+        return super().first_tag if self.format == "trec" else None
 
     @property
     def source(self) -> str:
         """The file's name in messages."""
         return source_name(self.path)
-
-    @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Give the decompressed content: what was opened, and the next time the file anew."""
-        stream, self.stream = self.stream, None
-        if self.data is not None:
-            yield io.BytesIO(self.data)
-        elif stream is not None:
-            yield stream
-        else:
-            with recognised(self.path) as (_, again):
-                yield again
 
     def for_the_library(self) -> TrecFile | None:
         """Return the file for the native library, which takes what was opened; None if it may not.
@@ -145,8 +122,8 @@ class TableFile:
         """
         if self.data is not None:
             return None
-        file = TrecFile.of(self.path, self.layout, self.sniffed, self.stream)
-        self.stream = self.stream if file is None else None
+        file = TrecFile.of(self.path, self.layout, self.sniffed, self._stream)
+        self._stream = self._stream if file is None else None
         return file
 
     @property
@@ -155,98 +132,62 @@ class TableFile:
         with self.opened() as stream:
             return stream.read()
 
-    @property
-    def first_tag(self) -> str | None:
-        """The tag on the first line of a TREC run."""
-        if self.format != "trec" or self.layout.kind != "run":
-            return None
-        fields = fields_of(self.sniffed.line)
-        return fields[-1] if len(fields) == 6 else None
-
-    def rows(self, roles: tuple[str, ...], *, as_text: bool = False) -> Rows:
-        """Read the columns ``roles``.
-
-        With ``as_text`` every value is read as the file has it, to be shown in a message.
-        """
+    def rows(self, roles: tuple[str, ...], *, pieces: bool = False) -> Rows:
+        """Read the columns ``roles``; with ``pieces`` spans or texts, and not ids."""
         with enough_memory(self.source):
-            if self.format in ("trec", "msmarco"):
-                return self._by_white_space(roles, as_text=as_text)
-            data, line_of, header = self._held()
+            held = None if self.format == "trec" else self._held()
+            if pieces and (held is None or held.roles is not None):
+                raise FormatError(
+                    "holds ids, and the golden set spans or texts; give records with the spans or "
+                    "texts of what was retrieved (json, jsonl, csv, parquet)",
+                    source=self.source,
+                )
+            if held is None:
+                return self._by_white_space(roles)
+            data, line_of, header = held
             if header is not None:
                 frame = data.select(pl.col(name).alias(role) for role, name in header.items())
-                rows = ranks_or_scores(Rows(frame, self.source, self.layout, line_of=line_of))
-                return replace(rows, reading=Reading("a table without a header"))
+                reading = Reading("a table without a header")
+                rows = Rows(frame, self.source, self.layout, line_of=line_of, reading=reading)
+                return ranks_or_scores(rows)
             language = folder_language(self.path)
             return pair_rows(
                 data, self.layout, self.columns, source=self.source, line_of=line_of,
-                language=language,
+                language=language, pieces=pieces,
             )  # fmt: skip
 
     def _held(self) -> _Held:
-        """Return what a file holds that is not of TREC."""
-        source = self.source
-        if self.cases is not None:
-            return _Held(self.cases)
-        if self.format == "parquet":
-            return _Held(self.parquet())
-        if self.format == "xlsx":
+        source, format = self.source, self.format
+        if self._cases is not None:
+            return _Held(self._cases)
+        if format == "parquet":
+            by_name = self.data is None and is_plain_file(self.path)
+            place = os.path.abspath(os.fspath(self.path)) if by_name else self.content
+            return _Held(parquet_frame(place, source=source))
+        if format == "xlsx":
             return _Held(spreadsheet(self.content, source=source))
-        if self.format in ("json", "jsonl", "traces"):
-            as_lines = self.sniffed.content == "json lines"
-            if self.format == "json" or (self.format == "traces" and not as_lines):
-                return _Held(read_json(self.content, source=source))
+        if format == "jsonl":
             numbered = list(read_json_lines(self.content.split(b"\n"), source=source))
             numbers = [number for number, _ in numbered]
             return _Held([record for _, record in numbered], numbers.__getitem__)
-        separator = "\t" if self.format == "tsv" else self.sniffed.separator
-        return _Held(
-            *read_delimited(
-                self.content, self.layout, self.columns, source=source, separator=separator
-            )
+        if format == "json":
+            return _Held(read_json(self.content, source=source))
+        separator = "\t" if format == "tsv" else self.sniffed.separator
+        frame, line_of, roles = read_delimited(
+            self.content, self.layout, self.columns, source=source, separator=separator
         )
+        is_blank = frame.select(pl.all_horizontal(pl.all().fill_null("") == "")).to_series()
+        if not is_blank.any():
+            return _Held(frame, line_of, roles)
+        rows = (~is_blank).arg_true()
+        return _Held(frame[rows], lambda row: line_of(int(rows[row])), roles)
 
-    def records(self) -> Any:
-        """Return what the file holds as plain data, or as a `Table`, for spans and texts."""
-        if self.format in ("trec", "msmarco", "traces"):
-            raise FormatError(
-                f"a {self.format} file holds ids, and the golden set spans or texts; give records "
-                "with the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
-                source=self.source,
-            )
-        with enough_memory(self.source):
-            data = self._held().data
-        return Table(data, self.source) if isinstance(data, pl.DataFrame) else data
-
-    def parquet(self) -> pl.DataFrame:
-        """Read a Parquet file, by its name where that can be opened."""
-        by_name = self.data is None and is_plain_file(self.path)
-        data = os.path.abspath(os.fspath(self.path)) if by_name else self.content
-        return parquet_frame(data, source=self.source)
-
-    def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
+    def _by_white_space(self, roles: tuple[str, ...]) -> Rows:
         layout = self.layout
         most = max(layout.headerless)
-        if layout.kind == "run":
-            width = 3 if self.format == "msmarco" else most
-        else:
-            width = usual_width(self.sniffed, layout)
-        columns = layout.headerless.get(width, layout.headerless[most])
-        types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
+        columns = layout.headerless.get(usual_width(self.sniffed, layout), layout.headerless[most])
+        there = [role for role in roles if role in columns]
         with self.opened() as stream:
-            rows = read_columns(stream, columns, types, source=self.source, layout=layout)
+            rows = read_columns(stream, columns, there, source=self.source, layout=layout)
         rows = replace(rows, reading=Reading("TREC lines"))
-        return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
-
-
-def _joined(files: Sequence[TableFile], source: str) -> bytes:
-    """Put a table together that is in several files of one format."""
-    formats = {file.format for file in files}
-    if formats == {"parquet"}:
-        return parquet_bytes(pl.concat([file.parquet() for file in files], how="diagonal_relaxed"))
-    if formats in ({"jsonl"}, {"trec"}):
-        return b"\n".join(file.content for file in files)
-    raise FormatError(
-        f"{len(files)} files that are {', '.join(sorted(formats))}; several make a table only if "
-        "all are jsonl, trec or parquet; name one of them",
-        source=source,
-    )
+        return ranks_or_scores(rows) if len(columns) == 3 else rows

@@ -42,7 +42,7 @@ def malformed(rows: Rows) -> Seen | None:
 
 def id_missing(rows: Rows) -> Seen | None:
     """See rows without a query id or document id."""
-    return None if rows.ids_complete else seen_rows("an id is missing", rows, rows.without_id())
+    return seen_rows("an id is missing", rows, rows.without_id())
 
 
 def not_a_number(rows: Rows, numbers: pl.Series, role: str) -> Seen | None:

@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
-from rankscope.tables.columns import (
-    NO_QUESTIONS,
-    UNREAD,
-    Questions,
-    Reading,
-    id_text,
-    rater_columns,
-)
-from rankscope.tables.documents import Documents, documents_of, is_answer, is_list, is_missing
+from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, id_text
+from rankscope.tables.documents import Documents, documents_of, is_list, is_missing
 from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+_TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
+
+
+class Malformed(NamedTuple):
     """A line that could not be split into columns."""
 
     line: int
@@ -49,15 +44,20 @@ class Rows:
     line_of: Callable[[int], int] | None = None
     malformed: tuple[Malformed, ...] = ()
     malformed_count: int = 0
-    ids_complete: bool = False  # the reader made sure that no id is missing
-    empty_queries: tuple[str, ...] = ()  # queries without documents
+    queries: tuple[str, ...] = ()  # all in order, if some may have no documents
     no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
     languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query
-    listed: tuple[str, ...] = ()  # all queries in order, if each was given with its list
-    is_numbered: bool = False  # queries have no ids, and are known by their place
     is_list: bool = True  # the order of rows is meant, and not only that of their scores
     reading: Reading = UNREAD  # by which shape, and in which columns
+
+    @property
+    def empty_queries(self) -> list[str]:
+        """The queries without documents."""
+        if not self.queries:
+            return []
+        known = set(self.ids("query_id").unique())
+        return [query_id for query_id in self.queries if query_id not in known]
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""
@@ -70,11 +70,34 @@ class Rows:
         source = self.source if line is not None else f"{self.source}, row {row + 1}"
         return Place(source, line, ids.get("query_id"), ids.get("doc_id"))
 
+    def ids(self, role: str) -> pl.Series:
+        """Return a column of ids as text, exactly as given; numbers become their decimal digits.
+
+        Missing ids stay null, for the checks to find.
+        """
+        column = self.frame[role]
+        dtype = column.dtype
+        if dtype.is_float():
+            limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
+            whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
+            bad = ~whole.fill_null(True)
+            if bad.any():
+                row = bad.arg_max() or 0
+                raise InputError(
+                    f"{self.place(row)}: the {role} {column[row]!r} is a fraction or too large to "
+                    "be exact as a floating-point number; give ids as text or whole numbers"
+                )
+            column = column.cast(pl.Int64)
+        elif not dtype.is_numeric() and dtype not in _TEXTS:
+            raise InputError(
+                f"{self.source}: the column of {role}s has type {dtype}; expected text or whole "
+                "numbers"
+            )
+        return column.cast(pl.String)
+
     def without_id(self) -> pl.Series:
         """Return the numbers of the rows that lack an id."""
-        ids = (as_ids(self.frame[role], self) for role in ("query_id", "doc_id"))
-        query, document = map(missing, ids)
-        return (query | document).arg_true()
+        return (missing(self.ids("query_id")) | missing(self.ids("doc_id"))).arg_true()
 
     def only(self, numbers: pl.Series) -> Rows:
         """Return these rows alone, each with its line."""
@@ -86,38 +109,9 @@ class Rows:
 # --- columns
 
 
-def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Return a column of ids as text, exactly as given; numbers become their decimal digits.
-
-    Missing ids stay null, for the checks to find. Categories of text stay categories.
-    """
-    dtype = column.dtype
-    if dtype in (pl.String, pl.Categorical):
-        return column
-    if dtype in (pl.Null, pl.Enum) or dtype.is_integer() or dtype.is_decimal():
-        return column.cast(pl.String)
-    if not dtype.is_float():
-        raise InputError(
-            f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
-            "whole numbers"
-        )
-    limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
-    whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
-    bad = ~whole.fill_null(True)
-    if bad.any():
-        row = bad.arg_max() or 0
-        raise InputError(
-            f"{rows.place(row)}: the {column.name} {column[row]!r} is a fraction or too large "
-            "to be exact as a floating-point number; give ids as text or whole numbers"
-        )
-    return column.cast(pl.Int64).cast(pl.String)
-
-
 def missing(ids: pl.Series) -> pl.Series:
     """Return which ids are missing or empty."""
-    if ids.dtype not in (pl.String, pl.Categorical):
-        return ids.is_null()
-    return ids.is_null() | (ids.cast(pl.String) == "").fill_null(True)
+    return ids.is_null() | (ids == "")
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
@@ -126,7 +120,7 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype.is_integer() or dtype == pl.Float64:
         return column
     if dtype == pl.String:
-        return column.str.strip_chars().cast(pl.Float64, strict=False)
+        return column.str.strip_chars(" \t\r\n\v\f").cast(pl.Float64, strict=False)
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return column.cast(pl.Float64)
     if dtype in (pl.Categorical, pl.Enum):
@@ -164,18 +158,13 @@ def number_series(role: str, values: Sequence[Any], source: str) -> pl.Series:
     Polars is given nothing but numbers and text: it takes minutes for deeply nested values.
     """
     kinds = set(map(type, values))
-    for kind, dtype, as_number in ((int, pl.Int64, index), (float, pl.Float64, float)):
-        if not values or any(issubclass(each, str | bytes) for each in kinds):
-            break
-        try:
+    if values and not any(issubclass(kind, str | bytes) for kind in kinds):
+        with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             numbers = values
-            if kinds != {kind}:
-                numbers = [None if value is None else as_number(value) for value in values]
-            return pl.Series(role, numbers, dtype=dtype)
-        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            continue
-    texts = (value if value is None else _text(value) for value in values)
-    return id_series(role, texts, source)
+            if not kinds <= {int, float}:
+                numbers = [None if value is None else float(value) for value in values]
+            return pl.Series(role, numbers, dtype=pl.Float64)
+    return id_series(role, (value if value is None else _text(value) for value in values), source)
 
 
 def _text(value: Any) -> str:
@@ -188,17 +177,15 @@ def _text(value: Any) -> str:
 def with_values(rows: Rows) -> Rows:
     """Give pairs without a number theirs: all are relevant, or they are listed best first."""
     frame, layout = rows.frame, rows.layout
-    has_raters = layout.kind == "qrels" and rater_columns(frame.columns)
-    if layout.value in frame.columns or "rank" in frame.columns or has_raters:
+    if layout.value in frame.columns or "rank" in frame.columns:
         return rows
+    value = pl.lit(1)
     if layout.kind == "run":
         value = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
-    else:
-        value = pl.lit(1)
     return replace(rows, frame=frame.with_columns(value.alias(layout.value)))
 
 
-def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
+def ranks_or_scores(rows: Rows) -> Rows:
     """Return a run of three columns without a header with the third under its right name.
 
     Numbers that are not whole can only be scores. Whole numbers are taken as ranks where they rise
@@ -208,16 +195,13 @@ def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
     columns = rows.frame.columns
     if rows.layout.kind != "run" or "score" not in columns or "rank" in columns:
         return rows
-    as_ranks = replace(rows, frame=rows.frame.rename({"score": "rank"}))
-    if surely_ranks:
-        return as_ranks
     number = rows.frame["score"].cast(pl.Float64, strict=False)
     if not (number == number.floor()).fill_null(True).all():
         return rows
     rising = pl.col("n").first().is_in([0.0, 1.0]) & (pl.col("n").diff().drop_nulls() > 0).all()
     numbers = pl.DataFrame({"query_id": rows.frame["query_id"], "n": number}).drop_nulls()
     if numbers.group_by("query_id").agg(rising)["n"].all():
-        return as_ranks
+        return replace(rows, frame=rows.frame.rename({"score": "rank"}))
     raise FormatError(
         "the third column is neither ranks rising from 1 nor scores with a fraction; "
         "add a header (query_id, doc_id, score), or write six TREC columns",
@@ -237,10 +221,9 @@ class ListedRows:
         self._sizes: dict[str, int] = {}  # how many documents each query has
         self._query_ids: list[str] = []
         self._doc_ids: list[Any] = []
-        self._values: list[Any] = []
+        self._numbers: list[Any] = []
         self._subtopics: list[Any] = []
         self._no_answer: list[str] = []
-        self._is_ordered = True
 
     def add(
         self,
@@ -255,7 +238,7 @@ class ListedRows:
         """Append the documents of one query, or, if ``is_row``, one more of them.
 
         ``place`` is where they were read, and ``numbers`` are listed beside them, one for each, or
-        one for all.
+        one for all. None stands for no documents: a call that failed.
         """
         place = place or self.source
         query_id = id_or_none(query, "query_id", place)
@@ -267,40 +250,33 @@ class ListedRows:
                 f"{where} appears twice; give each query one list, or say which column tells them "
                 "apart (query=)"
             )
-        size = self._sizes.setdefault(query_id, 0)
-        is_golden = self.layout.kind == "qrels"
-        if is_golden and _is_by_subtopic(documents):
-            pairs = self._with_subtopics(documents)
-        else:
-            held = [] if documents is None else documents  # a call that failed
-            pairs = documents_of(held, self.layout.kind, self.field, where)
+        pairs = self._pairs_in([] if documents is None else documents, where)
         if not is_missing(numbers):
             pairs = _numbered(pairs, numbers, where)
-        values = [
-            (1 if is_golden else -rank) if value is None else value
-            for rank, (_, value) in enumerate(pairs, start=size + 1)
-        ]
+        before, is_golden = self._sizes.get(query_id, 0), self.layout.kind == "qrels"
         if no_answer:
-            if any(value != 0 for value in values):
+            if any(number != 0 for _, number in pairs):
                 raise refuse_answer(query_id, self.source)
             self._no_answer.append(query_id)
-        self._is_ordered &= not isinstance(documents, Mapping) or is_answer(documents)
-        self._sizes[query_id] += len(pairs)
+        self._sizes[query_id] = before + len(pairs)
         self._query_ids += [query_id] * len(pairs)
         self._doc_ids += [doc_id for doc_id, _ in pairs]
-        self._values += values
+        self._numbers += [
+            (1 if is_golden else -rank) if number is None else number
+            for rank, (_, number) in enumerate(pairs, start=before + 1)
+        ]
 
-    def _with_subtopics(self, documents: Mapping[Any, Any]) -> Documents:
-        """Take ``{doc: {subtopic: grade}}``."""
-        pairs = []
-        for doc_id, grades in documents.items():
-            if not isinstance(grades, Mapping):
-                raise self._some_subtopics()
-            self._subtopics += grades
-            pairs += [(doc_id, grade) for grade in grades.values()]
-        return pairs
+    def _pairs_in(self, documents: Any, where: str) -> Documents:
+        """Return documents with their numbers; ``{doc: {subtopic: grade}}`` has several for one."""
+        is_golden = self.layout.kind == "qrels" and isinstance(documents, Mapping)
+        if not is_golden or not isinstance(next(iter(documents.values()), None), Mapping):
+            return documents_of(documents, self.layout.kind, self.field, where)
+        if not all(isinstance(grades, Mapping) for grades in documents.values()):
+            raise self._partly_by_subtopic()
+        self._subtopics += [subtopic for grades in documents.values() for subtopic in grades]
+        return [(doc_id, grade) for doc_id, by in documents.items() for grade in by.values()]
 
-    def _some_subtopics(self) -> InputError:
+    def _partly_by_subtopic(self) -> InputError:
         return InputError(
             f"{self.source}: some documents have grades by subtopic and others do not"
         )
@@ -310,27 +286,15 @@ class ListedRows:
         series = [
             id_series("query_id", self._query_ids, self.source),
             id_series("doc_id", self._doc_ids, self.source),
-            number_series(self.layout.value, self._values, self.source),
+            number_series(self.layout.value, self._numbers, self.source),
         ]
         if self._subtopics:
             if len(self._subtopics) != len(self._doc_ids):
-                raise self._some_subtopics()
+                raise self._partly_by_subtopic()
             series.append(id_series("subtopic", self._subtopics, self.source))
-        empty = [query_id for query_id, size in self._sizes.items() if not size]
-        is_listed = self.layout.kind == "qrels" and self._is_ordered
-        return Rows(
-            pl.DataFrame(series),
-            self.source,
-            self.layout,
-            empty_queries=tuple(id_series("query_id", empty, self.source)),
-            no_answer=tuple(self._no_answer),
-            listed=tuple(self._sizes) if is_listed else (),
-        )
-
-
-def _is_by_subtopic(documents: object) -> bool:
-    first = next(iter(documents.values()), None) if isinstance(documents, Mapping) else None
-    return isinstance(first, Mapping)
+        frame, no_answer = pl.DataFrame(series), tuple(self._no_answer)
+        queries = tuple(id_series("query_id", self._sizes, self.source))
+        return Rows(frame, self.source, self.layout, queries=queries, no_answer=no_answer)
 
 
 def _numbered(pairs: Documents, numbers: Any, where: str) -> Documents:

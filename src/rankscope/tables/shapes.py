@@ -1,14 +1,15 @@
 """The shapes in which people have gold and runs: THE list. Nothing else guesses.
 
-A `Shape` has a name, an example, a test of data, and a function that makes `Rows` of it. What a
-file holds and what a caller gives pass through the same list, in its order; a file of TREC lines
-is the only one that does not (`rankscope.tables.whitespace`).
+Each function below is one shape, with a name and an example: it makes `Rows` of data that has it,
+and returns None for all other data. They are tried in the order in which they stand here. What a
+file holds and what a caller gives pass through the same list; a file of TREC lines is the only one
+that does not (`rankscope.tables.whitespace`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -29,11 +30,13 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.documents import answers_in, is_answer, is_document, is_list
 from rankscope.tables.frames import frame_of
-from rankscope.tables.pieces import refuse_gold_dict
+from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
 from rankscope.tables.table_columns import Table
 from rankscope.tables.table_rows import Input, table_rows
 from rankscope.tables.traces import are_traces, retrievals
+
+Read = Callable[[Input], Rows | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,22 @@ class Shape:
 
     name: str
     example: str
-    recognises: Callable[[Input], bool]
-    rows: Callable[[Input], Rows]
-    roles: str = "gold, run"
+    roles: str
+    rows: Read
+
+
+SHAPES: list[Shape] = []
+"""All shapes but TREC lines, in the order in which they are tried."""
+
+
+def shape(name: str, example: str, roles: str = "gold, run") -> Callable[[Read], Read]:
+    """Add a function to the list."""
+
+    def add(rows: Read) -> Read:
+        SHAPES.append(Shape(name, example, roles, rows))
+        return rows
+
+    return add
 
 
 def pair_rows(
@@ -55,11 +71,12 @@ def pair_rows(
     source: str,
     line_of: Callable[[int], int] | None = None,
     language: str | None = None,
+    pieces: bool = False,
 ) -> Rows:
-    """Make rows of whatever was given, by the first shape that recognises it.
+    """Make rows of whatever was given, by the first shape that it has.
 
     ``line_of`` gives the line of a row in its file, and ``language`` is that of cases which do not
-    say theirs.
+    say theirs. ``pieces`` says that spans or texts were retrieved, and not ids.
     """
     if hasattr(data, "tolist") and hasattr(data, "dtype"):
         data = data.tolist()
@@ -70,156 +87,166 @@ def pair_rows(
         data = list(data)
     if layout.kind == "qrels" or not is_answer(data):
         data = unwrapped(data, layout.kind, source, language)
-    given = Input(data, layout, columns, source, line_of, language)
-    for shape in SHAPES:
-        if shape.recognises(given):
-            rows = shape.rows(given)
-            return rows if rows.reading.shape else replace(rows, reading=Reading(shape.name))
+    given = Input(data, layout, columns, source, line_of, language, pieces)
+    role = "gold" if layout.kind == "qrels" else "run"
+    for each in SHAPES:
+        rows = each.rows(given) if role in each.roles else None
+        if rows is not None and not rows.reading.shape:
+            rows = replace(rows, reading=replace(rows.reading, shape=each.name))
+        if rows is not None:
+            return rows
     raise InputError(
         f"{source}: cannot make a {layout.kind} table of {shown(type(data).__name__)}; give "
         "{query: {doc: number}}, {query: [doc, …]}, records, a frame or a file"
     )
 
 
-def _items(given: Input) -> Sequence[Any]:
-    """Return the items of a list; none of anything else."""
-    return given.data if isinstance(given.data, list | tuple) else ()
+# --- whole tables
 
 
-def _are_all(given: Input, test: Callable[[Any], bool]) -> bool:
-    """Tell a list whose items are all of a kind, one at least."""
-    return bool(_items(given)) and all(map(test, _items(given)))
+@shape("nothing", "{}")
+def _nothing(given: Input) -> Rows | None:
+    is_empty = isinstance(given.data, Mapping | list | tuple) and not given.data
+    return given.listed_rows().rows() if is_empty else None
 
 
-def _is_number(value: object) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, str | bool)
-
-
-# --- frames and records
-
-
-def _is_dataset(data: object) -> bool:
-    """Tell a data set of Hugging Face."""
-    return hasattr(data, "column_names") and hasattr(data, "features")
-
-
-def _is_frame(data: object) -> bool:
-    is_lazy = isinstance(data, pl.LazyFrame)
-    return is_lazy or hasattr(data, "__arrow_c_stream__") or _is_dataset(data)
-
-
-def _frame_rows(given: Input) -> Rows:
+@shape("a frame", "pandas, Polars, Arrow, Hugging Face Dataset")
+def _frame(given: Input) -> Rows | None:
     data = given.data.collect() if isinstance(given.data, pl.LazyFrame) else given.data
+    if isinstance(data, Mapping) and all(map(_is_dataset, data.values())):
+        names = list(data)
+        raise InputError(
+            f"{given.source}: a data set with the splits {names_of(names)}; name one: "
+            f"data[{names[0]!r}]"
+        )
+    if not _is_frame(data):
+        return None
     if not hasattr(data, "__arrow_c_stream__"):
-        return _record_rows(given, [dict(row) for row in data])
+        return _rows_of_records(given, [dict(row) for row in data])
     frame = frame_of(data, source=given.source)
     if not frame.width:
         return given.listed_rows().rows()
     return table_rows(Table(frame, given.source, line_of=given.line_of), given)
 
 
-def _refuse_splits(given: Input) -> Rows:
-    names = list(given.data)
-    raise InputError(
-        f"{given.source}: a data set with the splits {names_of(names)}; name one: "
-        f"data[{names[0]!r}]"
-    )
-
-
-_NESTED = frozenset({"inputs", "outputs", "referenceoutputs", "expectedoutputs", "vars", "example"})
-"""Records in a record of LangSmith or promptfoo; their fields stand beside the others."""
-
-
-def _record_of(data: Any) -> Mapping[str, Any] | None:
-    """Return an object as a record: a mapping, a named tuple, a dataclass, a model; else None."""
-    if isinstance(data, Mapping):
-        flat: dict[str, Any] = {}
-        for name, value in data.items():
-            if isinstance(value, Mapping) and folded(str(name)) in _NESTED:
-                prefix = "" if folded(str(name)) == "example" else f"{name}."
-                flat.update({f"{prefix}{inner}": value[inner] for inner in value})
-            else:
-                flat[name] = value
-        return flat
-    if hasattr(data, "_asdict"):
-        return dict(data._asdict())
-    if is_document(data) or isinstance(data, list | tuple | Set | str | int | float):
+@shape("traces", "spans of OpenTelemetry, OpenInference or Phoenix", "run")
+def _traces(given: Input) -> Rows | None:
+    if not are_traces(given.data):
         return None
-    if is_dataclass(data):
-        return {each.name: getattr(data, each.name) for each in fields(data)}
-    held = data.model_dump() if hasattr(data, "model_dump") else getattr(data, "__dict__", {})
-    return {name: value for name, value in held.items() if not name.startswith("_")} or None
+    listed, texts, source = given.listed_rows(), {}, given.source
+    items = given.data if isinstance(given.data, list) else [given.data]
+    spans = ((given.line_of(n) if given.line_of else None, item) for n, item in enumerate(items))
+    for retrieval in retrievals(spans, source=source, query=given.columns.query):
+        place = source if retrieval.line is None else f"{source}:{retrieval.line}"
+        listed.add(retrieval.query_id, retrieval.documents, place=place)
+        if retrieval.text is not None:
+            texts[retrieval.query_id] = retrieval.text
+    return replace(listed.rows(), questions=Questions("input", texts))
 
 
-def _has_roles(names: Iterable[object], given: Input) -> bool:
-    """Tell whether names are those of columns: of a query, and of documents or their numbers."""
-    texts = [str(name) for name in islice(names, 200)]
-    named = {getattr(given.columns, each) for each in ("relevant", "retrieved", "doc")} - {None}
-    has_documents = any(map(role_of, texts)) or not named.isdisjoint(texts)
-    return len(texts) > 1 and has_documents and given.layout.is_header(texts, given.columns)
+@shape("a matrix of scores", '{"doc_ids": ["a", "b"], "scores": [[0.9, 0.1]]}', "run")
+def _matrix(given: Input) -> Rows | None:
+    """Take a row for each query and a column for each document."""
+    held = given.data if isinstance(given.data, Mapping) else {}
+    parts: list[Any] = [held.get(find_name(held, names)) for names in _MATRIX]
+    scores, documents, queries = parts
+    if documents is None or not is_list(scores):
+        return None
+    if not all(is_list(row) and all(map(_is_number, row)) for row in scores):
+        return None
+    rows, documents = [list(row) for row in scores], list(documents)
+    query_ids = range(1, len(rows) + 1) if queries is None else list(queries)
+    wrong = next((len(row) for row in rows if len(row) != len(documents)), len(documents))
+    if wrong != len(documents) or len(query_ids) != len(rows):
+        raise InputError(
+            f"{given.source}: the matrix has {len(rows)} rows of {wrong} scores, for "
+            f"{len(query_ids)} queries and {len(documents)} documents"
+        )
+    listed = given.listed_rows()
+    for query_id, row in zip(query_ids, rows, strict=True):
+        listed.add(query_id, list(zip(documents, row, strict=True)))
+    return replace(listed.rows(), is_list=False, reading=Reading(by_position=queries is None))
 
 
-def _is_columns(given: Input) -> bool:
+_MATRIX = (
+    ("scores", "similarities", "similarity", "matrix", "score_matrix"),
+    ("doc_ids", "ids", "corpus_ids", "document_ids", "chunk_ids"),
+    ("query_ids", "qids"),
+)
+"""What the scores, documents and queries of a matrix are called."""
+
+
+@shape("an engine's answer", '{"ids": [["a"]], "distances": [[0.1]]}', "run")
+def _answer(given: Input) -> Rows | None:
+    return _by_position(given, [given.data]) if is_answer(given.data) else None
+
+
+# --- records
+
+
+@shape("columns", '{"question": ["q1"], "expected_ids": [["a"]]}')
+def _columns(given: Input) -> Rows | None:
     if not isinstance(given.data, Mapping) or not _has_roles(given.data, given):
-        return False
-    return all(
-        is_list(each) and not isinstance(each, Mapping | Set) for each in given.data.values()
-    )
-
-
-def _column_rows(given: Input) -> Rows:
-    columns = [list(column) for column in given.data.values()]
-    if len(set(map(len, columns))) > 1:
+        return None
+    held = given.data.values()
+    if not all(is_list(each) and not isinstance(each, Mapping | Set) for each in held):
+        return None
+    columns = {str(name): list(values) for name, values in given.data.items()}
+    if len(set(map(len, columns.values()))) > 1:
         raise InputError(f"{given.source}: the columns are not equally long")
-    names = [str(name) for name in given.data]
-    rows = zip(*columns, strict=True)
-    return _record_rows(given, [dict(zip(names, row, strict=True)) for row in rows])
+    return table_rows(Table(columns, given.source), given)
 
 
-def _is_record(given: Input) -> bool:
+@shape("a record", '{"question": "q1", "expected_ids": ["a"]}')
+def _record(given: Input) -> Rows | None:
     """Tell one query's record from documents by query."""
     record = _record_of(given.data) if isinstance(given.data, Mapping) else None
     if not record or not (_has_roles(record, given) or _holds_answer(record, given)):
-        return False
+        return None
     queries = query_names(map(str, record), given.columns) | {"id", "_id", "text"}
-    return any(isinstance(record.get(name), str | int) for name in queries)
+    is_one = any(isinstance(record.get(name), str | int) for name in queries)
+    return _rows_of_records(given, [given.data]) if is_one else None
 
 
-def _holds_answer(record: Mapping[str, Any], given: Input) -> bool:
-    return given.layout.kind == "run" and any(map(is_answer, islice(record.values(), 100)))
-
-
-def _is_records_by_id(given: Input) -> bool:
-    """Tell ``{id: record}``, where a record has a field for its documents."""
-    first = next(iter(given.data.values()), None) if isinstance(given.data, Mapping) else None
-    if not isinstance(first, Mapping) or is_answer(first):
-        return False
-    named = {given.columns.relevant, given.columns.retrieved} & set(first)
-    return bool(named) or any(
-        role_of(str(name)) in ("relevant", "retrieved")
-        or (role_of(str(name)) is not None and not isinstance(value, Mapping))
-        for name, value in first.items()
-        if is_list(value)
-    )
-
-
-def _rows_of_records_by_id(given: Input) -> Rows:
-    for query_id, record in given.data.items():
-        if not isinstance(record, Mapping):
+@shape("documents by query", '{"q1": {"a": 2}} or {"q1": ["a", "b"]}')
+def _by_query(given: Input) -> Rows | None:
+    if not isinstance(given.data, Mapping):
+        return None
+    query_id, held = next(iter(given.data.items()))
+    is_record = isinstance(held, Mapping) and not is_answer(held)
+    if is_record and any(isinstance(value, list | tuple) for value in held.values()):
+        raise InputError(
+            f"{given.source}: query {shown(query_id)} has a record; give a list of records, each "
+            f"with its query: [{{'query_id': {shown(query_id)}, …}}, …]"
+        )
+    is_of_pieces = given.layout.kind == "qrels" and are_pieces(given.data)
+    listed = replace(given, pieces=given.pieces or is_of_pieces).listed_rows()
+    for query_id, documents in given.data.items():
+        first = documents[0] if isinstance(documents, list) and documents else None
+        if isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)):
             raise InputError(
-                f"{given.source}: query {shown(query_id)} has {shown(record)}, no record"
+                f"{given.source}: query {shown(query_id)} has lists in its list; if the keys are "
+                f"names of columns, say which is which (query=, {given.layout.word}=)"
             )
-    return _record_rows(given, [{"query_id": q, **record} for q, record in given.data.items()])
+        listed.add(query_id, documents)
+    rows = listed.rows()
+    if is_of_pieces and isinstance(rows, PieceRows):
+        raise PiecesError(rows)
+    return rows
 
 
-def _are_records(given: Input) -> bool:
-    records = [_record_of(item) for item in _items(given)[:20]]
-    return None not in records and any(
-        _has_roles(record, given) or _holds_answer(record, given) for record in records if record
+@shape("records", '[{"question": "q1", "retrieved_ids": ["a"]}]')
+def _records(given: Input) -> Rows | None:
+    records = [record or {} for record in map(_record_of, _items(given)[:20])]
+    if any(is_answer(record) and not query_names(record) for record in records):
+        return None
+    are_records = all(records) and any(
+        _has_roles(record, given) or _holds_answer(record, given) for record in records
     )
+    return _rows_of_records(given, given.data) if are_records else None
 
 
-def _record_rows(given: Input, items: Sequence[Any]) -> Rows:
+def _rows_of_records(given: Input, items: Sequence[Any]) -> Rows:
     """Take records with names, each a query with its list, or a query and a document."""
     records = []
     for number, item in enumerate(items, start=1):
@@ -236,22 +263,21 @@ def _record_rows(given: Input, items: Sequence[Any]) -> Rows:
     return table_rows(Table(records, given.source, line_of=given.line_of), given)
 
 
-# --- by query
+# --- lists
 
 
-def _mapping_rows(given: Input) -> Rows:
-    """Take ``{query: documents}``."""
-    refuse_gold_dict(given.data, given.layout, given.source)
-    listed = given.listed_rows()
-    for query_id, documents in given.data.items():
-        first = documents[0] if isinstance(documents, list) and documents else None
-        if isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)):
-            raise InputError(
-                f"{given.source}: query {shown(query_id)} has lists in its list; if the keys are "
-                f"names of columns, say which is which (query=, {given.layout.word}=)"
-            )
-        listed.add(query_id, documents)
-    return listed.rows()
+@shape("rows", '[("q1", "a", 2)]')
+def _triples(given: Input) -> Rows | None:
+    if not _are_all(given, _is_triple):
+        return None
+    queries, documents, values = zip(*given.data, strict=True)
+    columns = [
+        id_series("query_id", queries, given.source),
+        id_series("doc_id", documents, given.source),
+    ]
+    if any(value is not None for value in values):
+        columns.append(number_series(given.layout.value, values, given.source))
+    return with_values(Rows(pl.DataFrame(columns), given.source, given.layout))
 
 
 def _is_triple(item: object) -> bool:
@@ -265,78 +291,77 @@ def _is_triple(item: object) -> bool:
     )
 
 
-def _are_whole(items: Iterable[object]) -> bool:
-    return all(isinstance(part, str | int) and str(part).isdecimal() for part in items)
+@shape("documents of one query", "documents of LangChain, LlamaIndex, Haystack")
+def _documents(given: Input) -> Rows | None:
+    firsts = [item[0] if isinstance(item, tuple) and item else item for item in _items(given)]
+    are_documents = bool(firsts) and all(map(is_document, firsts))
+    return _by_position(given, [given.data]) if are_documents else None
 
 
-def _triple_rows(given: Input) -> Rows:
-    queries, documents, values = zip(*given.data, strict=True)
-    columns = [
-        id_series("query_id", queries, given.source),
-        id_series("doc_id", documents, given.source),
-    ]
-    if any(value is not None for value in values):
-        columns.append(number_series(given.layout.value, values, given.source))
-    return with_values(Rows(pl.DataFrame(columns), given.source, given.layout))
+@shape("lists by position", '[["a", "b"], ["c"]] or [{"a": 2}, {"c": 1}]')
+def _lists(given: Input) -> Rows | None:
+    """Take a list for each query, an engine's answer, or a dict: then the keys of dicts differ."""
+    items = [item for item in _items(given) if item is not None]
+    if items and all(isinstance(item, Mapping) and not is_answer(item) for item in items):
+        keys = [frozenset(item) for item in items if item]
+        are_numbers = all(_is_number(value) for item in items for value in item.values())
+        are_grades = are_numbers and (len(keys) == 1 or len(set(keys)) > 1)
+        return _by_position(given, given.data) if are_grades else None
+    lists = [item for item in items if given.layout.kind == "qrels" or not is_answer(item)]
+    if not items or not all(map(_is_list_of_documents, lists)):
+        return None
+    if lists and _may_be_rows(lists):
+        raise InputError(
+            f"{given.source}: {shown(items[0])} and the others may be rows (query, document, "
+            f"{given.layout.value}), documents with numbers, or the documents of a query; give "
+            "{query: [doc, …]}, or lists of ids in a list"
+        )
+    return _by_position(given, given.data)
 
 
-def _trace_rows(given: Input) -> Rows:
-    """Take the retrievals among the spans of traces."""
-    listed, texts, source = given.listed_rows(), {}, given.source
-    items = given.data if isinstance(given.data, list) else [given.data]
-    lines = [given.line_of(row) if given.line_of else None for row in range(len(items))]
-    spans = zip(lines, items, strict=True)
-    for retrieval in retrievals(spans, source=source, query=given.columns.query):
-        place = source if retrieval.line is None else f"{source}:{retrieval.line}"
-        listed.add(retrieval.query_id, retrieval.documents, place=place)
-        if retrieval.text is not None:
-            texts[retrieval.query_id] = retrieval.text
-    return replace(listed.rows(), questions=Questions("input", texts))
+def _is_list_of_documents(item: object) -> bool:
+    is_named = isinstance(item, Mapping) or hasattr(item, "_fields")
+    return is_list(item) and not is_named and not is_document(item)
 
 
-# --- by position
-
-
-_MATRIX = (
-    ("scores", "similarities", "similarity", "matrix", "score_matrix"),
-    ("doc_ids", "ids", "corpus_ids", "document_ids", "chunk_ids"),
-    ("query_ids", "qids"),
-)
-
-
-def _matrix_parts(given: Input) -> list[Any]:
-    """Return the scores, documents and queries of a matrix, None for what is not there."""
-    held = given.data if isinstance(given.data, Mapping) and given.layout.kind == "run" else {}
-    return [held.get(find_name(held, names)) for names in _MATRIX]
-
-
-def _is_matrix(given: Input) -> bool:
-    scores, documents, _ = _matrix_parts(given)
+def _may_be_rows(lists: Sequence[Any]) -> bool:
+    """Tell lists that may be rows of a table: of three numbers, pairs, or text and numbers."""
+    tuples = [item for item in lists if isinstance(item, tuple)]
+    are_pairs = len(tuples) == len(lists) and all(len(item) == 2 for item in tuples)
     return (
-        documents is not None
-        and is_list(scores)
-        and all(is_list(row) and all(map(_is_number, row)) for row in scores)
+        all(len(item) == 3 and _are_whole(item) for item in lists)
+        or (are_pairs and not all(is_list(item[0]) for item in tuples))
+        or any(len({isinstance(part, str) for part in item}) > 1 for item in tuples)
     )
 
 
-def _matrix_rows(given: Input) -> Rows:
-    """Take a matrix of scores, a row for each query and a column for each document."""
-    scores, documents, queries = _matrix_parts(given)
-    rows, documents = [list(row) for row in scores], list(documents)
-    query_ids = range(1, len(rows) + 1) if queries is None else list(queries)
-    wrong = next((len(row) for row in rows if len(row) != len(documents)), len(documents))
-    if wrong != len(documents) or len(query_ids) != len(rows):
+@shape("targets by position", '["a", "c"]', "gold")
+def _targets(given: Input) -> Rows | None:
+    if not _are_all(given, lambda item: isinstance(item, str | int) or item is None):
+        return None
+    return _by_position(given, [[] if item is None else [item] for item in given.data])
+
+
+@shape("no shape", "refused: a set, a flat list as a run, records without a known column")
+def _refused(given: Input) -> Rows | None:
+    if isinstance(given.data, Set):
         raise InputError(
-            f"{given.source}: the matrix has {len(rows)} rows of {wrong} scores, for "
-            f"{len(query_ids)} queries and {len(documents)} documents"
+            f"{given.source}: a set, which has no order; give {{query: {{doc, …}}}}, or "
+            "[{doc, …}] for one query"
         )
-    listed = given.listed_rows()
-    for query_id, row in zip(query_ids, rows, strict=True):
-        listed.add(query_id, list(zip(documents, row, strict=True)))
-    return replace(listed.rows(), is_numbered=queries is None, is_list=False)
+    if _are_all(given, lambda item: isinstance(item, str | int) or item is None):
+        raise InputError(
+            f"{given.source}: a flat list of ids; give a list for each query, best document first: "
+            "[[doc, …], …], or {query: [doc, …]}"
+        )
+    are_records = _are_all(given, lambda item: isinstance(item, Mapping))
+    return _rows_of_records(given, given.data) if are_records else None
 
 
-def _rows_by_position(given: Input, items: Iterable[Any]) -> Rows:
+# --- what they share
+
+
+def _by_position(given: Input, items: Iterable[Any]) -> Rows:
     """Take the documents of queries that have no id: they are known by their place."""
     listed, number = given.listed_rows(), 0
     for item in items:
@@ -344,178 +369,67 @@ def _rows_by_position(given: Input, items: Iterable[Any]) -> Rows:
         for documents in [item] if answers is None else answers:
             number += 1
             listed.add(number, documents)
-    return replace(listed.rows(), is_numbered=True)
+    return replace(listed.rows(), reading=Reading(by_position=True))
 
 
-def _are_answers(given: Input) -> bool:
-    items = _items(given)
-    has_queries = any(isinstance(item, Mapping) and query_names(item) for item in items[:10])
-    return (
-        any(map(is_answer, items[:10]))
-        and not has_queries
-        and all(item is None or is_answer(item) or isinstance(item, list) for item in items)
-    )
+_NESTED = frozenset({"inputs", "outputs", "referenceoutputs", "expectedoutputs", "vars", "example"})
+"""Records in a record of LangSmith or promptfoo; their fields stand beside the others."""
 
 
-def _is_list_of_documents(item: object) -> bool:
-    is_named = isinstance(item, Mapping) or hasattr(item, "_fields")
-    return item is None or (is_list(item) and not is_named and not is_document(item))
+def _record_of(data: Any) -> Mapping[str, Any] | None:
+    """Return an object as a record: a mapping, a named tuple, a model, an object; else None."""
+    if isinstance(data, Mapping):
+        flat: dict[str, Any] = {}
+        for name, value in data.items():
+            if isinstance(value, Mapping) and folded(str(name)) in _NESTED:
+                prefix = "" if folded(str(name)) == "example" else f"{name}."
+                flat.update({f"{prefix}{inner}": value[inner] for inner in value})
+            else:
+                flat[name] = value
+        return flat
+    if hasattr(data, "_asdict"):
+        return dict(data._asdict())
+    if is_document(data) or isinstance(data, list | tuple | Set | str | int | float):
+        return None
+    held = data.model_dump() if hasattr(data, "model_dump") else getattr(data, "__dict__", {})
+    return {name: value for name, value in held.items() if not name.startswith("_")} or None
 
 
-def _list_rows(given: Input) -> Rows:
-    """Take a list for each query, by position; what may be rows of a table is refused."""
-    items = given.data
-    are_triples = all(is_list(item) and len(item) == 3 and _are_whole(item) for item in items)
-    are_pairs = all(isinstance(item, tuple) and len(item) == 2 for item in items) and not all(
-        is_list(item[0]) for item in items
-    )
-    are_mixed = any(
-        isinstance(item, tuple) and len({isinstance(part, str) for part in item}) > 1
-        for item in items
-    )
-    if are_triples or are_pairs or are_mixed:
-        raise InputError(
-            f"{given.source}: {shown(items[0])} and the others may be rows (query, document, "
-            f"{given.layout.value}), documents with numbers, or the documents of a query; give "
-            "{query: [doc, …]}, or lists of ids in a list"
-        )
-    return _rows_by_position(given, items)
+def _has_roles(names: Iterable[object], given: Input) -> bool:
+    """Tell whether names are those of columns: of a query, and of documents or their numbers."""
+    texts = [str(name) for name in islice(names, 200)]
+    named = {getattr(given.columns, each) for each in ("relevant", "retrieved", "doc")} - {None}
+    has_documents = any(map(role_of, texts)) or not named.isdisjoint(texts)
+    return len(texts) > 1 and has_documents and given.layout.is_header(texts, given.columns)
 
 
-def _are_graded(given: Input) -> bool:
-    """Tell ``[{doc: number, …}, …]``, by position, from records: their keys differ."""
-    if not _are_all(given, lambda item: isinstance(item, Mapping)):
-        return False
-    keys = [frozenset(item) for item in given.data if item]
-    numbers = all(_is_number(value) for item in given.data for value in item.values())
-    return numbers and (len(keys) == 1 or len(set(keys)) > 1)
+def _holds_answer(record: Mapping[str, Any], given: Input) -> bool:
+    return given.layout.kind == "run" and any(map(is_answer, islice(record.values(), 100)))
 
 
-def _target_rows(given: Input) -> Rows:
-    """Take one target for each query, by position."""
-    if given.layout.kind == "run":
-        raise InputError(
-            f"{given.source}: a flat list of ids; give a list for each query, best document first: "
-            "[[doc, …], …], or {query: [doc, …]}"
-        )
-    return _rows_by_position(given, [[] if item is None else [item] for item in given.data])
+def _items(given: Input) -> Sequence[Any]:
+    """Return the items of a list; none of anything else."""
+    return given.data if isinstance(given.data, list | tuple) else ()
 
 
-def _is_framework_document(item: Any) -> bool:
-    return is_document(item[0] if isinstance(item, tuple) and item else item)
+def _are_all(given: Input, test: Callable[[Any], bool]) -> bool:
+    """Tell a list whose items are all of a kind, one at least."""
+    return bool(_items(given)) and all(map(test, _items(given)))
 
 
-def _refuse_set(given: Input) -> Rows:
-    raise InputError(
-        f"{given.source}: a set, which has no order; give {{query: {{doc, …}}}}, or "
-        "[{doc, …}] for one query"
-    )
+def _are_whole(items: Iterable[object]) -> bool:
+    return all(isinstance(part, str | int) and str(part).isdecimal() for part in items)
 
 
-SHAPES: tuple[Shape, ...] = (
-    Shape(
-        "nothing",
-        "{}",
-        lambda g: isinstance(g.data, Mapping | list | tuple) and not g.data,
-        lambda g: g.listed_rows().rows(),
-    ),
-    Shape(
-        "a frame",
-        "pandas, Polars, Arrow, Hugging Face Dataset",
-        lambda g: _is_frame(g.data),
-        _frame_rows,
-    ),
-    Shape(
-        "splits",
-        "a Hugging Face DatasetDict: name one",
-        lambda g: isinstance(g.data, Mapping) and all(map(_is_dataset, g.data.values())),
-        _refuse_splits,
-    ),
-    Shape(
-        "traces",
-        "spans of OpenTelemetry, OpenInference or Phoenix",
-        lambda g: g.layout.kind == "run" and are_traces(g.data),
-        _trace_rows,
-        "run",
-    ),
-    Shape(
-        "a matrix of scores",
-        '{"doc_ids": ["a", "b"], "scores": [[0.9, 0.1]]}',
-        _is_matrix,
-        _matrix_rows,
-        "run",
-    ),
-    Shape(
-        "an engine's answer",
-        '{"ids": [["a"]], "distances": [[0.1]]}',
-        lambda g: is_answer(g.data),
-        lambda g: _rows_by_position(g, [g.data]),
-        "run",
-    ),
-    Shape("columns", '{"question": ["q1"], "expected_ids": [["a"]]}', _is_columns, _column_rows),
-    Shape(
-        "a record",
-        '{"question": "q1", "expected_ids": ["a"]}',
-        _is_record,
-        lambda g: _record_rows(g, [g.data]),
-    ),
-    Shape(
-        "records by id",
-        '{"q1": {"expected_ids": ["a"]}}',
-        _is_records_by_id,
-        _rows_of_records_by_id,
-    ),
-    Shape(
-        "documents by query",
-        '{"q1": {"a": 2}} or {"q1": ["a", "b"]}',
-        lambda g: isinstance(g.data, Mapping),
-        _mapping_rows,
-    ),
-    Shape("a set", "refused: it has no order", lambda g: isinstance(g.data, Set), _refuse_set),
-    Shape(
-        "a list of engines' answers",
-        '[{"hits": {"hits": [{"_id": "a"}]}}]',
-        _are_answers,
-        lambda g: _rows_by_position(g, g.data),
-        "run",
-    ),
-    Shape(
-        "records",
-        '[{"question": "q1", "retrieved_ids": ["a"]}]',
-        _are_records,
-        lambda g: _record_rows(g, g.data),
-    ),
-    Shape("rows", '[("q1", "a", 2)]', lambda g: _are_all(g, _is_triple), _triple_rows),
-    Shape(
-        "documents of one query",
-        "documents of LangChain, LlamaIndex, Haystack",
-        lambda g: _are_all(g, _is_framework_document),
-        lambda g: _rows_by_position(g, [g.data]),
-    ),
-    Shape(
-        "lists by position",
-        '[["a", "b"], ["c"]]',
-        lambda g: _are_all(g, _is_list_of_documents) and any(each is not None for each in g.data),
-        _list_rows,
-    ),
-    Shape(
-        "grades by position",
-        '[{"a": 2}, {"c": 1}]',
-        _are_graded,
-        lambda g: _rows_by_position(g, g.data),
-    ),
-    Shape(
-        "targets by position",
-        '["a", "c"]',
-        lambda g: _are_all(g, lambda item: isinstance(item, str | int) or item is None),
-        _target_rows,
-        "gold",
-    ),
-    Shape(
-        "unknown records",
-        "refused: no known column",
-        lambda g: _are_all(g, lambda item: isinstance(item, Mapping)),
-        lambda g: _record_rows(g, g.data),
-    ),
-)
-"""All shapes but TREC lines, in the order in which they are tried."""
+def _is_number(value: object) -> bool:
+    return hasattr(value, "__float__") and not isinstance(value, str | bool)
+
+
+def _is_dataset(data: object) -> bool:
+    """Tell a data set of Hugging Face."""
+    return hasattr(data, "column_names") and hasattr(data, "features")
+
+
+def _is_frame(data: object) -> bool:
+    is_lazy = isinstance(data, pl.LazyFrame)
+    return is_lazy or hasattr(data, "__arrow_c_stream__") or _is_dataset(data)

@@ -9,9 +9,9 @@ apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,9 +20,6 @@ from rankscope.tables.columns import folded, may_list, promises_ids, role_of, sa
 from rankscope.tables.documents import is_list, is_missing
 from rankscope.tables.jsontext import parse_json
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _SAMPLE = 200
 _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))(?:\s*(?:,|$)|\s+)""")
 _BRACKETS = {"[": "]", "{": "}"}
@@ -30,6 +27,11 @@ _ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
 """What is hardly a word: short, or with a digit or a sign in it."""
 _SENTENCE = re.compile(r"\s*\S+\s.*[.!?][\"'”’)\]]*\s*|\s*(?:\S+\s+){7}\S.*", re.S)
 """Two words or more that end as a sentence does, or eight words."""
+_ASSERTION = re.compile(
+    r"(?:not-)?(?:i?contains|equals|starts-with|regex|llm-rubric|similar|javascript|python|is-json|"
+    r"factuality|answer-relevance|context-recall)[\w-]*:",
+)
+"""How an assertion of promptfoo begins, which is no id."""
 _NUMBERED = re.compile(r"(.*?\D)[\s._-]*(\d{1,4})")
 
 
@@ -41,21 +43,34 @@ class Table:
 
     def __init__(
         self,
-        data: pl.DataFrame | Sequence[Mapping[str, Any]],
+        data: pl.DataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
         source: str,
         *,
         line_of: Callable[[int], int] | None = None,
     ) -> None:
-        self.source, self.line_of, self.height = source, line_of, len(data)
-        self.frame = data if isinstance(data, pl.DataFrame) else None
-        self.records = () if isinstance(data, pl.DataFrame) else data
-        if self.frame is not None:
-            self.names = self.frame.columns
+        columns: dict[str, Any]
+        if isinstance(data, pl.DataFrame):
+            columns = data.to_dict()
+        elif isinstance(data, Mapping):
+            columns = dict(data)
         else:
-            self.names = list(dict.fromkeys(str(name) for row in self.records for name in row))
-        self._wide = _numbered_columns(self.names)
-        self.names += self._wide
-        self._samples: dict[str, list[Any]] = {}
+            names = dict.fromkeys(name for row in data for name in row)
+            columns = {str(name): [row.get(name) for row in data] for name in names}
+        self.source, self.line_of = source, line_of
+        self.height = len(next(iter(columns.values()), ()))
+        self.columns = {name: Column(name, values, source) for name, values in columns.items()}
+        for name, group in _numbered_columns(self.names).items():
+            cells = zip(*(self.columns[each].values for each in group), strict=True)
+            lists = [[cell for cell in row if not is_missing(cell)] for row in cells]
+            self.columns[name] = Column(name, lists, source)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
 
     def place(self, row: int) -> str:
         """Return where a row is, for a message."""
@@ -63,101 +78,101 @@ class Table:
             return f"{self.source}:{self.line_of(row)}"
         return f"{self.source}, record {row + 1}"
 
-    def is_blank(self, row: int) -> bool:
-        """Tell whether a row has nothing in it, as a line of a spreadsheet may."""
-        cells = self.records[row].values() if self.frame is None else self.frame.row(row)
-        return all(is_missing(_present(cell)) for cell in cells)
 
-    def values(self, name: str) -> list[Any]:
-        """Return the values of a column; what is missing is None."""
-        if name in self._wide:
-            rows = zip(*map(self.values, self._wide[name]), strict=True)
-            return [[cell for cell in row if not is_missing(cell)] for row in rows]
-        if self.frame is not None:
-            return [_present(value) for value in self.frame[name].to_list()]
-        return [_present(row.get(name)) for row in self.records]
+class Column:
+    """A column: its values, what its name says of them, and what its first ones tell."""
 
-    def series(self, name: str) -> pl.Series | None:
-        """Return a column as a frame holds it; None if the table is no frame."""
-        return None if self.frame is None or name in self._wide else self.frame[name]
+    def __init__(self, name: str, data: pl.Series | Sequence[Any], source: str) -> None:
+        self.name, self.role = name, role_of(name)
+        self._data = data.alias("values") if isinstance(data, pl.Series) else data
+        self._source = source
 
-    def cell(self, name: str, value: Any) -> Any:
+    @property
+    def series(self) -> pl.Series | None:
+        """The column as a frame holds it; None if the table is no frame."""
+        return self._data if isinstance(self._data, pl.Series) else None
+
+    @property
+    def values(self) -> list[Any]:
+        """All values; what is missing is None."""
+        values = self._data.to_list() if isinstance(self._data, pl.Series) else self._data
+        return list(map(_present, values))
+
+    def cell(self, value: Any) -> Any:
         """Return a value with a list in it taken apart, if it is a text that writes one."""
         if not isinstance(value, str):
             return value
-        if not may_list(name):
+        if not may_list(self.name):
             is_written = value.lstrip().startswith("[") and value.strip() != "[]"
             return written_list(value) if is_written else value
-        ids = listed(value, blanks=promises_ids(name))
-        if promises_ids(name) and isinstance(ids, str) and " " in ids and not is_sentence(ids):
+        promised = promises_ids(self.name)
+        ids = listed(value, blanks=promised)
+        if promised and isinstance(ids, str) and " " in ids and not _is_sentence(ids):
             raise InputError(
-                f"{self.source}: {shown(ids)} in {shown(name)} may be one id or several; write "
-                'a JSON list there, such as ["a b"] or ["a", "b"]'
+                f"{self._source}: {shown(ids)} in {shown(self.name)} may be one id or several; "
+                'write a JSON list there, such as ["a b"] or ["a", "b"]'
             )
         return ids
 
-    # --- what a column holds, as its first values tell
-
-    def sample(self, name: str) -> list[Any]:
-        """Return the first values of a column that are there, with lists in cells taken apart."""
-        if name not in self._samples:
-            series = self.series(name)
-            if series is not None:
-                plain = series.alias("column")  # Polars takes a name such as ^a$ for a pattern
-                first = plain.drop_nulls().head(_SAMPLE).to_list()
-            else:
-                first = self.values(name)[: 10 * _SAMPLE]
-            there = [value for value in map(_present, first) if not is_missing(value)]
-            self._samples[name] = [self.cell(name, value) for value in there[:_SAMPLE]]
-        return self._samples[name]
-
-    def items(self, name: str) -> list[Any]:
-        """Return what the first values name: the items of lists, and single values."""
-        items: list[Any] = []
-        for value in self.sample(name):
-            several = list(value)[:20] if is_list(value) else [value]
-            items += [
-                each[0] if isinstance(each, tuple | list) and each else each for each in several
-            ]
-        return items[:_SAMPLE]
-
-    def holds_lists(self, name: str) -> bool:
-        """Tell whether a column has lists, or texts that write them."""
-        return any(is_list(value) for value in self.sample(name))
-
-    def holds_numbers(self, name: str) -> bool:
-        """Tell whether all values of a column are numbers, or the text of one in a cell."""
-        series = self.series(name)
-        if series is not None and series.dtype.is_numeric():
-            return True
-        return bool(self.sample(name)) and all(map(_is_number, self.sample(name)))
-
-    def lists_numbers(self, name: str) -> bool:
-        """Tell whether all values of a column are lists of numbers, or numbers."""
-        lists = [
-            value if isinstance(value, list | tuple) else [value] for value in self.sample(name)
-        ]
-        return bool(lists) and all(_is_number(number) for numbers in lists for number in numbers)
-
-    def holds_texts(self, name: str) -> bool:
-        """Tell whether half of what a column holds, or more, is text in words.
-
-        The contexts of Ragas and DeepEval are texts, even if they are single words, unless all look
-        like ids, or another column has the same.
-        """
-        items = self.items(name)
-        texts = [item for item in items if isinstance(item, str)]
-        if texts and 2 * sum(map(is_sentence, texts)) >= len(texts):
-            return True
-        if not folded(name).endswith(("context", "contexts")) or all(map(looks_like_id, items)):
-            return False
-        others = (self.items(other) for other in self.names if other != name and says_ids(other))
-        return {str(item) for several in others for item in several}.isdisjoint(map(str, items))
+    @cached_property
+    def sample(self) -> list[Any]:
+        """The first values that are there, with lists in cells taken apart."""
+        if isinstance(self._data, pl.Series):
+            first = self._data.drop_nulls().head(_SAMPLE).to_list()
+        else:
+            first = list(self._data[: 10 * _SAMPLE])
+        there = [value for value in map(_present, first) if not is_missing(value)]
+        return [self.cell(value) for value in there[:_SAMPLE]]
 
     @cached_property
-    def texts(self) -> list[str]:
-        """The columns that hold texts under a name of documents."""
-        return [name for name in self.names if role_of(name) and self.holds_texts(name)]
+    def items(self) -> list[Any]:
+        """What the first values name: the items of lists, and single values."""
+        several = (list(value)[:20] if is_list(value) else [value] for value in self.sample)
+        items = (item for values in several for item in values)
+        first = [item[0] if isinstance(item, tuple | list) and item else item for item in items]
+        return first[:_SAMPLE]
+
+    @property
+    def says_ids(self) -> bool:
+        """Whether its name says that it holds ids."""
+        return says_ids(self.name)
+
+    @property
+    def holds_lists(self) -> bool:
+        """Whether it has lists, or texts that write them."""
+        return any(map(is_list, self.sample))
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether all values are numbers, or the text of one in a cell."""
+        is_numeric = self.series is not None and self.series.dtype.is_numeric()
+        return is_numeric or (bool(self.sample) and all(map(_is_number, self.sample)))
+
+    @property
+    def lists_numbers(self) -> bool:
+        """Whether all values are lists of numbers, or numbers."""
+        lists = [value if isinstance(value, list | tuple) else [value] for value in self.sample]
+        return bool(lists) and all(_is_number(number) for numbers in lists for number in numbers)
+
+    @cached_property
+    def holds_texts(self) -> bool:
+        """Whether half of what it holds, or more, is text in words.
+
+        What is called a context is a text, even if it is a single word, unless all look like ids.
+        """
+        texts = [item for item in self.items if isinstance(item, str)]
+        if texts and 2 * sum(map(_is_sentence, texts)) >= len(texts):
+            return True
+        is_context = folded(self.name).endswith(("context", "contexts"))
+        return is_context and not all(map(_looks_like_id, self.items))
+
+    @property
+    def may_hold_ids(self) -> bool:
+        """Whether the values can be ids of documents."""
+        return not self.holds_texts and not any(
+            isinstance(item, bool) or (isinstance(item, str) and _ASSERTION.match(item))
+            for item in self.items
+        )
 
 
 def _present(value: Any) -> Any:
@@ -173,12 +188,12 @@ def _is_number(value: object) -> bool:
     return True
 
 
-def is_sentence(value: object) -> bool:
+def _is_sentence(value: str) -> bool:
     """Tell a text in words from an id, which may hold a blank."""
-    return isinstance(value, str) and _SENTENCE.fullmatch(value[:2000]) is not None
+    return _SENTENCE.fullmatch(value[:2000]) is not None
 
 
-def looks_like_id(item: object) -> bool:
+def _looks_like_id(item: object) -> bool:
     """Tell what is hardly a word: without a blank, short, or with a digit or a sign in it."""
     return not isinstance(item, str) or _ID.fullmatch(item) is not None
 
@@ -217,7 +232,7 @@ def listed(text: str, *, blanks: bool = False) -> Any:
     if _BRACKETS.get(text[0]) == text[-1] and len(text) > 1:
         return written_list(text, bare=True)
     ids, parts = _separated(text), text.split()
-    if blanks and ids is text and len(parts) > 1 and all(map(looks_like_id, parts)):
+    if blanks and ids is text and len(parts) > 1 and all(map(_looks_like_id, parts)):
         return parts
     return ids
 
@@ -233,13 +248,10 @@ def written_list(text: str, *, bare: bool = False) -> Any:
     except RankscopeError:
         inner = text.strip()[1:-1].strip()
     items, begin = [], 0
-    while begin < len(inner):
-        item = _ITEM.match(inner, begin)
-        if item is None:
-            break
+    while (item := _ITEM.match(inner, begin)) is not None:
         items.append(next(value for value in item.groups() if value is not None))
         begin = item.end()
-    else:
+    if begin == len(inner):
         return items or text
     ids = _separated(inner) if bare else inner
     return ids if isinstance(ids, list) else [ids] if bare and " " not in ids else text

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.errors import FormatError, RankscopeError, shown
+from rankscope.errors import FormatError, RankscopeError, counted, shown
 from rankscope.tables.jsontext import parse_json
 
 _BATCHES = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "spans", "data")
@@ -28,7 +28,6 @@ _KINDS = ("openinference.span.kind", "span_kind", "spanKind")
 _TEXTS = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value")
 _ASKED = ("query", "question", "input", "text")
 _DOCUMENT = re.compile(r"(?:gen_ai\.)?retrieval\.documents\.(\d{1,9})\.(?:document\.)?(.+)", re.S)
-_SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +43,8 @@ class Retrieval:
 def are_traces(data: object) -> bool:
     """Tell whether data are spans, or batches of them."""
     span = next(_spans(data), {})
-    if not any(str(name).startswith("attributes") for name in span):
-        return False
-    context = span.get("context")
-    held = {**context, **span} if isinstance(context, Mapping) else span
-    return not held.keys().isdisjoint(_TRACE_IDS)
+    has_attributes = any(str(name).startswith("attributes") for name in span)
+    return has_attributes and not _fields(span).keys().isdisjoint(_TRACE_IDS)
 
 
 def retrievals(
@@ -56,15 +52,14 @@ def retrievals(
 ) -> Iterator[Retrieval]:
     """Yield the retrievals among the spans of JSON values, each with its line."""
     of_trace: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    count = 0
+    spans = count = 0
     for line, span in ((line, span) for line, value in values for span in _spans(value)):
+        spans += 1
         fields = _fields(span)
         documents = _documents(fields)
-        kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown")).upper()
+        kind = str(next((fields[name] for name in _KINDS if name in fields), "")).upper()
         is_retrieval = kind == "RETRIEVER" or fields.get("gen_ai.operation.name") == "retrieval"
         if not documents and not is_retrieval:
-            kinds[kind] += 1
             continue
         count += 1
         names = _TRACE_IDS if query is None else (query,)
@@ -84,9 +79,8 @@ def retrievals(
             query_id = f"{query_id}-{of_trace[query_id]}"
         yield Retrieval(line, query_id, _text(fields), documents)
     if not count:
-        seen = ", ".join(f"{n:,} of kind {shown(kind, 20)}" for kind, n in kinds.most_common(4))
         raise FormatError(
-            f"has no retrieval among its spans ({seen or 'there are none'}); one has "
+            f"has no retrieval among its {counted(spans, 'span')}; one has "
             "retrieval.documents.0.document.id and so on, or gen_ai.retrieval.documents",
             source=source,
         )
@@ -103,21 +97,11 @@ def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _fields(span: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a span and its attributes, by dotted names."""
-    fields: dict[str, Any] = {}
-    for name, value in span.items():
-        if name == "attributes":
-            _flatten(
-                _plain({"kvlistValue": {"values": value}}) if isinstance(value, list) else value,
-                "",
-                fields,
-            )
-        elif name.startswith("attributes."):
-            _flatten(value, name.removeprefix("attributes."), fields)
-        elif name == "context":
-            _flatten(value, name, fields)
-        elif not isinstance(value, Mapping | list):
-            fields.setdefault(name, value)
-    return fields
+    attributes, fields = span.get("attributes"), dict[str, Any]()
+    if isinstance(attributes, list):  # as OTLP has them
+        span = {**span, "attributes": _plain({"kvlistValue": {"values": attributes}})}
+    _flatten(span, "", fields)
+    return {name.removeprefix("attributes."): value for name, value in fields.items()}
 
 
 def _flatten(value: Any, name: str, fields: dict[str, Any]) -> None:
@@ -134,21 +118,18 @@ def _flatten(value: Any, name: str, fields: dict[str, Any]) -> None:
 
 def _plain(value: Any) -> Any:
     """Return a typed value of OTLP as plain data."""
-    if not isinstance(value, Mapping):
-        return value
-    for name in _SCALARS:
-        if name in value:
-            number = value[name]  # whole numbers are text in OTLP, as 64 bits are too many for JSON
-            is_whole = name == "intValue" and re.fullmatch(r"-?\d{1,20}", str(number))
-            return int(number) if is_whole else number
-    held = value.get("arrayValue", value.get("kvlistValue"))
-    items = held.get("values") if isinstance(held, Mapping) else None
-    if not isinstance(items, list):
-        return None
-    if "arrayValue" in value:
-        return [_plain(item) for item in items]
-    pairs = [pair for pair in items if isinstance(pair, Mapping)]
-    return {str(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
+    held = dict(value) if isinstance(value, Mapping) else {"value": value}
+    kind, inner = next(iter(held.items()), ("", None))
+    if kind in ("arrayValue", "kvlistValue"):
+        items = inner.get("values") if isinstance(inner, Mapping) else None
+        listed = items if isinstance(items, list) else []
+        if kind == "arrayValue":
+            return [_plain(item) for item in listed]
+        pairs = [pair for pair in listed if isinstance(pair, Mapping)]
+        return {str(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
+    # whole numbers are text in OTLP, as 64 bits are too many for JSON
+    is_whole = kind == "intValue" and re.fullmatch(r"-?\d{1,20}", str(inner))
+    return int(str(inner)) if is_whole else inner
 
 
 def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -172,19 +153,16 @@ def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _text(fields: Mapping[str, Any]) -> str | None:
     """Return what was asked; an input may be a JSON object that holds it."""
-    texts = (fields[name] for name in _TEXTS if isinstance(fields.get(name), str))
-    text: str | None = next(texts, None)
-    inner = _parsed(text) if text is not None and text.lstrip().startswith("{") else None
-    if isinstance(inner, Mapping):
-        return next((inner[name] for name in _ASKED if isinstance(inner.get(name), str)), text)
-    return text
+    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
+    inner = _parsed(text)
+    held = [inner.get(name) for name in _ASKED] if isinstance(inner, Mapping) else []
+    return next((each for each in held if isinstance(each, str)), text)
 
 
 def _parsed(value: Any) -> Any:
     """Return the JSON in a text; what is none stays as it is."""
-    if not isinstance(value, str):
-        return value
     try:
-        return parse_json(value, source="")
+        is_json = isinstance(value, str) and value.lstrip().startswith(("{", "["))
+        return parse_json(value, source="") if is_json else value
     except RankscopeError:
         return value

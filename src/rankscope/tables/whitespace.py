@@ -11,7 +11,7 @@ return); other characters, however they look, belong to the ids.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -37,16 +37,13 @@ _NOT_UTF8 = "\ufffd".encode()
 def read_columns(
     stream: BinaryIO,
     columns: Sequence[str | None],
-    types: dict[str, Any],
+    roles: Sequence[str],
     *,
     source: str,
     layout: PairLayout,
 ) -> Rows:
-    """Read those of the ``columns`` that have a type; lines of another width are reported.
-
-    A value that is not of its type becomes null.
-    """
-    frames = [pl.DataFrame(schema=types)]
+    """Read the ``columns`` of these roles as text; lines of another width are reported."""
+    frames = [pl.DataFrame(schema=dict.fromkeys(roles, pl.String))]
     row_lines = [np.empty(0, np.int64)]
     malformed: list[Malformed] = []
     broken, first_line = 0, 1
@@ -61,7 +58,7 @@ def read_columns(
         is_data = (ends > begins) & (text[begins] != _HASH)
         fits = is_data & (width == len(columns))
         fitting = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
-        frames.append(_parsed(fitting.tobytes(), columns, types))
+        frames.append(_parsed(fitting.tobytes(), columns, roles))
         row_lines.append(first_line + np.flatnonzero(fits))
         wrong = np.flatnonzero(is_data & ~fits)
         for line in wrong[: MALFORMED_SHOWN - len(malformed)].tolist():
@@ -78,14 +75,13 @@ def read_columns(
         line_of=lambda row: int(lines[row]),
         malformed=tuple(malformed),
         malformed_count=broken,
-        ids_complete=True,
     )
 
 
-def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> pl.DataFrame:
+def _parsed(text: bytes, columns: Sequence[str | None], roles: Sequence[str]) -> pl.DataFrame:
     """Parse lines of the right width with single spaces between columns."""
     if not text:
-        return pl.DataFrame(schema=types)
+        return pl.DataFrame(schema=dict.fromkeys(roles, pl.String))
     names = {role or f"_{place}": pl.String for place, role in enumerate(columns)}
     scan = pl.scan_csv(
         shielded(text),
@@ -96,9 +92,7 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
         glob=False,
         credential_provider=None,
     )
-    return scan.select(
-        pl.col(role).cast(kind, strict=False) for role, kind in types.items()
-    ).collect()
+    return scan.select(roles).collect()
 
 
 def _reason(line: bytes, width: int, expected: int) -> str:

@@ -80,7 +80,7 @@ def trec_or_jsonl_bytes(table: PairTable) -> bytes:
 
 def _pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator[bytes]:
     """Yield a file; of a format that cannot hold an id, the ``otherwise`` named one."""
-    is_trec = format in ("trec", "msmarco")
+    is_trec = format == "trec"
     columns = table.trec_columns() if is_trec else table.to_polars()
     unfit = _unfit_id(columns, format)
     if unfit and otherwise:
@@ -101,12 +101,8 @@ def _pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator
     elif not is_trec:
         yield from frame_pieces(columns, format)
     else:
-        if format == "msmarco":
-            columns = columns.select("query_id", "doc_id", "rank")
-        separator = " " if format == "trec" else "\t"
         for part in columns.iter_slices(_ROWS):  # the text of a large run is never in memory whole
-            lines = part.write_csv(include_header=False, separator=separator, quote_style="never")
-            yield lines.encode()
+            yield part.write_csv(include_header=False, separator=" ", quote_style="never").encode()
 
 
 def _unfit_id(columns: pl.DataFrame, format: str) -> str:
