@@ -50,23 +50,23 @@ PLANTED = [
     ),
     # (1 + 3/log2 3) / (3 + 1/log2 3) against 1: with binary gains every order of two is ideal
     Planted(
-        "sentence-transformers", "nDCG@10", "gain",
+        "sentence-transformers", "nDCG@10", "definition",
         (1 + 3 * 0.6309297535714574) / (3 + 0.6309297535714574), 1.0, GRADED, BACKWARDS,
     ),
     # one of three relevant documents in a list cut at one: 1/3 against 1/min(3, 1)
     Planted(
-        "sentence-transformers", "AP@1", "denominator", 1 / 3, 1.0,
+        "sentence-transformers", "AP@1", "definition", 1 / 3, 1.0,
         {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 2.0, "b": 1.0}},
     ),
     # 0.35 of 4 relevant documents: 1.4 rounds to 1 (precision 1), 1.4 + 0.9 is cut to 2 (2/3)
     Planted(
-        "trec_eval-9", "IPrec(recall=0.35)", "recall points", 1.0, 2 / 3,
+        "trec_eval-9", "IPrec(recall=0.35)", "definition", 1.0, 2 / 3,
         {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}},
     ),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", PLANTED, ids=lambda case: f"{case.profile} {case.rule}")
+@pytest.mark.parametrize("case", PLANTED, ids=lambda case: f"{case.profile} {case.measure}")
 def test_why_finds_the_planted_rule(case: Planted) -> None:
     profiles = ["rankscope", case.profile]
     ours, theirs = rs.why(case.qrels, case.run, case.measure, profiles=profiles).outcomes

@@ -95,9 +95,7 @@ def score(gold: Any, runs: Any, measures: Measures, scoring: Scoring) -> Scored:
         elsewhere = getattr(run, "scored", None)
         rows.append(elsewhere or _scores(judgments, run, name, plan, corpus))
     readings = [reading_of(run) for run in named.values()]
-    scores = Scores(
-        rows, plan.asked, plan.main, judgments=judgments, single=single, readings=readings
-    )
+    scores = Scores(rows, plan.asked, plan.main, judgments, single, readings)
     return Scored(scores, judgments, named)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path
-from rankscope.runs.run_files import LazyRun, spooled
+from rankscope.runs.run_files import LazyRun, answered_questions, run_names, spooled
 from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
@@ -131,19 +131,17 @@ def as_runs(
     def taken(run: Any, name: str) -> Any:
         return _belonging(_taken(run, name, judgments, scoring), run, judgments, scoring)
 
-    if isinstance(runs, Mapping) and _holds_runs(runs):
-        names = [str(name) for name in runs]
-        in_order = in_threads if all(map(is_path, runs.values())) and scoring.is_plain else map
-        return dict(zip(names, in_order(taken, runs.values(), names), strict=True)), False
-    if isinstance(runs, list | tuple) and _lists_runs(runs, judgments):
-        from rankscope.runs.run_files import run_names  # noqa: PLC0415
-
-        numbered = [f"run{number}" for number in range(1, len(runs) + 1)]
-        in_order = in_threads if all(map(is_path, runs)) and scoring.is_plain else map
-        several = list(in_order(taken, runs, numbered))
-        return dict(zip(run_names(several, runs), several, strict=True)), False
-    run = taken(runs, "run")
-    return {getattr(run, "name", "run"): run}, True
+    by_name = isinstance(runs, Mapping) and _holds_runs(runs)
+    if not by_name and not (isinstance(runs, list | tuple) and _lists_runs(runs, judgments)):
+        run = taken(runs, "run")
+        return {getattr(run, "name", "run"): run}, True
+    given = list(runs.values() if by_name else runs)
+    names = [str(name) for name in runs] if by_name else [f"run{n + 1}" for n in range(len(given))]
+    in_order = in_threads if all(map(is_path, given)) and scoring.is_plain else map
+    several = list(in_order(taken, given, names))
+    if not by_name:
+        names = run_names(several, given)
+    return dict(zip(names, several, strict=True)), False
 
 
 def as_one_run(
@@ -355,8 +353,6 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
     """Return lists without ids as answers to a table's questions, in its order; refuse all else."""
     if is_numbered and judgments.listed and judgments.reading.documents:
-        from rankscope.runs.run_files import answered_questions  # noqa: PLC0415
-
         names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
         if names is None:
             return run
@@ -373,13 +369,13 @@ def _refuse_shifted(judgments: Judgments, run: Any) -> None:
     gold, ids = judgments.query_ids, run if isinstance(run, Mapping) else run.query_ids
     if ("0" in gold) == ("0" in ids) or not len(gold) or not len(ids):
         return
-    bases = [
-        next((b for b in (0, 1) if set(each) == {str(n) for n in range(b, b + len(each))}), None)
-        for each in (gold, ids)
-    ]
-    if None not in bases:
+    first = (0, 1) if "0" in gold else (1, 0)
+    if all(
+        set(each) == set(map(str, range(base, base + len(each))))
+        for each, base in zip((gold, ids), first, strict=True)
+    ):
         raise InputError(
-            f"gold numbers its questions from {bases[0]} and the run from {bases[1]}; number both "
+            f"gold numbers its questions from {first[0]} and the run from {first[1]}; number both "
             "alike, or give the ids of the questions"
         )
 
@@ -409,24 +405,18 @@ def documents_of(run: Any, query_id: str) -> Mapping[str, float]:
     return text_ids(run[query_id], query_id) if query_id in run else {}
 
 
-def has_identical(run: Any) -> bool:
-    """Tell whether a document has the id of its own query."""
-    if isinstance(run, Mapping):
-        return any(query_id in documents_of(run, query_id) for query_id in run)
-    rows = run.to_polars()
-    return bool((rows["query_id"] == rows["doc_id"]).any())
-
-
 def without_identical(run: Any) -> Any:
     """Return a run without documents that have the id of their own query."""
-    if not has_identical(run):
-        return run
-    plain = run if isinstance(run, Mapping) else run.to_dict()
+    if not isinstance(run, Mapping):
+        rows = run.to_polars()
+        if not (rows["query_id"] == rows["doc_id"]).any():
+            return run
+        run = run.to_dict()
     return {
         query_id: {
             doc_id: score
-            for doc_id, score in documents_of(plain, query_id).items()
+            for doc_id, score in documents_of(run, query_id).items()
             if doc_id != query_id
         }
-        for query_id in plain
+        for query_id in run
     }

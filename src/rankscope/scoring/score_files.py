@@ -119,25 +119,15 @@ class ScoreRecord(Record):
         cls, scores: Scores, *, per_query: bool, bounds: Mapping[str, BoundsTable]
     ) -> ScoreRecord:
         """Put scores into a record; ``bounds`` are those of some runs, by name."""
-        runs = {}
-        for name in scores.runs:
-            run = scores.run(name)
-            by_query = (
-                {
-                    measure: value
-                    for measure, value in zip(scores.measures, column, strict=True)
-                    if not math.isnan(value)
-                }
-                for column in run.values.T.tolist()
+
+        def by_query(run: RunScores) -> dict[str, dict[str, float]]:
+            columns = (
+                zip(scores.measures, column, strict=True) for column in run.values.T.tolist()
             )
-            # not validated: these are our own numbers, and there may be millions
-            runs[name] = RunRecord.model_construct(
-                means=dict(run.means),
-                accounting=run.accounting,
-                per_query=dict(zip(run.query_ids, by_query, strict=True)) if per_query else None,
-                findings=run.findings,
-                bounds=tuple(bounds[name]) if name in bounds else None,
-            )
+            known = ({name: v for name, v in column if not math.isnan(v)} for column in columns)
+            return dict(zip(run.query_ids, known, strict=True))
+
+        # not validated: these are our own numbers, and there may be millions
         return cls.model_construct(
             profile=scores.profile.name,
             rules=Rules(**scores.rules),
@@ -145,7 +135,16 @@ class ScoreRecord(Record):
             measures=scores.asked,
             not_promised=scores.not_promised or None,
             reading=scores.reading or None,
-            runs=runs,
+            runs={
+                run.name: RunRecord.model_construct(
+                    means=run.means,
+                    accounting=run.accounting,
+                    per_query=by_query(run) if per_query else None,
+                    findings=run.findings,
+                    bounds=bounds.get(run.name),
+                )
+                for run in scores.scored
+            },
         )
 
     def scores(self, *, source: str) -> Scores:
@@ -158,34 +157,20 @@ class ScoreRecord(Record):
                     f"write the file again with {HOW_TO_WRITE!r}",
                     source=source,
                 )
-            rows = [
-                [values.get(measure) for values in run.per_query.values()]
-                for measure in self.measures
-            ]
+            by_query = run.per_query.values()
+            rows = [[values.get(measure) for values in by_query] for measure in self.measures]
             means = {measure: run.means.get(measure, math.nan) for measure in self.measures}
-            runs.append(
-                RunScores(
-                    name,
-                    tuple(run.per_query),
-                    np.array(rows, np.float64),
-                    means,
-                    run.accounting.model_dump(),
-                    run.findings,
-                )
-            )
+            values, counts = np.array(rows, np.float64), run.accounting.model_dump()
+            runs.append(RunScores(name, tuple(run.per_query), values, means, counts, run.findings))
+        rules = self.rules.model_dump()
         return recorded_scores(
-            runs,
-            self.measures,
-            self.profile,
-            self.rules.model_dump(),
-            fingerprint=self.qrels.sha256,
-            source=source,
+            runs, self.measures, self.profile, rules, fingerprint=self.qrels.sha256, source=source
         )
 
 
 def recorded_scores(
     runs: list[RunScores],
-    measures: Mapping[str, str],
+    measures: dict[str, str],
     profile: str,
     rules: Mapping[str, Any],
     *,
@@ -198,7 +183,7 @@ def recorded_scores(
     except UnknownNameError as error:
         raise FormatError(str(error), source=source) from None
     by_rules = replace(known, **checked(Rules, dict(rules), source=source).model_dump())
-    return Scores(runs, measures, by_rules, fingerprint=fingerprint, source=source)
+    return Scores(runs, measures, by_rules, recorded=fingerprint, source=source)
 
 
 def is_score_file(path: PathLike) -> bool:
