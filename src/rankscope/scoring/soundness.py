@@ -393,7 +393,7 @@ def _depth(scene: Scene) -> Iterator[Remark]:
     chunks = getattr(scene.run, "chunks", None)
     deepest = depth = int(retrieved.max(initial=0))
     size = np.inf if corpus is None else corpus.documents
-    is_cut = bool(np.mean(retrieved[retrieved > 0] == deepest) >= CUT)
+    is_cut = bool(np.count_nonzero(retrieved == deepest) >= CUT * np.count_nonzero(retrieved))
     end = f"than the run, which ends at rank {deepest:,}"
     if chunks is not None and chunks.chunks > chunks.documents:
         is_cut, depth = True, chunks.fewest
