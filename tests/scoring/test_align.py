@@ -18,7 +18,6 @@ from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
-from rankscope.scoring import dicts
 from rankscope.scoring import scan_tables as tables
 from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
@@ -53,12 +52,11 @@ def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
 def test_all_ways_rank_as_the_naive_one(
     world: World, ties: Ties, precision: Precision, rows: int
 ) -> None:
-    """Whatever number of rows dicts and tables are taken by at once."""
+    """Whatever number of rows tables are taken by at once."""
     expected = sorted(naive_hits(world, ties, precision))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "SMALL", 0 if rows < 1 << 17 else rows)
         patch.setattr(tables, "_BLOCK", rows)
-        patch.setattr(dicts, "_PACKED", rows)
         for judgments, run in sources(world):
             found = align(judgments, run, by(ties, precision), cutoffs=(1, 2, 5))
             assert sorted(hits_of(found)) == expected

@@ -11,9 +11,9 @@ import pytest
 import rankscope as rs
 from rankscope.measures.language import Measure
 from rankscope.runs.table import as_run
+from rankscope.scoring.explain import best_judged, tops
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.tops import best_judged, tops
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@5", "ERR@20", "RBP(p=0.8)", "Bpref", "Success@3", "R@4",
             "nDCG(judged_only=true)@5", "infAP", "SetP")  # fmt: skip

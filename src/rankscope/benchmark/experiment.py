@@ -50,9 +50,9 @@ from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
+from rankscope.scoring.explain import best_judged, tops
 from rankscope.scoring.scores import Scores
 from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
-from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval

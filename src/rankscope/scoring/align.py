@@ -169,39 +169,22 @@ def _aligned_pieces(
     judgments: Judgments, run: Any, queries: QueryPolicy, cutoffs: tuple[int, ...], name: str
 ) -> Aligned:
     """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.coverage`."""
-    from rankscope.scoring.coverage import span_hits  # noqa: PLC0415
+    from rankscope.scoring.coverage import found_in  # noqa: PLC0415
 
     if not hasattr(run, "pieces"):
         raise InputError(
             "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
             "take spans and texts, and then for both"
         )
-    covered = span_hits(judgments, run, name)
-
-    def hits_of(pieces: list[tuple[int, int, float]]) -> Hits:
-        rank = np.array([rank for _, rank, _ in pieces], np.int64)
-        return Hits(
-            query=np.array([query for query, _, _ in pieces], np.int64),
-            pair=np.empty(0, np.int64),
-            rank=rank,
-            grade=np.array([grade for _, _, grade in pieces], np.float64),
-            tie_first=rank,
-            tie_size=np.ones_like(rank),
-            retrieved=np.array(covered.retrieved, np.int64),
-            tied_at=dict.fromkeys(cutoffs, 0),
-            rises=np.zeros(len(covered.retrieved), np.bool_),
-            falls=np.zeros(len(covered.retrieved), np.bool_),
-        )
-
-    gained = hits_of(covered.gained)
-    refuse_broken(judgments, run, gained, name=name)
+    covered = found_in(judgments, run, name, cutoffs)
+    refuse_broken(judgments, run, covered.gained, name=name)
     whole, by_gain = (
-        _joined(judgments, each, run.pieces.keys(), queries, spans=covered.spans)
-        for each in (hits_of(covered.whole), gained)
+        _joined(judgments, hits, run.pieces.keys(), queries, spans=covered.spans)
+        for hits in (covered.whole, covered.gained)
     )
     return replace(
         whole,
-        hits=gained,
+        hits=covered.gained,
         by_gain=by_gain.judged,
         unit=covered.unit,
         templated=covered.templated,

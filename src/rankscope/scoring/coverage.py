@@ -28,7 +28,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,6 +35,7 @@ import numpy as np
 from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Spans
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.scans import Hits
 
 if TYPE_CHECKING:
     from rankscope.runs.piece_run import PieceRun
@@ -164,13 +164,13 @@ class _Covered(dict[Hashable, list[Span]]):
         known, new = self.setdefault(span.of, []), [span]
         for part in known:
             new = [
-                each
-                for one in new
-                for each in (
-                    one._replace(end=min(one.end, part.start)),
-                    one._replace(start=max(one.start, part.end)),
+                rest
+                for each in new
+                for rest in (
+                    each._replace(end=min(each.end, part.start)),
+                    each._replace(start=max(each.start, part.end)),
                 )
-                if each.size > 0
+                if rest.size > 0
             ]
         known += new
         return new
@@ -267,24 +267,21 @@ class _Answer:
             yield shares, units, sum(part.size for part in fresh)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SpanHits:
+class Found(NamedTuple):
     """What is found, query by query; queries are numbered as in the judgments."""
 
     unit: Unit
-    whole: list[tuple[int, int, float]]
-    """Query, rank and grade of each gold piece that is found."""
-    gained: list[tuple[int, int, float]]
-    """Query, rank and gain of each addition."""
-    retrieved: list[int]
-    """By query: how many ranks its answer takes."""
+    whole: Hits
+    """Each gold piece that is found, with its grade."""
+    gained: Hits
+    """Each addition, with its gain."""
     spans: Spans
     templated: int
     """Retrieved passages that find `TEMPLATED` gold passages or more at once, where texts overlap
     in part."""
 
 
-def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
+def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int, ...]) -> Found:
     """Find what a run covers of the gold."""
     gold = judgments.gold
     assert gold is not None
@@ -319,7 +316,11 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
         ranks.append(max(len(answer.retrieved), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
-    return SpanHits(unit, whole, gained, ranks, spans, templated)
+    sizes = np.array(ranks, np.int64)
+    found_whole, found_in_parts = (
+        Hits.untied(np.array(each).reshape(-1, 3), sizes, cutoffs) for each in (whole, gained)
+    )
+    return Found(unit, found_whole, found_in_parts, spans, templated)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:

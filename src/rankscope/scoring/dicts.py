@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-import struct
 import sys
+from array import array
 from collections.abc import Mapping
 from functools import cache
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +31,6 @@ if TYPE_CHECKING:
 
     Documents = Mapping[str, float]
     ByQuery = Mapping[str, Documents]
-
-_PACKED = 1 << 12
-"""So many numbers are taken at once,"""
-
-_SEVERAL = 16
-"""unless queries have more than so many on average: then those of one query are."""
 
 
 def holds_numbers(data: Mapping[Any, Any]) -> bool:
@@ -88,25 +81,17 @@ def text_ids(documents: Mapping[Any, float], query_id: str) -> Documents:
     return by_id
 
 
-def numbers_of(
-    documents: Sequence[Documents], size: int, query_ids: Iterable[str], what: str
-) -> FloatArray:
-    """Return the numbers of some queries one after the other, ``size`` in all.
+def numbers_of(documents: Sequence[Documents], query_ids: Iterable[str], what: str) -> FloatArray:
+    """Return the numbers of some queries one after the other.
 
-    Packing them is the quickest way that takes numbers only (NumPy would read text too); what is no
-    number, or is not finite, is looked for only if there is some.
+    An array of Python's takes numbers only (NumPy would read text too); what is no number, or is
+    not finite, is looked for only if there is some.
     """
     try:
-        if size > _SEVERAL * len(documents):
-            packed = [struct.pack(f"{len(each)}d", *each.values()) for each in documents]
-        else:
-            values: Any = chain.from_iterable([each.values() for each in documents])
-            counts = [_PACKED] * (size // _PACKED) + [size % _PACKED]
-            packed = [struct.pack(f"{count}d", *islice(values, count)) for count in counts]
-        numbers = np.frombuffer(b"".join(packed))
+        numbers = np.asarray(array("d", [number for each in documents for number in each.values()]))
         if np.isfinite(numbers).all():
             return numbers
-    except (struct.error, TypeError, ValueError, ArithmeticError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     slowly = []
     for query_id, each in zip(query_ids, documents, strict=True):
@@ -130,8 +115,8 @@ def as_plain(run: ByQuery, query_ids: Iterable[str]) -> dict[str, dict[str, floa
     plain = {}
     for query_id in query_ids:
         documents = text_ids(run.get(query_id, {}), query_id)
-        numbers = numbers_of([documents], len(documents), (query_id,), "score")
-        plain[query_id] = dict(zip(documents, numbers.tolist(), strict=True))
+        numbers = numbers_of([documents], (query_id,), "score").tolist()
+        plain[query_id] = dict(zip(documents, numbers, strict=True))
     return plain
 
 

@@ -93,11 +93,23 @@ def _retrieved(query_ids: tuple[str, ...], run: Any, numbers: Numbers, rules: Pr
 
 
 def counts_of(judgments: Judgments, terms: Terms, name: str) -> dict[str, Any]:
-    """Return how many terms the ontology knows, for the accounting; refuse one that knows none."""
-    refuse_unrelated(judgments, terms, name)
+    """Return how many terms the ontology knows, for the accounting.
+
+    Refuse an ontology that the judgments or a run have nothing to do with.
+    """
     ontology, expected = terms.ontology, judgments.expected_terms
     assert expected is not None
-    outside = terms.retrieved[terms.retrieved >= len(ontology)]
+    id_of, size = expected.numbers.id_of, len(ontology)
+    for numbers, problem in (
+        (expected.number, f"none of {counted(len(expected.ids), 'expected id')} is a term"),
+        (terms.retrieved, f"run {shown(name)}: none of its ids is a term"),
+    ):
+        if len(numbers) and (numbers >= size).all():
+            raise InvalidDataError(
+                f"{problem} of {ontology.source}: one is {shown(id_of(int(numbers[0])))}, and the "
+                f"ontology has ids such as {shown(ontology.ids[0])}"
+            )
+    outside = terms.retrieved[terms.retrieved >= size]
     is_other = [ontology.status(term_id) in ("replaced", "alternative") for term_id in expected.ids]
     return {
         "source": ontology.source,
@@ -105,35 +117,15 @@ def counts_of(judgments: Judgments, terms: Terms, name: str) -> dict[str, Any]:
         "sha256": ontology.sha256,
         "relations": ontology.relations,
         "undefined": len(ontology.undefined),
-        "terms": len(ontology),
+        "terms": size,
         "depth": ontology.depth(),
         "expected": len(expected.ids),
-        "expected_unknown": int((expected.number >= len(ontology)).sum()),
+        "expected_unknown": int((expected.number >= size).sum()),
         "expected_other": sum(is_other),
         "retrieved": len(terms.retrieved),
         "retrieved_unknown": len(outside),
-        "unknown_ids": tuple(
-            expected.numbers.id_of(number) for number in np.unique(outside)[:NAMED].tolist()
-        ),
+        "unknown_ids": tuple(map(id_of, np.unique(outside)[:NAMED].tolist())),
     }
-
-
-def refuse_unrelated(judgments: Judgments, terms: Terms, name: str) -> None:
-    """Refuse an ontology that the judgments or a run have nothing to do with."""
-    ontology, expected = terms.ontology, judgments.expected_terms
-    assert expected is not None
-    size = len(ontology)
-    example = f"has ids such as {shown(ontology.ids[0])}"
-    if len(expected.number) and (expected.number >= size).all():
-        raise InvalidDataError(
-            f"none of {counted(len(expected.ids), 'expected id')} is a term of {ontology.source}: "
-            f"the judgments name {shown(expected.ids[0])}, and it {example}"
-        )
-    if len(terms.retrieved) and (terms.retrieved >= size).all():
-        raise InvalidDataError(
-            f"run {shown(name)}: none of its ids is a term of {ontology.source}: it retrieved "
-            f"{shown(expected.numbers.id_of(int(terms.retrieved[0])))}, and the ontology {example}"
-        )
 
 
 def about_terms(judgments: Judgments, counts: Mapping[str, Any]) -> Iterator[Remark]:
@@ -141,46 +133,38 @@ def about_terms(judgments: Judgments, counts: Mapping[str, Any]) -> Iterator[Rem
     ontology, expected = judgments.ontology, judgments.expected_terms
     assert ontology is not None
     assert expected is not None
-    unknown: dict[str, str] = {}
-    other: dict[str, str] = {}
+    words: dict[str, dict[str, str]] = {"RS181": {}, "RS182": {}}
     queries: dict[str, str] = {}
     for query, term_id in zip(expected.query.tolist(), expected.ids, strict=True):
         status = ontology.status(term_id)
         queries.setdefault(term_id, judgments.query_ids[query])
         if status in ("unknown", "obsolete"):
-            unknown[term_id] = f"{term_id} ({status})"
+            words["RS181"][term_id] = f"{term_id} ({status})"
         elif status == "replaced":
-            other[term_id] = f"{term_id} is now {ontology.replacement(term_id)}"
+            words["RS182"][term_id] = f"{term_id} is now {ontology.replacement(term_id)}"
         elif status == "alternative":
-            other[term_id] = f"{term_id} is {ontology.alternatives[term_id]}"
-    for code, ids, which, effect in (
-        ("RS181", unknown, "not in the ontology", "nothing is near to them but themselves"),
-        (
-            *("RS182", other, "obsolete or alternative"),
-            "exact matches need the id as written, nearness knows both",
-        ),
+            words["RS182"][term_id] = f"{term_id} is {ontology.alternatives[term_id]}"
+    for code, which, effect in (
+        ("RS181", "not in the ontology", "nothing is near to them but themselves"),
+        ("RS182", "obsolete or alternative", "only nearness knows both ids of a term"),
     ):
-        if ids:
+        if ids := words[code]:
             count = sum(term_id in ids for term_id in expected.ids)
-            yield Remark(
-                code,
+            message = (
                 f"{count:,} of {counted(len(expected.ids), 'expected id')} are {which} "
-                f"({few(shown(text)[1:-1] for text in ids.values())}): {effect}",
-                count,
-                tuple(queries[term_id] for term_id in list(ids)[:NAMED]),
+                f"({few(shown(text)[1:-1] for text in ids.values())}): {effect}"
             )
-    if ontology.undefined:
-        yield Remark(
-            "RS184",
-            f"terms of {ontology.source} are said to be below {len(ontology.undefined):,} that it "
-            f"does not define ({few(map(shown, ontology.undefined))}): these relations are left "
-            "out",
-            len(ontology.undefined),
+            named = tuple(queries[term_id] for term_id in list(ids)[:NAMED])
+            yield Remark(code, message, count, named)
+    if missing := ontology.undefined:
+        message = (
+            f"terms of {ontology.source} are said to be below {len(missing):,} that it does not "
+            f"define ({few(map(shown, missing))}): these relations are left out"
         )
-    if counts["retrieved_unknown"]:
-        yield Remark(
-            "RS183",
-            f"{counts['retrieved_unknown']:,} of {counts['retrieved']:,} retrieved ids are not in "
-            f"the ontology ({few(map(shown, counts['unknown_ids']))}): they are near to nothing",
-            counts["retrieved_unknown"],
+        yield Remark("RS184", message, len(missing))
+    if unknown := counts["retrieved_unknown"]:
+        message = (
+            f"{unknown:,} of {counts['retrieved']:,} retrieved ids are not in the ontology "
+            f"({few(map(shown, counts['unknown_ids']))}): they are near to nothing"
         )
+        yield Remark("RS183", message, unknown)

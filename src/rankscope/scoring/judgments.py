@@ -310,7 +310,7 @@ def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, Flo
     """Return the numbers of documents by query, and the grades of all."""
     documents = list(qrels.values())
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-    grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
+    grades = numbers_of(documents, qrels, "grade")
     large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
     if large.size:
         query_id = list(qrels)[np.searchsorted(np.cumsum(lengths), large[0], "right")]

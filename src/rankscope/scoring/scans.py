@@ -111,6 +111,14 @@ class Hits(NamedTuple):
     """By query: whether a score is lower than the one before it."""
 
     @classmethod
+    def untied(cls, rows: FloatArray, retrieved: IntArray, cutoffs: tuple[int, ...]) -> Hits:
+        """Take rows of query, rank and grade that are of no pair, and of answers without ties."""
+        query, rank = rows[:, :2].T.astype(np.int64)
+        no, none = np.zeros(len(retrieved), np.bool_), np.empty(0, np.int64)
+        alone, tied_at = np.ones_like(rank), dict.fromkeys(cutoffs, 0)
+        return cls(query, none, rank, rows[:, 2], rank, alone, retrieved, tied_at, no, no)
+
+    @classmethod
     def in_scan(
         cls, judgments: Judgments, scan: Scan, ties: Ties, cutoffs: tuple[int, ...]
     ) -> Hits:

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,9 +18,7 @@ from pydantic import Field, Strict
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, decoded, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
-from rankscope.measures.language import Measure
-from rankscope.measures.registry import aggregate
-from rankscope.part import FileRef, Part, Record, checked, left_out
+from rankscope.part import Part, Record, checked, left_out
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
@@ -38,9 +35,6 @@ HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 
 LARGEST = 1e12
 """No value of a measure is larger: sums and squares of values stay finite."""
-
-SAME_MEAN = 1e-9
-"""Means that differ by more, or by more than this share, are not the same."""
 
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
@@ -207,44 +201,3 @@ def read_scores(path: PathLike) -> Scores:
         )
     data = parse_json(decoded(content, source=source), source=source)
     return ScoreRecord.from_data(data, source=source).scores(source=source)
-
-
-def read_values(
-    path: Path,
-    recorded: FileRef,
-    name: str,
-    means: Mapping[str, float],
-    accounting: Accounting,
-    *,
-    source: str,
-) -> RunScores:
-    """Read values by query from an experiment's Parquet file: query_id, measure, value.
-
-    The file must be the one ``recorded``, byte for byte, and its values must give ``means``, which
-    also say which measures are read.
-    """
-    import polars as pl  # noqa: PLC0415
-
-    from rankscope.tables.parquet import recorded_frame  # noqa: PLC0415
-
-    try:
-        frame = recorded_frame(path, recorded.sha256, source=path.name)
-        long = frame.select("query_id", "measure", "value")
-        wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
-        query_ids = tuple(wide["query_id"].cast(pl.String))
-        rows = [wide[name].cast(pl.Float64).fill_null(math.nan).to_numpy() for name in means]
-    except (FormatError, pl.exceptions.PolarsError) as error:
-        problem = error.problem if isinstance(error, FormatError) else str(error)
-        reason = problem.partition("\n")[0]
-        raise FormatError(
-            f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
-        ) from None
-    for (measure, mean), row in zip(means.items(), rows, strict=True):
-        counted = aggregate(Measure.parse(measure), row[~np.isnan(row)])
-        if not math.isclose(mean, counted, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
-            raise FormatError(
-                f"{shown(path.name)}: the recorded mean of {measure} is {mean:.6g}, but its values "
-                f"by query give {counted:.6g}: the file was changed; run the benchmark again",
-                source=source,
-            )
-    return RunScores(name, query_ids, np.array(rows), dict(means), accounting.model_dump())

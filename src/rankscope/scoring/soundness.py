@@ -431,10 +431,10 @@ def _gold(scene: Scene) -> Iterator[Remark]:
         yield Remark("RS166", message, len(set(outside)), tuple(queries))
     judgments, run, hits = scene.judgments, scene.run, scene.aligned.hits
     is_relevant = judgments.grade > 0
-    found, wanted = np.count_nonzero(hits.grade > 0), np.count_nonzero(is_relevant)
+    hit, wanted = np.count_nonzero(hits.grade > 0), np.count_nonzero(is_relevant)
     is_small = len(is_relevant) <= SMALL and int(hits.retrieved.sum()) <= SMALL
     by_ids = judgments.gold is None and getattr(run, "chunks", None) is None
-    if not by_ids or not is_small or not len(hits.query) or 2 * found > wanted:
+    if not by_ids or not is_small or not len(hits.query) or 2 * hit > wanted:
         return  # most was found, or looking takes longer than scoring
     retrieved = dict.fromkeys(_documents_in(run))
     relevant = dict.fromkeys(judgments.doc_ids_of(np.flatnonzero(is_relevant)))

@@ -233,7 +233,7 @@ class _Bench:
                 if len({each.rule for each in changes}) == together
             )
             made = (self.changed(ours, changes) for changes in sets)
-            close = [one for one in made if abs(one.value - target) <= tolerance]
+            close = [result for result in made if abs(result.value - target) <= tolerance]
             if close:
                 return tuple(close[:MOST])
         return ()

@@ -12,7 +12,7 @@ from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
-from rankscope.scoring.tops import best_judged
+from rankscope.scoring.explain import best_judged
 
 if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport

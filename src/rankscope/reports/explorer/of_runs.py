@@ -12,7 +12,7 @@ from rankscope.measures.language import Measure
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.reports.explorer.of_folder import counted_best, failed_queries
 from rankscope.runs.table import Run, as_run
-from rankscope.scoring.tops import SCHEMA, tops
+from rankscope.scoring.explain import SCHEMA, tops
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
