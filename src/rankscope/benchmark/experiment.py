@@ -49,7 +49,6 @@ from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
-from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.explain import best_judged, tops
 from rankscope.scoring.scores import Scores
 from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
@@ -321,7 +320,7 @@ class Experiment:
             depth=self.benchmark.loaded.config.depth,
             failures=fetched.failures,
             identity=fetched.identity,
-            collapsed=None if run.chunks is None else Collapsed(**asdict(run.chunks)),
+            collapsed=run.chunks,
             engines=tuple(fact for fact in fetched.facts if isinstance(fact, EngineFacts)),
             usage=tuple(fact for fact in fetched.facts if isinstance(fact, ModelUsage)),
         )

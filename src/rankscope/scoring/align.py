@@ -6,8 +6,8 @@ score that the tie rule puts first. Counts add up over parts of a run, so a run 
 needs no other way.
 
 There are three sources and one result: `scan_tables` joins `Run` tables by hash (equal hashes are
-then compared as text), `scanned_run` passes over a file's bytes, and `dicts` looks up plain dicts
-as they are.
+then compared as text), `scans` pass over a file's bytes, and `dicts` looks up plain dicts as they
+are.
 """
 
 from __future__ import annotations

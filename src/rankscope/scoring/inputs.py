@@ -19,7 +19,7 @@ from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
-from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.scans import ScannedRun
 from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import ALIASES, NO_COLUMNS, RUN, Reading, find_name, folded, role_of
 from rankscope.tables.native_files import in_threads

@@ -75,18 +75,16 @@ class Judgments:
         no_answer: NoAnswer | None = None,
     ) -> None:
         self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
-        self._file: FilePairs | None = None
+        self._file = qrels if isinstance(qrels, FilePairs) else None
         if isinstance(qrels, FilePairs):
-            self._file = qrels
             self.query_ids = qrels.pairs.query_ids()
             lengths, grades = np.diff(qrels.pairs.pair_offsets), qrels.grades
         elif isinstance(qrels, Mapping) and _holds_text(qrels):
-            if no_answer is not None:
-                self.no_answer = _set_aside(qrels, no_answer)
-                qrels = {each: qrels[each] for each in qrels if each not in set(self.no_answer)}
-            self.by_query = qrels
-            self.query_ids = tuple(qrels)
-            lengths, grades = _numbers_in(qrels)
+            self.no_answer = () if no_answer is None else _set_aside(qrels, no_answer)
+            aside = set(self.no_answer)
+            self.by_query = {q: qrels[q] for q in qrels if q not in aside} if aside else qrels
+            self.query_ids = tuple(self.by_query)
+            lengths, grades = _numbers_in(self.by_query)
         else:
             lengths, grades = self._take_table(qrels, no_answer)
         self.grade: FloatArray = grades
@@ -105,14 +103,11 @@ class Judgments:
             from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
             qrels = Qrels(qrels)
-        if qrels.is_listed:
-            self.listed = tuple(qrels.query_ids)
-        self.languages = qrels.languages
-        self.no_answer = _set_aside(qrels, no_answer)
+        self.listed = tuple(qrels.query_ids) if qrels.is_listed else ()
+        self.languages, self.no_answer = qrels.languages, _set_aside(qrels, no_answer)
         self.table = qrels.without(frozenset(self.no_answer)) if self.no_answer else qrels
-        self.questions = self.table.questions
+        self.questions, self.query_ids = self.table.questions, tuple(self.table.query_ids)
         self.has_subtopics = self.table.subtopics is not None
-        self.query_ids = tuple(self.table.query_ids)
         lengths: IntArray = np.diff(self.table.offsets)
         if self.has_subtopics:
             counts = dict(self.pairs.group_by("query_id").len().iter_rows())
@@ -140,34 +135,34 @@ class Judgments:
         and not how good a system is.
         """
         known = dict.fromkeys(self.languages.get(query_id, "(none)") for query_id in self.query_ids)
-        is_mixed = len(known) > 1 and not self.may_mix_languages
-        if language in (None, "all"):
-            if not is_mixed:
-                return self
-            if language is None:
+        code = None
+        if language not in (None, "all"):
+            from rankscope.tables.cases import language_code  # noqa: PLC0415
+
+            code = language_code(str(language))
+            if not self.languages:
                 raise InputError(
-                    f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
-                    f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
-                    "language='all'"
+                    f"language {shown(language)}: the questions have no language; cases have one "
+                    "by the field language, or by a folder such as german/"
                 )
+            if code not in known:
+                raise UnknownNameError("language", str(language), known)
+        if len(known) < 2 or self.may_mix_languages:
+            return self
+        if language is None:
+            raise InputError(
+                f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
+                f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
+                "language='all'"
+            )
+        if code is None:
             mixed = copy.copy(self)
             mixed.may_mix_languages = True
             return mixed
-        from rankscope.tables.cases import language_code  # noqa: PLC0415
-
-        code = language_code(str(language))
-        if not self.languages:
-            raise InputError(
-                f"language {shown(language)}: the questions have no language; cases have one by "
-                "the field language, or by a folder such as german/"
-            )
-        if code not in known:
-            raise UnknownNameError("language", str(language), known)
-        if not is_mixed:
-            return self
-        others = [each for each in self.query_ids if self.languages.get(each) != code]
         part = Judgments(
-            self.table.without(others),
+            self.table.without(
+                [each for each in self.query_ids if self.languages.get(each) != code]
+            ),
             remember=self.alignments is not None,
             no_answer=[each for each in self.no_answer if self.languages.get(each) == code],
         )
