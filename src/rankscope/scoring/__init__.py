@@ -8,6 +8,6 @@
   file that is not read, of which `scans` tell the same.
 - Numbers: `evaluate` makes `scores`, with their `accounting`; `soundness` says what cannot be
   scored, and what should be known; `score_files` keep them.
-- About one run: `explain`, `bounds`, `why`; `weights` trains a fusion, `limits` are for CI.
+- About one run: `explain`, `bounds`, `why`.
 - `trec_eval` and `preferences` print what NIST's program prints.
 """
