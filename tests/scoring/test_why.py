@@ -86,10 +86,10 @@ def test_why_finds_the_planted_rule(case: Planted) -> None:
 def test_a_cut_is_found() -> None:
     qrels, run = {"q": {"z": 1}}, {"q": {f"{n:02}": float(-n) for n in range(20)} | {"z": -15.5}}
     found, *_ = reproduce(qrels, run, "RR@10", "0.0588")
-    assert found.changes == ("no cutoff",)
+    assert found.changes == ("RR",)
     assert found.measure == "RR"
     assert found.value == pytest.approx(1 / 17)
-    assert reproduce(qrels, run, "RR", "0.0000")[0].changes == ("cut at 10",)
+    assert reproduce(qrels, run, "RR", "0.0000")[0].changes == ("RR@10",)
 
 
 RELEVANT = {"q": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}}
@@ -104,15 +104,15 @@ RELEVANT = {"q": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}}
         # grades 1, 0, 3: DCG 1 at k = 1 over 1, while the 3 below the cut would make it 1/3
         ("nDCG@1", {"q": {"a": 1, "b": 3}}, ["a", "x", "b"], 1.0,
          "ideal: of the first k documents only"),
-        ("R@2", RELEVANT, ["a", "x"], 1 / 2, "denominator: min(R, k)"),
-        ("R_cap@2", RELEVANT, ["a", "x"], 1 / 5, "denominator: R"),
-        ("P@10", RELEVANT, ["a", "x", "b"], 2 / 3, "denominator: documents retrieved, up to k"),
-        ("Success@5", RELEVANT, ["x", "y", "z", "u", "v", "a"], 1.0, "cut at 10"),
-        ("P@10", RELEVANT, ["a", "x", "x2", "b", "c"], 3 / 5, "cut at 5"),
+        ("R@2", RELEVANT, ["a", "x"], 1 / 2, "R_cap@2"),
+        ("R_cap@2", RELEVANT, ["a", "x"], 1 / 5, "R@2"),
+        ("P@10", RELEVANT, ["a", "x", "b"], 2 / 3, "P(norm=retrieved)@10"),
+        ("Success@5", RELEVANT, ["x", "y", "z", "u", "v", "a"], 1.0, "Success@10"),
+        ("P@10", RELEVANT, ["a", "x", "x2", "b", "c"], 3 / 5, "P@5"),
         # (2^1 - 1) / 2^4 at rank 1
-        ("ERR@10", RELEVANT, ["a"], 1 / 16, "highest grade: 4"),
-        ("RBP", RELEVANT, ["a"], 0.05, "p: 0.95"),
-        ("RBP(p=0.5)", {"q": {"a": 3}}, ["x", "a"], 0.75, "gain: grade, not scaled"),
+        ("ERR@10", RELEVANT, ["a"], 1 / 16, "ERR(max_rel=4)@10"),
+        ("RBP", RELEVANT, ["a"], 0.05, "RBP(p=0.95)"),
+        ("RBP(p=0.5)", {"q": {"a": 3}}, ["x", "a"], 0.75, "RBG(p=0.5)"),
     ],
 )  # fmt: skip
 def test_definitions_and_faults_that_share_a_name(

@@ -267,24 +267,16 @@ _RULES = (
     _Change("queries without a relevant document", "left out", "no_relevant", "out"),
 )
 
-_OTHER_PARAMETERS: dict[str, dict[Any, str]] = {
-    "gain": {"linear": "gain: grade", "exp": "gain: 2^grade − 1", "binary": "gain: 1 or 0"},
-    "norm": {
-        "rel": "denominator: R",
-        "min": "denominator: min(R, k)",
-        "retrieved": "denominator: relevant documents found",
-    },
-    "rule": {9: "recall points: those of trec_eval 9"},
-    "p": {p: f"p: {p:g}" for p in (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)},
-    "max_rel": {grade: f"highest grade: {grade}" for grade in (1, 2, 3, 4, 5)},
+_PARAMETERS: dict[str, tuple[Any, ...]] = {
+    "gain": ("linear", "exp", "binary"),
+    "norm": ("rel", "min", "retrieved"),
+    "rule": (9,),
+    "p": (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99),
+    "max_rel": (1, 2, 3, 4, 5),
 }
 """Parameters that differ between definitions that go by one name."""
 
-_OTHER_NAMES = {
-    "R": ("R_cap", "rel", "denominator: min(R, k)"),
-    "R_cap": ("R", "rel", "denominator: R"),
-    "RBP": ("RBG", "p", "gain: grade, not scaled"),
-}
+_OTHER_NAMES = {"R": ("R_cap", "rel"), "R_cap": ("R", "rel"), "RBP": ("RBG", "p")}
 """Measures that go by the same name with another divisor or gain, and the parameter they share."""
 
 _CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
@@ -292,11 +284,9 @@ _CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
 
 def _definitions(measure: Measure, highest: float) -> Iterator[_Change]:
     """Yield the definitions, and faults, that go by a measure's name."""
-    for variant, words in _variants(measure, highest):
-        yield _Change("definition", words, measure=variant)
-    if measure.name == "P":
-        words = "denominator: documents retrieved, up to k"
-        yield _Change("definition", words, measure=measure.replaced(norm="retrieved"))
+    for variant in dict.fromkeys(_variants(measure, highest)):
+        if variant != measure:
+            yield _Change("definition", str(variant), measure=variant)
     if measure.name in ("nDCG", "nERR"):
         change = _Change("definition", "ideal: of retrieved documents only", measure=measure)
         yield change._replace(ideal_at=np.inf)
@@ -305,31 +295,24 @@ def _definitions(measure: Measure, highest: float) -> Iterator[_Change]:
             yield change._replace(theirs=words, ideal_at=measure.cutoff)
 
 
-def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
+def _variants(measure: Measure, highest: float) -> Iterator[Measure]:
     """Yield the definitions that are measures of ours."""
     options = dict(measure.options)
     is_binary = options.get("gain", "binary") == "binary"
     if measure.name in _OTHER_NAMES and is_binary:
-        name, key, change = _OTHER_NAMES[measure.name]
-        yield Measure.of(name, cutoff=measure.cutoff, **{key: options[key]}), change
-    for name, words in _OTHER_PARAMETERS.items():
+        name, shared = _OTHER_NAMES[measure.name]
+        yield Measure.of(name, cutoff=measure.cutoff, **{shared: options[shared]})
+    for name, values in _PARAMETERS.items():
         parameter = measure.definition.parameter(name)
-        if parameter is None:
-            continue
-        used = highest if name == "max_rel" and options[name] is None else options[name]
-        for word, change in words.items():
-            if word != used and (not parameter.choices or word in parameter.choices):
-                changed: dict[str, Any] = {name: word}
-                if name == "gain" and "rel" in options:
-                    changed["rel"] = 1.0  # a level counts with binary gains only
-                yield measure.replaced(**changed), change
+        for value in () if parameter is None else parameter.choices or values:
+            # a level counts with binary gains only
+            level = {"rel": 1.0} if name == "gain" and "rel" in options else {}
+            if value in values:
+                yield measure.replaced(**{name: value}, **level)
     if "rel" in options and is_binary:
-        for level in (level for level in (2, 3) if level <= highest):
-            yield measure.replaced(rel=level), f"relevant from grade {level} up"
-    yield measure.replaced(judged_only=True), "unjudged documents removed"
-    if measure.cutoff is not None and measure.definition.cutoff == "optional":
-        yield Measure(measure.name, measure.params), "no cutoff"
+        yield from (measure.replaced(rel=level) for level in (2, 3) if level <= highest)
+    yield measure.replaced(judged_only=True)
+    if measure.definition.cutoff == "optional":
+        yield Measure(measure.name, measure.params)
     if measure.definition.cutoff != "none":
-        for cutoff in _CUTOFFS:
-            if cutoff != measure.cutoff:
-                yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
+        yield from (measure.replaced(cutoff=cutoff) for cutoff in _CUTOFFS)
