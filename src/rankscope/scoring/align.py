@@ -21,7 +21,7 @@ import numpy as np
 from rankscope.errors import InputError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.run_files import LazyRun
-from rankscope.scoring.dicts import as_plain, found_in_dicts
+from rankscope.scoring.dicts import found_in_dicts
 from rankscope.scoring.inputs import without_identical
 from rankscope.scoring.rules import OURS
 from rankscope.scoring.scans import Hits
@@ -121,7 +121,7 @@ def _hits(
         hits = found_in_dicts(judgments, run, rules.ties, rules.precision, cutoffs)
         if hits is not None:
             return hits, known
-        run = as_plain(run, filter(known.__contains__, judgments.query_ids))
+        run = {query_id: run[query_id] for query_id in judgments.query_ids if query_id in known}
     elif isinstance(run, LazyRun) and judgments.ontology is None:
         scan = run.scan_for(judgments, rules.precision)
     if scan is None:

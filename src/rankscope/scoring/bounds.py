@@ -26,7 +26,7 @@ from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Measures
@@ -148,8 +148,10 @@ class World:
         self.filled = cache(partial(fill_holes, self.judged))
         self._hits = aligned.hits
         self._ordered = cache(self._in_orders)
-        self.keep = counting(self.judged, rules)
+        self.keep = self.judged.in_run | (rules.queries != "both")
         """By query: whether it counts."""
+        if rules.no_relevant == "out":
+            self.keep = self.keep & (self.judged.graded(1.0) > 0)
 
     def averaged(
         self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None
@@ -191,12 +193,6 @@ class World:
         grades = self._hits.grade
         worth = grades if table is None else gains_of(grades, table, least=least)
         return [_ordered(self.judged, self._hits, worth, kinds) for kinds in orders]
-
-
-def counting(judged: JudgedRun, rules: Profile) -> BoolArray:
-    """Return by query whether it counts by some rules."""
-    counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
-    return counts & (judged.graded(1.0) > 0) if rules.no_relevant == "out" else counts
 
 
 # --- holes ---------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ makes ids text and says what is no finite number.
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 from array import array
 from collections.abc import Mapping
@@ -17,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
 from rankscope.scoring.scans import Hits
-from rankscope.tables.columns import id_text
 from rankscope.tables.native import address_of, library, library_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray
     from rankscope.runs.order import Precision, Ties
@@ -63,61 +60,16 @@ def is_plain(data: Mapping[Any, Any]) -> bool:
     return True
 
 
-def text_ids(documents: Mapping[Any, float], query_id: str) -> Documents:
-    """Return a query's documents with every id as text; a whole number becomes its digits."""
-    if all(isinstance(doc_id, str) for doc_id in documents):
-        return documents
-    try:
-        by_id = {id_text(doc_id): number for doc_id, number in documents.items()}
-    except ValueError as error:
-        raise InputError(f"query {shown(query_id)}: a document id is {error}") from None
-    if len(by_id) < len(documents):
-        others = (id_text(doc_id) for doc_id in documents if not isinstance(doc_id, str))
-        twice = next(doc_id for doc_id in others if doc_id in documents)
-        raise InputError(
-            f"query {shown(query_id)}: the document {shown(twice)} appears twice, as text and as a "
-            "whole number; keep each document once per query"
-        )
-    return by_id
+def numbers_of(documents: Iterable[Documents]) -> FloatArray | None:
+    """Return the numbers of queries one after the other; None if one is none, or not finite.
 
-
-def numbers_of(documents: Sequence[Documents], query_ids: Iterable[str], what: str) -> FloatArray:
-    """Return the numbers of some queries one after the other.
-
-    An array of Python's takes numbers only (NumPy would read text too); what is no number, or is
-    not finite, is looked for only if there is some.
+    An array of Python's takes numbers only; NumPy would read text too.
     """
     try:
         numbers = np.asarray(array("d", [number for each in documents for number in each.values()]))
-        if np.isfinite(numbers).all():
-            return numbers
     except (TypeError, ValueError, ArithmeticError):
-        pass
-    slowly = []
-    for query_id, each in zip(query_ids, documents, strict=True):
-        value: Any
-        for doc_id, value in each.items():
-            try:
-                number = math.nan if isinstance(value, str | bytes) else float(value)
-            except (TypeError, ValueError, ArithmeticError):
-                number = math.nan
-            if not math.isfinite(number):
-                raise InputError(
-                    f"query {shown(query_id)}, document {shown(doc_id)}: the {what} is "
-                    f"{shown(value)}; expected a finite number"
-                )
-            slowly.append(number)
-    return np.array(slowly, np.float64)
-
-
-def as_plain(run: ByQuery, query_ids: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Return some queries of a run with ids as text and scores as floats, or say what is none."""
-    plain = {}
-    for query_id in query_ids:
-        documents = text_ids(run.get(query_id, {}), query_id)
-        numbers = numbers_of([documents], (query_id,), "score").tolist()
-        plain[query_id] = dict(zip(documents, numbers, strict=True))
-    return plain
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 # --- judged documents and their ranks ------------------------------------------------------------

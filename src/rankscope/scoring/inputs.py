@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path
 from rankscope.runs.run_files import LazyRun, answered_questions, run_names, spooled
-from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
+from rankscope.scoring.dicts import holds_numbers, is_plain
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
@@ -402,7 +402,12 @@ def _by_words(run: Any, judgments: Judgments) -> Any:
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:
     """Return the documents of one query of a run, by id as text; none if the run lacks it."""
-    return text_ids(run[query_id], query_id) if query_id in run else {}
+    documents: Mapping[str, float] = run[query_id] if query_id in run else {}  # noqa: SIM401
+    if all(isinstance(doc_id, str) for doc_id in documents):
+        return documents
+    from rankscope.runs.table import as_run  # noqa: PLC0415
+
+    return as_run({query_id: documents})[query_id]
 
 
 def without_identical(run: Any) -> Any:

@@ -76,15 +76,15 @@ class Judgments:
     ) -> None:
         self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
         self._file = qrels if isinstance(qrels, FilePairs) else None
+        plain = None
+        if isinstance(qrels, Mapping) and no_answer is None:
+            plain = _plain_grades(qrels)
         if isinstance(qrels, FilePairs):
             self.query_ids = qrels.pairs.query_ids()
             lengths, grades = np.diff(qrels.pairs.pair_offsets), qrels.grades
-        elif isinstance(qrels, Mapping) and _holds_text(qrels):
-            self.no_answer = () if no_answer is None else _set_aside(qrels, no_answer)
-            aside = set(self.no_answer)
-            self.by_query = {q: qrels[q] for q in qrels if q not in aside} if aside else qrels
-            self.query_ids = tuple(self.by_query)
-            lengths, grades = _numbers_in(self.by_query)
+        elif isinstance(qrels, Mapping) and plain is not None:
+            self.by_query, self.query_ids = qrels, tuple(qrels)
+            lengths, grades = np.fromiter(map(len, qrels.values()), np.int64, len(qrels)), plain
         else:
             lengths, grades = self._take_table(qrels, no_answer)
         self.grade: FloatArray = grades
@@ -296,24 +296,13 @@ class Judgments:
         )
 
 
-def _holds_text(qrels: Mapping[Any, Any]) -> bool:
-    """Tell whether all ids are text; others are made so by a table."""
-    return is_plain(qrels) and set(map(type, chain.from_iterable(qrels.values()))) <= {str}
-
-
-def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, FloatArray]:
-    """Return the numbers of documents by query, and the grades of all."""
-    documents = list(qrels.values())
-    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-    grades = numbers_of(documents, qrels, "grade")
-    large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
-    if large.size:
-        query_id = list(qrels)[np.searchsorted(np.cumsum(lengths), large[0], "right")]
-        raise InputError(
-            f"query {shown(query_id)}: the grade is {grades[large[0]]}; write grades from "
-            f"{-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
-        )
-    return lengths, grades
+def _plain_grades(qrels: Mapping[Any, Any]) -> FloatArray | None:
+    """Return the grades of dicts whose ids are text; None if a table must be made of them."""
+    ids = chain.from_iterable(qrels.values()) if is_plain(qrels) else [None]
+    if not set(map(type, ids)) <= {str}:
+        return None
+    grades = numbers_of(qrels.values())
+    return None if grades is None or np.abs(grades).max(initial=0) > LARGEST_GRADE else grades
 
 
 def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
@@ -322,8 +311,6 @@ def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
     if isinstance(rule, str):
         if rule != "empty":
             raise UnknownNameError("rule for questions without an answer", rule, ["empty"])
-        if isinstance(qrels, Mapping):
-            return tuple(query_id for query_id, documents in qrels.items() if not documents)
         empty = np.flatnonzero(np.diff(qrels.offsets) == 0).tolist()
         return tuple(marked | dict.fromkeys(qrels.query_ids[number] for number in empty))
     for query_id in map(id_text, rule or ()):

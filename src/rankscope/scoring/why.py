@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -20,17 +20,14 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
-from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
-from rankscope.scoring.align import align
-from rankscope.scoring.bounds import counting
+from rankscope.scoring.bounds import World
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_one_run
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.rules import OURS, PROFILES, Profile, profile_named
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import JudgedRun
     from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Why", "why"]
@@ -126,11 +123,12 @@ def why(
     scoring = Scoring.of("why", options, without=_OF_NO_USE)
     judgments = as_judgments(qrels, scoring)
     name, given = as_one_run(run, judgments, scoring)
-    ours, bench = Measure.parse(measure), _Bench(judgments, given, name)
+    ours, bench = Measure.parse(measure), _Bench(judgments, given)
+    findings = evaluate(judgments, {name: given}, ours).findings  # unless nothing can be scored
     return Why(
         outcomes=tuple(bench.outcome(ours, profile_named(each)) for each in profiles),
         reproduced={number: bench.reproduced(ours, number) for number in map(str, numbers)},
-        findings=evaluate(judgments, {name: given}, ours).findings,
+        findings=findings,
     )
 
 
@@ -151,30 +149,20 @@ class _Change(NamedTuple):
 class _Bench:
     """One run and its judgments, scored with any changes."""
 
-    def __init__(self, judgments: Judgments, run: Any, name: str) -> None:
+    def __init__(self, judgments: Judgments, run: Any) -> None:
         self._highest = judgments.max_grade
-
-        @cache
-        def aligned(**seen: Any) -> JudgedRun:
-            return align(judgments, run, replace(OURS, **seen), name=name).judged
-
-        self._aligned = aligned
-
-    def judged(self, rules: Profile) -> JudgedRun:
-        """Return the run as some rules see it; of these only some matter for alignment."""
-        seen = ("ties", "precision", "identical_ids")
-        return self._aligned(**{name: getattr(rules, name) for name in seen})
+        self.world = cache(partial(World, judgments, run))
 
     def value(self, rules: Profile, measure: Measure, ideal_at: float | None = None) -> float:
         """Return the mean by some rules."""
-        judged = self.judged(rules)
-        counts = counting(judged, rules)
+        world = self.world(rules)
+        judged = world.judged
         if ideal_at is not None:
             keep = judged.hit_rank <= ideal_at
             query, grade = judged.hit_query[keep], judged.hit_grade[keep]
             order = np.lexsort((-grade, query))
             judged = replace(judged, judged_query=query[order], judged_grade=grade[order])
-        return aggregate(measure, compute(measure, judged)[counts])
+        return world.mean(measure, judged)
 
     def changed(self, ours: Measure, changes: Sequence[_Change]) -> Reproduction:
         """Return the mean with some changes made."""
@@ -195,7 +183,7 @@ class _Bench:
         rules, stops = profile.rules_for(meant), ""
         if rules.queries == "strict":
             rules = replace(rules, queries="all")
-            missing = int(np.count_nonzero(~self.judged(rules).in_run))
+            missing = int(np.count_nonzero(~self.world(rules).judged.in_run))
             if missing:
                 are = "is" if missing == 1 else "are"
                 stops = (
@@ -305,10 +293,11 @@ def _variants(measure: Measure, highest: float) -> Iterator[Measure]:
     for name, values in _PARAMETERS.items():
         parameter = measure.definition.parameter(name)
         for value in () if parameter is None else parameter.choices or values:
-            # a level counts with binary gains only
-            level = {"rel": 1.0} if name == "gain" and "rel" in options else {}
+            changed: dict[str, Any] = {name: value}
+            if name == "gain" and "rel" in options:
+                changed["rel"] = 1.0  # a level counts with binary gains only
             if value in values:
-                yield measure.replaced(**{name: value}, **level)
+                yield measure.replaced(**changed)
     if "rel" in options and is_binary:
         yield from (measure.replaced(rel=level) for level in (2, 3) if level <= highest)
     yield measure.replaced(judged_only=True)
