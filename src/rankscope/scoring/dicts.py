@@ -140,7 +140,7 @@ def found_in_dicts(
     walk, calls = walker
     answers: Any = list(map(run.get, judgments.query_ids))
     answered = [number for number, documents in enumerate(answers) if documents]
-    judged = judgments.documents
+    judged = list(judgments.by_query.values())
     if len(answered) < len(answers):
         judged = [judged[number] for number in answered]
         answers = [answers[number] for number in answered]

@@ -191,11 +191,6 @@ class Judgments:
         }
 
     @cached_property
-    def documents(self) -> list[Mapping[str, float]]:
-        """By query: its judged documents."""
-        return [self.by_query[query_id] for query_id in self.query_ids]
-
-    @cached_property
     def pairs(self) -> pl.DataFrame:
         """One row for each query and document, in the order of `query`."""
         import polars as pl  # noqa: PLC0415

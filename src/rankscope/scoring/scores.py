@@ -107,22 +107,21 @@ class RunScores:
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
-        places = np.flatnonzero(~np.isnan(self.values).any(axis=0)).tolist()
-        return replace(
-            self,
-            query_ids=tuple(self.query_ids[place] for place in places),
-            values=self.values[:, places],
-            repeats=tuple(values[:, places] for values in self.repeats),
-        )
+        return self.only(columns=np.flatnonzero(~np.isnan(self.values).any(axis=0)).tolist())
 
-    def only(self, rows: Sequence[int]) -> RunScores:
-        """Return the values of some measures, by their places."""
+    def only(
+        self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None
+    ) -> RunScores:
+        """Return the values of some measures, or of some queries, by their places."""
         names = list(self.means)
+        rows = range(len(names)) if rows is None else rows
+        columns = range(len(self.query_ids)) if columns is None else columns
         return replace(
             self,
-            values=self.values[rows],
+            query_ids=tuple(self.query_ids[column] for column in columns),
+            values=self.values[np.ix_(rows, columns)],
             means={names[row]: self.means[names[row]] for row in rows},
-            repeats=tuple(values[rows] for values in self.repeats),
+            repeats=tuple(values[np.ix_(rows, columns)] for values in self.repeats),
         )
 
     def with_repeats(self, others: Iterable[RunScores]) -> RunScores:

@@ -347,25 +347,22 @@ def remarks(scene: Scene) -> Iterator[Remark]:
 def _order(scene: Scene) -> Iterator[Remark]:
     """Scores that rise down the lists, that contradict the lists, or that are all the same."""
     hits, run = scene.aligned.hits, scene.run
-    several = int(np.count_nonzero(hits.retrieved > 1))
-    rising = int(np.count_nonzero(hits.rises))
-    climbing = rising - int(np.count_nonzero(hits.rises & hits.falls))  # in which no score falls
-    is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
-    disagrees = 2 * rising > several  # else nobody asks, and large runs need not tell
-    is_list = disagrees and not is_plain and getattr(run, "is_list", True)
-
-    def of_all(count: int) -> str:
-        return f"{count:,} of {counted(several, 'query')}"
-
-    if 2 * climbing > several and (is_list or is_plain):
-        message = f"scores rise down the list, as distances do, in {of_all(climbing)}"
-        yield Remark("RS114", message, climbing)
-    elif is_list:
-        message = (
-            f"scores and the order of the lists disagree in {of_all(rising)}, as after a "
-            "rerank that kept old scores; scores decide"
-        )
-        yield Remark("RS114", message, rising)
+    several, rising = (int(np.count_nonzero(each)) for each in (hits.retrieved > 1, hits.rises))
+    climbing = int(np.count_nonzero(hits.rises & ~hits.falls))
+    if 2 * rising > several:  # else nobody asks whether it is a list, and large runs need not tell
+        is_plain = isinstance(run, Mapping)  # in what order a dict of scores was filled is chance
+        is_list = not is_plain and getattr(run, "is_list", True)
+        queries = counted(several, "query")
+        if 2 * climbing > several and (is_list or is_plain):
+            share = f"{climbing:,} of {queries}"
+            message = f"scores rise down the list, as distances do, in {share}"
+            yield Remark("RS114", message, climbing)
+        elif is_list:
+            message = (
+                f"scores and the order of the lists disagree in {rising:,} of {queries}, as after "
+                "a rerank that kept old scores; scores decide"
+            )
+            yield Remark("RS114", message, rising)
     if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
         message = (
             f"all documents of a query have the same score ({counted(several, 'query')}), so "
