@@ -44,8 +44,6 @@ class OntologyAccounting(Part):
     """The hash of its content and of the relations that count."""
     relations: tuple[str, ...] = ("is_a",)
     """What puts a term below another."""
-    undefined: int = 0
-    """Ids that terms are said to be below and that are not defined."""
     terms: int
     """Terms that are not obsolete."""
     depth: int
@@ -54,8 +52,6 @@ class OntologyAccounting(Part):
     """Expected ids of all judged queries."""
     expected_unknown: int
     """Of these, those that are no terms or obsolete without one replacement."""
-    expected_other: int
-    """Of these, obsolete ones with a replacement and alternative ids."""
     retrieved: int
     """Retrieved ids of all queries that are averaged."""
     retrieved_unknown: int

@@ -110,18 +110,15 @@ def counts_of(judgments: Judgments, terms: Terms, name: str) -> dict[str, Any]:
                 f"ontology has ids such as {shown(ontology.ids[0])}"
             )
     outside = terms.retrieved[terms.retrieved >= size]
-    is_other = [ontology.status(term_id) in ("replaced", "alternative") for term_id in expected.ids]
     return {
         "source": ontology.source,
         "version": ontology.version,
         "sha256": ontology.sha256,
         "relations": ontology.relations,
-        "undefined": len(ontology.undefined),
         "terms": size,
         "depth": ontology.depth(),
         "expected": len(expected.ids),
         "expected_unknown": int((expected.number >= size).sum()),
-        "expected_other": sum(is_other),
         "retrieved": len(terms.retrieved),
         "retrieved_unknown": len(outside),
         "unknown_ids": tuple(map(id_of, np.unique(outside)[:NAMED].tolist())),
