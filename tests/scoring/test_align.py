@@ -160,7 +160,7 @@ def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None
 def test_a_dict_run_is_neither_changed_nor_copied(
     world: World, ties: Ties, precision: Precision
 ) -> None:
-    assert as_runs(world.run)[0]["run"] is world.run
+    assert as_runs(world.run, Judgments(world.qrels))[0]["run"] is world.run
     before = json.dumps([world.qrels, world.run])
     evaluate(world.qrels, world.run, ties=ties, precision=precision)
     assert json.dumps([world.qrels, world.run]) == before

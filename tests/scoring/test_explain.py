@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import rankscope as rs
 from measures.variants import VARIANTS
 from rankscope.measures.language import Measure
+from rankscope.records.tops import best_judged, tops
 from rankscope.runs.table import as_run
-from rankscope.scoring.explain import Explanation, best_judged, tops
+from rankscope.scoring.explain import Explanation
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.rules import PROFILES, profile_named
 from scoring.worlds import DOCS, GRADES, naive_ranking

@@ -44,12 +44,12 @@ from rankscope.records import (
 )
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
+from rankscope.records.tops import best_judged, tops
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
-from rankscope.scoring.explain import best_judged, tops
 from rankscope.scoring.scores import Scores
 from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
 from rankscope.statistics.clusters import Sample

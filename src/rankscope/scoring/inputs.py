@@ -76,18 +76,16 @@ def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
 
 
 def _judgments(gold: Any, scoring: Scoring) -> Judgments:
-    judgments = None
+    file = None
     if isinstance(gold, Mapping) and scoring.labels is None and holds_numbers(gold):
-        judgments = Judgments(gold, no_answer=scoring.no_answer)
-        judgments.reading = BY_QUERY
-    elif is_path(gold) and scoring.no_answer is None and scoring.labels is None:
-        file = FilePairs.read(gold) if scoring.columns == NO_COLUMNS else None
-        if file is not None:
-            judgments = Judgments(file)
-            judgments.reading = TREC_LINES
-    if judgments is None:
-        judgments = _table_judgments(gold, scoring)
-    judgments.given = gold
+        judgments, reading = Judgments(gold, no_answer=scoring.no_answer), BY_QUERY
+    else:
+        as_it_is = scoring.columns == NO_COLUMNS and scoring.labels is None
+        if is_path(gold) and as_it_is and scoring.no_answer is None:
+            file = FilePairs.read(gold)
+        judgments = _table_judgments(gold, scoring) if file is None else Judgments(file)
+        reading = judgments.reading if file is None else TREC_LINES
+    judgments.given, judgments.reading = gold, reading
     return judgments
 
 
@@ -110,7 +108,7 @@ def _table_judgments(gold: Any, scoring: Scoring) -> Judgments:
 
 
 def as_runs(
-    runs: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
+    runs: Any, judgments: Judgments, scoring: Scoring = DEFAULT
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
@@ -119,10 +117,10 @@ def as_runs(
     corpus.
     """
     if runs is None:
-        runs = None if judgments is None else judgments.given
+        runs = judgments.given
         if runs is None:
             raise InputError("there is no run; give one, or a table with gold and run in it")
-        if judgments is not None and judgments.reading.shape == "TREC lines":
+        if judgments.reading.shape == "TREC lines":
             raise InputError(
                 f"{runs} holds judgments alone; give a run too, or a table with both in different "
                 "columns (relevant=, retrieved=)"
@@ -144,9 +142,7 @@ def as_runs(
     return dict(zip(names, several, strict=True)), False
 
 
-def as_one_run(
-    run: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
-) -> tuple[str, Any]:
+def as_one_run(run: Any, judgments: Judgments, scoring: Scoring = DEFAULT) -> tuple[str, Any]:
     """Take exactly one run, in any form; return its name and itself."""
     named, _ = as_runs(run, judgments, scoring)
     if len(named) != 1:
@@ -155,9 +151,9 @@ def as_one_run(
     return name, taken
 
 
-def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _taken(run: Any, name: str, judgments: Judgments, scoring: Scoring) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
-    if judgments is not None and judgments.gold is not None:
+    if judgments.gold is not None:
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         if scoring.chunking is not None:
@@ -189,7 +185,7 @@ def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -
     return as_run(table, name=name, chunking=scoring.chunking)
 
 
-def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _from_file(path: Any, judgments: Judgments, scoring: Scoring) -> Any:
     """Return a run that need not be read, or the path if it must be.
 
     A file that the native scan can read is scanned for the judgments; one that is large, or one of
@@ -203,10 +199,9 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     if not scoring.is_plain:
         return path
     path = spooled(path)
-    if judgments is not None and scoring.executor is None:
-        scanned = ScannedRun.of(path, judgments)
-        if scanned is not None:
-            return scanned
+    scanned = ScannedRun.of(path, judgments) if scoring.executor is None else None
+    if scanned is not None:
+        return scanned
     is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE
     if is_large and scoring.columns == NO_COLUMNS:
         scale = import_module("rankscope.scale.run_parts")
@@ -228,12 +223,13 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
 
     if is_answer(runs) or _are_columns(runs):
         return False
-    given = [run for run in runs.values() if run is not None]
-    given = [run for run in given if not isinstance(run, Mapping | list | tuple) or run]
-    return bool(given) and all(map(_is_run, given))
+    given = [run for run in runs.values() if not isinstance(run, Mapping | list | tuple) or run]
+    return any(run is not None for run in given) and all(
+        run is None or _is_run(run) for run in given
+    )
 
 
-def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
+def _lists_runs(runs: Sequence[Any], judgments: Judgments) -> bool:
     """Tell a list of runs from a list of rows, or of the documents of queries."""
     if not runs:
         raise InputError("there is no run in an empty list; give a run, or several by name")
@@ -244,7 +240,7 @@ def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
         if is_answer(first) or _are_columns(first):
             return False
         return all(isinstance(documents, Mapping | list) for documents in first.values())
-    if isinstance(first, str) and judgments is not None and judgments.is_numbered:
+    if isinstance(first, str) and judgments.is_numbered:
         return False  # documents, and no files
     return _is_whole(first)
 
@@ -289,10 +285,8 @@ def _is_run(value: Any) -> bool:
 # --- do they belong together?
 
 
-def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _belonging(run: Any, given: Any, judgments: Judgments, scoring: Scoring) -> Any:
     """Return a run as answers to the questions of the gold, or say why it is not."""
-    if judgments is None:
-        return run
     gold, read = judgments.reading, reading_of(run)
     is_same = given is judgments.given and given is not None
     if not isinstance(given, Mapping) and is_path(given) and is_path(judgments.given):

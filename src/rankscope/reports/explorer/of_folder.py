@@ -11,8 +11,8 @@ from rankscope.diagnosis.failures import Failures, failures
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
+from rankscope.records.tops import best_judged
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
-from rankscope.scoring.explain import best_judged
 
 if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport
