@@ -246,9 +246,8 @@ twice (RS206 to RS208). What makes a number mean less than it seems to is a warn
 every format
 (beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
 run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
-cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
-corpus (RS166), grades that no measure counts (RS215). In a benchmark a system with such an error
-is marked as *broken*: it is not scored, nothing is compared with it, and the exit code is 1.
+cutoffs that the run does not reach (RS133), gold outside the corpus (RS166), grades that no
+measure counts (RS215). In a benchmark a system with such an error is marked as *broken*: it is not scored, nothing is compared with it, and the exit code is 1.
 `trec-eval` does what NIST's program does."""
 
 CHECKS_SECTIONS = {

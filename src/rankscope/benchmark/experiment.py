@@ -51,7 +51,6 @@ from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
 from rankscope.scoring.scores import Scores
-from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
@@ -470,7 +469,7 @@ class Experiment:
         )
 
 
-_OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
+_OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code})
 """Findings that each run repeats and that are about the collection and the measures."""
 
 _DOCUMENT_COLUMNS = ["doc_id", "title", "text"]

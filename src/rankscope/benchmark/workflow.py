@@ -201,7 +201,7 @@ def _score(
     config, info = benchmark.loaded.config, benchmark.collection.info
     corpus = None
     if info.documents is not None and info.chunks_sha256 is None:  # else these are chunks
-        corpus = KnownCorpus(info.documents, depth=config.depth)
+        corpus = KnownCorpus(depth=min(config.depth, info.documents))
 
     def work(results: Results, _: Step) -> Output[Scores]:
         runs = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache, partial
-from itertools import permutations
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Measures
     from rankscope.scoring.rules import Profile, QueryPolicy
-    from rankscope.scoring.scans import Hits
 
 __all__ = ["Bounds", "bounds"]
 
@@ -166,33 +164,46 @@ class World:
     def tie_bounds(self, measure: Measure) -> TieBounds | None:
         """Return the lowest and highest mean over the orders of equal scores.
 
-        For most measures relevant documents first and last give the extremes. Measures that tell
-        judged from unjudged documents need every order of the four kinds. Of some none is known.
+        Relevant documents first and last in each tie give them. Not so for measures that tell
+        judged from unjudged documents, and a few others: of these they are not known.
         """
         values = [compute(measure, self.judged)]
         if (self._hits.tie_size > 1).any():
             definition, options = measure.definition, measure.options
             known = definition.tie_bounds
             is_known = known if isinstance(known, bool) else known(measure)
-            if measure.needs or definition.family == "own" or not is_known:
+            by_judged = definition.sees_unjudged or bool(options["judged_only"])
+            if measure.needs or definition.family == "own" or by_judged or not is_known:
                 return None
             gain = options.get("gain")
-            by_judged = definition.sees_unjudged or bool(options["judged_only"])
-            orders = self._ordered(
-                _EVERY if by_judged else _TWO,
-                gain if isinstance(gain, tuple) else None,
-                options.get("least"),
-            )
+            table = gain if isinstance(gain, tuple) else None
+            orders = self._ordered(table, options.get("least"))
             values += [compute(measure, run) for run in orders]
         lowest, highest = np.min(values, axis=0), np.max(values, axis=0)
         return TieBounds(
             lowest=self.averaged(measure, lowest), highest=self.averaged(measure, highest)
         )
 
-    def _in_orders(self, orders: tuple[str, ...], table: Any, least: Any) -> list[JudgedRun]:
-        grades = self._hits.grade
-        worth = grades if table is None else gains_of(grades, table, least=least)
-        return [_ordered(self.judged, self._hits, worth, kinds) for kinds in orders]
+    def _in_orders(self, table: Any, least: Any) -> tuple[JudgedRun, JudgedRun]:
+        """Return the run with the relevant documents of each tie first, best first; and last."""
+        hits = self._hits
+        worth = hits.grade if table is None else gains_of(hits.grade, table, least=least)
+        tied = np.flatnonzero(hits.tie_size > 1)  # other hits stay where they are
+        query, first, size = hits.query[tied], hits.tie_first[tied], hits.tie_size[tied]
+        grade, worth = hits.grade[tied], np.maximum(worth[tied], 0.0)
+        made = []
+        for sign in (-1, 1):
+            order = np.lexsort((sign * worth, first, query))
+            starts = np.ones(len(order), np.bool_)  # whether a tie begins
+            starts[1:] = (np.diff(query[order]) != 0) | (np.diff(first[order]) != 0)
+            tie, begins = np.cumsum(starts) - 1, np.flatnonzero(starts)
+            rank = first[order] + np.arange(len(order)) - begins[tie]
+            if sign > 0:  # unjudged documents, of which there is no hit, go before them
+                rank += (size[order][starts] - np.bincount(tie, minlength=len(begins)))[tie]
+            hit_rank, hit_grade = self.judged.hit_rank.copy(), self.judged.hit_grade.copy()
+            hit_rank[tied], hit_grade[tied] = rank, grade[order]
+            made.append(replace(self.judged, hit_rank=hit_rank, hit_grade=hit_grade))
+        return made[0], made[1]
 
 
 # --- holes ---------------------------------------------------------------------------------------
@@ -240,36 +251,3 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
         judged_grade=all_grade[by_grade],
         max_grade=max(judged.max_grade, grade) if len(query) else judged.max_grade,
     )
-
-
-# --- ties ----------------------------------------------------------------------------------------
-
-_TWO = ("RUNP", "PNUR")
-_EVERY = tuple("".join(kinds) for kinds in permutations("RUNP"))
-"""Orders of the kinds of documents in a tie: relevant, unjudged, judged nonrelevant, and pooled
-without being judged."""
-
-
-def _ordered(judged: JudgedRun, hits: Hits, worth: FloatArray, kinds: str) -> JudgedRun:
-    """Return the run with each tie in the order of kinds, the relevant by falling worth.
-
-    Where the relevant come last, their worth rises.
-    """
-    tied = np.flatnonzero(hits.tie_size > 1)  # other hits stay where they are
-    query, first, size = hits.query[tied], hits.tie_first[tied], hits.tie_size[tied]
-    grade, worth = hits.grade[tied], worth[tied]
-    kind = np.where(worth > 0, kinds.index("R"), kinds.index("P"))
-    kind[(worth <= 0) & (grade >= 0)] = kinds.index("N")
-    order = np.lexsort((worth if kinds.endswith("R") else -worth, kind, first, query))
-    query, first, kind = query[order], first[order], kind[order]
-    starts = np.ones(len(order), np.bool_)  # whether a tie begins
-    starts[1:] = (np.diff(query) != 0) | (np.diff(first) != 0)
-    tie = np.cumsum(starts) - 1
-    begins = np.flatnonzero(starts)
-    # the unjudged documents, of which there is no hit, are what is left of the tie's size
-    unjudged = size[order][starts] - np.bincount(tie, minlength=len(begins))
-    rank = first + np.arange(len(order)) - begins[tie]
-    rank += np.where(kind > kinds.index("U"), unjudged[tie], 0)
-    hit_rank, hit_grade = judged.hit_rank.copy(), judged.hit_grade.copy()
-    hit_rank[tied], hit_grade[tied] = rank, grade[order]
-    return replace(judged, hit_rank=hit_rank, hit_grade=hit_grade)

@@ -86,11 +86,10 @@ class Remark:
 
 @dataclass(slots=True)
 class KnownCorpus:
-    """How many documents there are, and which of the judged ones are not among them."""
+    """What is known of the documents that there are, and which judged ones are not among them."""
 
-    documents: int
-    depth: int | None = None
-    """How many documents a system was asked for; None if nobody knows."""
+    depth: int = 0
+    """How many documents a system was asked for; 0 if nobody knows."""
     gold: int = 0
     """Relevant pairs."""
     outside: list[tuple[str, str]] = field(default_factory=list)
@@ -115,12 +114,9 @@ class KnownCorpus:
         ]
         judged = set(chain.from_iterable(judgments.by_query.values()))
         absent = judged.copy()
-        documents = 0
         for doc_id in ids():
-            documents += 1
             absent.discard(doc_id)
         return cls(
-            documents,
             gold=len(gold),
             outside=[pair for pair in gold if pair[1] in absent],
             holds_judged=len(absent) < len(judged),
@@ -132,10 +128,6 @@ def few(names: Iterable[str]) -> str:
     """List the first names."""
     listed = list(islice(names, NAMED + 1))
     return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
-
-
-def _look(names: list[str]) -> str:
-    return f"{few(names)} {'looks' if len(names) == 1 else 'look'}"
 
 
 def _documents_in(run: Any) -> Iterator[str]:
@@ -385,11 +377,11 @@ def _chunks(scene: Scene) -> Iterator[Remark]:
 
 
 def _depth(scene: Scene) -> Iterator[Remark]:
-    """Measures that look deeper than the run, or at every document there is."""
-    retrieved, corpus, cutoffs = scene.aligned.hits.retrieved, scene.corpus, scene.group.cutoffs
+    """Measures that look deeper than the run."""
+    retrieved, cutoffs = scene.aligned.hits.retrieved, scene.group.cutoffs.items()
     chunks = getattr(scene.run, "chunks", None)
-    deepest = depth = int(retrieved.max(initial=0))
-    size = np.inf if corpus is None else corpus.documents
+    deepest = int(retrieved.max(initial=0))
+    depth = deepest if scene.corpus is None else max(scene.corpus.depth, deepest)
     is_cut = bool(np.count_nonzero(retrieved == deepest) >= CUT * np.count_nonzero(retrieved))
     end = f"than the run, which ends at rank {deepest:,}"
     if chunks is not None and chunks.chunks > chunks.documents:
@@ -398,18 +390,10 @@ def _depth(scene: Scene) -> Iterator[Remark]:
             f"than documents remain: the {counted(chunks.depth, 'chunk')} of a query are of as few "
             f"as {counted(depth, 'document')}"
         )
-    elif corpus is not None:
-        depth = max(corpus.depth or 0, deepest)
-        trivial = [name for name in scene.group.finding_all if cutoffs.get(name, 0) >= size]
-        if trivial:
-            message = (
-                f"{_look(trivial)} at all of the {counted(corpus.documents, 'document')} there "
-                "are: whatever returns them in any order has 1"
-            )
-            yield Remark("RS134", message, len(trivial))
-    deeper = [name for name, cutoff in cutoffs.items() if cutoff > depth]
-    if deeper and is_cut and deepest < size:
-        yield Remark("RS133", f"{_look(deeper)} deeper {end}", len(deeper))
+    deeper = [name for name, cutoff in cutoffs if cutoff > depth]
+    if deeper and is_cut:
+        look = "looks" if len(deeper) == 1 else "look"
+        yield Remark("RS133", f"{few(deeper)} {look} deeper {end}", len(deeper))
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:

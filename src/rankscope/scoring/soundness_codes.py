@@ -20,16 +20,6 @@ declare(
     collapsed to documents leave fewer of these.""",
 )
 
-TRIVIAL_CUTOFF = declare(
-    "RS134",
-    "cutoff-covers-corpus",
-    "warning",
-    unit="measure",
-    advice="ask for a smaller cutoff, or search a larger corpus",
-    meaning="""A measure looks at as many documents as there are, so a system that returns all of
-    them in any order finds everything: it is 1 and says nothing.""",
-)
-
 declare(
     "RS136",
     "ids-without-document",
