@@ -7,6 +7,7 @@ by their numbers in the ontology. Ids that it lacks are counted and said, never 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,32 +25,16 @@ if TYPE_CHECKING:
     from rankscope.scoring.rules import Profile
 
 
-class Numbers(dict[str, int]):
-    """The number of every id met so far; one that the ontology lacks gets a number past its own."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self.ontology = ontology
-        self.unknown: list[str] = []
-
-    def __missing__(self, term_id: str) -> int:
-        number = self.ontology.number(term_id)
-        if number < 0:
-            number = len(self.ontology) + len(self.unknown)
-            self.unknown.append(term_id)
-        self[term_id] = number
-        return number
-
-    def id_of(self, number: int) -> str:
-        """Return an id that has this number."""
-        size = len(self.ontology)
-        return self.ontology.ids[number] if number < size else self.unknown[number - size]
-
-
 class ExpectedTerms:
-    """The expected terms of judgments, made once for all runs."""
+    """The expected terms of judgments, made once for all runs.
+
+    An id that the ontology lacks gets a number past its own.
+    """
 
     def __init__(self, judgments: Judgments, ontology: Ontology) -> None:
-        self.numbers = Numbers(ontology)
+        self.ontology = ontology
+        self._unknown: dict[str, int] = {}
+        self.number_of = cache(self._number_of)
         rows = [
             (query, doc_id, float(grade))
             for query, query_id in enumerate(judgments.query_ids)
@@ -58,8 +43,17 @@ class ExpectedTerms:
         ]
         self.ids = [doc_id for _, doc_id, _ in rows]
         self.query = np.array([query for query, _, _ in rows], np.int64)
-        self.number = np.array([self.numbers[doc_id] for doc_id in self.ids], np.int64)
+        self.number = np.array(list(map(self.number_of, self.ids)), np.int64)
         self.grade = np.array([grade for _, _, grade in rows], np.float64)
+
+    def _number_of(self, term_id: str) -> int:
+        known, past = self.ontology.number(term_id), len(self.ontology) + len(self._unknown)
+        return known if known >= 0 else self._unknown.setdefault(term_id, past)
+
+    def id_of(self, number: int) -> str:
+        """Return an id that has this number."""
+        size = len(self.ontology)
+        return self.ontology.ids[number] if number < size else [*self._unknown][number - size]
 
 
 def terms_of(judgments: Judgments, run: Any, rules: Profile) -> Terms | None:
@@ -68,15 +62,17 @@ def terms_of(judgments: Judgments, run: Any, rules: Profile) -> Terms | None:
     if expected is None:
         return None
     return Terms(
-        ontology=expected.numbers.ontology,
+        ontology=expected.ontology,
         query=expected.query,
         number=expected.number,
         grade=expected.grade,
-        load=lambda: _retrieved(judgments.query_ids, run, expected.numbers, rules),
+        load=lambda: _retrieved(judgments.query_ids, run, expected, rules),
     )
 
 
-def _retrieved(query_ids: tuple[str, ...], run: Any, numbers: Numbers, rules: Profile) -> IntArray:
+def _retrieved(
+    query_ids: tuple[str, ...], run: Any, expected: ExpectedTerms, rules: Profile
+) -> IntArray:
     """Return the numbers of all retrieved terms, one query after the other, by rank."""
     table = as_run(run)
     position = {query_id: place for place, query_id in enumerate(table.query_ids)}
@@ -84,7 +80,7 @@ def _retrieved(query_ids: tuple[str, ...], run: Any, numbers: Numbers, rules: Pr
     groups = np.array(sorted(known), np.int64)
     score = compared(table.scores.to_numpy(), rules.precision)
     _, offsets, best = best_first_rows(table.offsets, groups, score, table.doc_ids, ties=rules.ties)
-    by_group = np.array([numbers[doc_id] for doc_id in table.doc_ids.gather(best)], np.int64)
+    by_group = np.array(list(map(expected.number_of, table.doc_ids.gather(best))), np.int64)
     parts = np.split(by_group, offsets[1:-1]) if known else [by_group]
     return np.concatenate([parts[place] for place in np.argsort(np.argsort(known))] or parts)
 
@@ -99,7 +95,7 @@ def counts_of(judgments: Judgments, terms: Terms, name: str) -> dict[str, Any]:
     """
     ontology, expected = terms.ontology, judgments.expected_terms
     assert expected is not None
-    id_of, size = expected.numbers.id_of, len(ontology)
+    id_of, size = expected.id_of, len(ontology)
     for numbers, problem in (
         (expected.number, f"none of {counted(len(expected.ids), 'expected id')} is a term"),
         (terms.retrieved, f"run {shown(name)}: none of its ids is a term"),
