@@ -23,7 +23,7 @@ from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.rules import OURS, Profile
+from rankscope.scoring.rules import OURS, PROFILES, Profile
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -108,11 +108,11 @@ def test_queries_on_one_side_only_are_counted(world: World) -> None:
         assert found.unjudged == len(set(world.run) - set(world.qrels))
         in_run = dict(zip(found.judged.query_ids, found.judged.in_run.tolist(), strict=True))
         assert in_run == {query: query in world.run for query in world.qrels}
-        both = align(judgments, run, queries="both").judged
-        assert set(both.query_ids) == set(world.qrels) & set(world.run)
+        counts = found.counting(PROFILES["beir"]).tolist()
+        assert counts == list(in_run.values())
         if found.missing:
             with pytest.raises(InputError, match="missing from the run"):
-                align(judgments, run, queries="strict")
+                align(judgments, run, strict=True)
 
 
 def test_a_query_with_no_documents_is_not_missing() -> None:
@@ -146,7 +146,8 @@ def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None
         ]
         doc = dict(zip(zip(*columns, strict=True), topics.doc.tolist(), strict=True))
         assert doc[0, 2.0, 2] < doc[0, 1.0, 1]  # document numbers rise with the id
-        kept = align(as_judgments({**qrels, "q0": {"a": {"s": 1}}}), source, queries="both").judged
+        more = align(as_judgments({**qrels, "q0": {"a": {"s": 1}}}), source).judged
+        kept = more.only(more.in_run)
         assert kept.query_ids == ("q2", "q1")
         assert kept.subtopics is not None
         assert kept.subtopics.rank.tolist() == topics.rank.tolist()

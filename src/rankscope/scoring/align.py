@@ -30,9 +30,10 @@ from rankscope.scoring.soundness import refuse_broken
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from rankscope.measures.judged import BoolArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.rules import Profile
     from rankscope.scoring.soundness import KnownCorpus
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
@@ -55,13 +56,18 @@ class Aligned:
     templated: int = 0
     """How many retrieved passages find several gold passages at once."""
 
+    def counting(self, rules: Profile) -> BoolArray:
+        """Return by query whether it counts by some rules."""
+        counts = self.judged.in_run | (rules.queries != "both")
+        return counts & (self.judged.graded(1.0) > 0) if rules.no_relevant == "out" else counts
+
 
 def align(
     judgments: Judgments,
     run: AnyRun,
     rules: Profile = OURS,
     *,
-    queries: QueryPolicy = "all",
+    strict: bool = False,
     cutoffs: tuple[int, ...] = (),
     name: str = "",
     corpus: KnownCorpus | None = None,
@@ -69,13 +75,14 @@ def align(
 ) -> Aligned:
     """Rank a run, break its ties by the rules and join it with the judgments.
 
-    ``cutoffs`` are the ranks across which ties are counted. A run about which no number could mean
-    anything is refused under its ``name`` (see `soundness`), unless ``sound`` is false: for
-    ``trec-eval``, which scores whatever NIST's program scores.
+    ``strict`` refuses a run that lacks judged queries; ``cutoffs`` are the ranks across which ties
+    are counted. A run about which no number could mean anything is refused under its ``name`` (see
+    `soundness`), unless ``sound`` is false: for ``trec-eval``, which scores whatever NIST's program
+    scores.
     """
     title = name or getattr(run, "name", "run")
     if judgments.gold is not None:
-        return _aligned_pieces(judgments, run, queries, cutoffs, title)
+        return _aligned_pieces(judgments, run, strict, cutoffs, title)
     if not rules.identical_ids:
         run = without_identical(run)
 
@@ -91,7 +98,7 @@ def align(
 
             table = run.loaded if isinstance(run, LazyRun) else run
             more["terms"] = terms_of(judgments, table, rules)
-        return _joined(judgments, hits, known, queries, **more)
+        return _joined(judgments, hits, known, strict, **more)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
         return aligned()
@@ -99,7 +106,7 @@ def align(
         id(run),
         rules.ties,
         rules.precision,
-        queries,
+        strict,
     )  # the run is kept too, so its id stays its own
     _, before = judgments.alignments.get(key, (run, None))
     if before is None or not set(cutoffs) <= before.hits.tied_at.keys():
@@ -134,13 +141,13 @@ def _hits(
 
 
 def _joined(
-    judgments: Judgments, hits: Hits, known: Collection[str], queries: QueryPolicy, **more: Any
+    judgments: Judgments, hits: Hits, known: Collection[str], strict: bool, **more: Any
 ) -> Aligned:
-    """Join hits with what the judgments hold, of the queries that count; ``known`` has the run."""
+    """Join hits with what the judgments hold; ``known`` are the queries of the run."""
     ids = judgments.query_ids
     present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
     missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
-    if missing and queries == "strict":
+    if missing and strict:
         are = "is" if len(missing) == 1 else "are"
         raise InputError(
             f"{counted(len(missing), 'judged query')} {are} missing from the run, "
@@ -159,14 +166,12 @@ def _joined(
         of_judgments=judgments.remembered,
         **more,
     )
-    if queries == "both" and missing:
-        judged = judged.only(present)
     set_aside = sum(query_id in known for query_id in judgments.no_answer)
     return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
 
 
 def _aligned_pieces(
-    judgments: Judgments, run: Any, queries: QueryPolicy, cutoffs: tuple[int, ...], name: str
+    judgments: Judgments, run: Any, strict: bool, cutoffs: tuple[int, ...], name: str
 ) -> Aligned:
     """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.coverage`."""
     from rankscope.scoring.coverage import found_in  # noqa: PLC0415
@@ -179,7 +184,7 @@ def _aligned_pieces(
     covered = found_in(judgments, run, name, cutoffs)
     refuse_broken(judgments, run, covered.gained, name=name)
     whole, by_gain = (
-        _joined(judgments, hits, run.pieces.keys(), queries, spans=covered.spans)
+        _joined(judgments, hits, run.pieces.keys(), strict, spans=covered.spans)
         for hits in (covered.whole, covered.gained)
     )
     return replace(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Measures
-    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.rules import Profile
 
 __all__ = ["Bounds", "bounds"]
 
@@ -139,17 +139,13 @@ class World:
     """A run aligned under some rules, and what it would be with other orders or judgments."""
 
     def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
-        # those that count are chosen below: bounds of different measures share an alignment
-        queries: QueryPolicy = "strict" if rules.queries == "strict" else "all"
-        aligned = align(judgments, run, rules, queries=queries)
+        aligned = align(judgments, run, rules, strict=rules.queries == "strict")
         self.judged = aligned.judged
         self.filled = cache(partial(fill_holes, self.judged))
         self._hits = aligned.hits
         self._ordered = cache(self._in_orders)
-        self.keep = self.judged.in_run | (rules.queries != "both")
+        self.keep = aligned.counting(rules)
         """By query: whether it counts."""
-        if rules.no_relevant == "out":
-            self.keep = self.keep & (self.judged.graded(1.0) > 0)
 
     def averaged(
         self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None

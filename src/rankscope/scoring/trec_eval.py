@@ -276,16 +276,12 @@ def _judged_page(
     if qrels.grades.dtype != pl.Int64:  # trec_eval cuts grades to whole numbers
         qrels = Qrels(qrels.to_polars().with_columns(pl.col("grade").cast(pl.Int64)))
     judgments = Judgments(qrels)
-    aligned = align(
-        judgments,
-        run,
-        options.rules,
-        queries="all" if options.version == 10 and options.complete else "both",
-        sound=False,
-    )
+    aligned = align(judgments, run, options.rules, sound=False)
     judged, missing = aligned.judged, sorted(aligned.missing)
     if len(missing) == len(judgments.query_ids):
         raise InputError(_NOTHING)
+    if options.version == 9 or not options.complete:
+        judged = judged.only(judged.in_run)
     # version 10 scores a missing query as a ranking of one document that nobody knows
     judged = replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
     judged = _cut(judged, options)
