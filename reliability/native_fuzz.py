@@ -33,7 +33,7 @@ from typing import Any
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.scans import ScannedRun
 from rankscope.tables import native
 from rankscope.tables.native_files import read_rows
 from reliability.fuzz.minimal import minimal

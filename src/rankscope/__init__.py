@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rankscope.retrieval.golden import RetrieverScores as RetrieverScores
     from rankscope.retrieval.golden import evaluate_retriever as evaluate_retriever
     from rankscope.retrieval.golden import evaluate_retriever_async as evaluate_retriever_async
+    from rankscope.retrieval.stages.weights import train_weights as train_weights
     from rankscope.runs.fusion.fuse import fuse as fuse
     from rankscope.runs.fusion.fuse import normalize as normalize
     from rankscope.runs.table import Run as Run
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from rankscope.scoring.explain import explain as explain
     from rankscope.scoring.judgments import Judgments as Judgments
     from rankscope.scoring.scores import Scores as Scores
-    from rankscope.scoring.weights import train_weights as train_weights
     from rankscope.scoring.why import Why as Why
     from rankscope.scoring.why import why as why
     from rankscope.statistics.comparison import Comparison as Comparison
@@ -96,7 +96,7 @@ _NAMES = {
     "scoring.explain": ("Explanation", "explain"),
     "scoring.judgments": ("Judgments",),
     "scoring.scores": ("Scores",),
-    "scoring.weights": ("train_weights",),
+    "retrieval.stages.weights": ("train_weights",),
     "scoring.why": ("Why", "why"),
     "statistics.comparison": ("Comparison", "compare"),
     "statistics.gate": ("GateResult", "gate"),

@@ -11,11 +11,11 @@ import pytest
 from reliability.native_answers import BLOCKS, Answer, Question, answer, blocks, judged, pure
 
 import rankscope as rs
-from rankscope.scoring import scanned_run
+from rankscope.scoring import scans
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.scans import ScannedRun
 from rankscope.tables import native_files
 from rankscope.tables.native import library
 
@@ -204,13 +204,13 @@ def test_a_file_that_changes_between_blocks_is_not_trusted(
     path = tmp_path / "run"
     path.write_bytes(RUN_TEXT)
 
-    scan_block = scanned_run.scan_block
+    scan_block = scans.scan_block
 
     def meddling(*given: Any, **options: Any) -> Any:
         path.write_bytes(RUN_TEXT.replace(b"q9 Q0 z", b"q9 Q0 longer"))
         return scan_block(*given, **options)
 
-    monkeypatch.setattr(scanned_run, "scan_block", meddling)
+    monkeypatch.setattr(scans, "scan_block", meddling)
     assert not is_scanned(path)
 
 

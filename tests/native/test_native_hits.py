@@ -12,8 +12,7 @@ from rankscope.runs.table import Run
 from rankscope.scoring.judged_pairs import NativePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
-from rankscope.scoring.scanned_run import scan_block
-from rankscope.scoring.scans import Hits
+from rankscope.scoring.scans import Hits, scan_block
 from rankscope.tables.native import library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="there is no native scan")

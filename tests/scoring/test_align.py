@@ -18,13 +18,12 @@ from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
 from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
-from rankscope.scoring import dicts
 from rankscope.scoring import scan_tables as tables
 from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.rules import OURS, Profile
+from rankscope.scoring.rules import OURS, PROFILES, Profile
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -53,12 +52,11 @@ def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
 def test_all_ways_rank_as_the_naive_one(
     world: World, ties: Ties, precision: Precision, rows: int
 ) -> None:
-    """Whatever number of rows dicts and tables are taken by at once."""
+    """Whatever number of rows tables are taken by at once."""
     expected = sorted(naive_hits(world, ties, precision))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "SMALL", 0 if rows < 1 << 17 else rows)
         patch.setattr(tables, "_BLOCK", rows)
-        patch.setattr(dicts, "_PACKED", rows)
         for judgments, run in sources(world):
             found = align(judgments, run, by(ties, precision), cutoffs=(1, 2, 5))
             assert sorted(hits_of(found)) == expected
@@ -110,11 +108,11 @@ def test_queries_on_one_side_only_are_counted(world: World) -> None:
         assert found.unjudged == len(set(world.run) - set(world.qrels))
         in_run = dict(zip(found.judged.query_ids, found.judged.in_run.tolist(), strict=True))
         assert in_run == {query: query in world.run for query in world.qrels}
-        both = align(judgments, run, queries="both").judged
-        assert set(both.query_ids) == set(world.qrels) & set(world.run)
+        counts = found.counting(PROFILES["beir"]).tolist()
+        assert counts == list(in_run.values())
         if found.missing:
             with pytest.raises(InputError, match="missing from the run"):
-                align(judgments, run, queries="strict")
+                align(judgments, run, strict=True)
 
 
 def test_a_query_with_no_documents_is_not_missing() -> None:
@@ -148,7 +146,8 @@ def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None
         ]
         doc = dict(zip(zip(*columns, strict=True), topics.doc.tolist(), strict=True))
         assert doc[0, 2.0, 2] < doc[0, 1.0, 1]  # document numbers rise with the id
-        kept = align(as_judgments({**qrels, "q0": {"a": {"s": 1}}}), source, queries="both").judged
+        more = align(as_judgments({**qrels, "q0": {"a": {"s": 1}}}), source).judged
+        kept = more.only(more.in_run)
         assert kept.query_ids == ("q2", "q1")
         assert kept.subtopics is not None
         assert kept.subtopics.rank.tolist() == topics.rank.tolist()
@@ -162,7 +161,7 @@ def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None
 def test_a_dict_run_is_neither_changed_nor_copied(
     world: World, ties: Ties, precision: Precision
 ) -> None:
-    assert as_runs(world.run)[0]["run"] is world.run
+    assert as_runs(world.run, Judgments(world.qrels))[0]["run"] is world.run
     before = json.dumps([world.qrels, world.run])
     evaluate(world.qrels, world.run, ties=ties, precision=precision)
     assert json.dumps([world.qrels, world.run]) == before
@@ -194,7 +193,7 @@ def test_the_largest_floats_are_scores_though_their_sum_is_not_finite() -> None:
             assert hits_of(align(Judgments({"q": {"a": 1}}), source)) == [("q", 1, 1.0)]
 
 
-BAD = [float("nan"), float("inf"), -float("inf"), "1.5", "high", b"1", None, 10**400, 1j, [1.0],
+BAD = [float("nan"), float("inf"), -float("inf"), "high", b"1", None, 10**400, 1j, [1.0],
        Decimal("NaN"), Decimal("sNaN"), np.float32("nan"), np.array([1.0, 2.0])]  # fmt: skip
 
 
@@ -203,9 +202,9 @@ def test_what_is_no_finite_number_is_refused_with_its_place() -> None:
         documents: tuple[Any, ...] = ({"bad": score, "fine": 1.0}, {"fine": 1.0, "bad": score})
         for answer in documents:
             run: Any = {"q1": {"d": 1.0}, "q2": answer}
-            with pytest.raises(InputError, match=r"query 'q2', document 'bad'.*score"):
+            with pytest.raises(InputError, match=r"query 'q2'.*'bad'"):
                 evaluate({"q1": {"d": 1}, "q2": {"fine": 1}}, run)
-            with pytest.raises(InputError, match=r"query 'q2', document 'bad'.*grade"):
+            with pytest.raises(InputError, match=r"query 'q2'.*'bad'"):
                 evaluate(run, {"q1": {"d": 1.0}})
 
 
@@ -252,7 +251,7 @@ def test_ids_that_cannot_be_are_refused() -> None:
         evaluate({"q": {"5": 1}}, twice)
     for odd in (5.0, True, None, ("a",)):
         run: Any = {"q": {"a": 1.0, odd: 1.0, "5": 2.0}}
-        with pytest.raises(InputError, match="document id"):
+        with pytest.raises(InputError, match=r"doc_id|document"):
             evaluate({"q": {"5": 1, "1": 1, "a": 1}}, run)
 
 

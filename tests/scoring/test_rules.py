@@ -158,15 +158,6 @@ def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run
         assert mean == pytest.approx(expected, abs=1e-12), name
 
 
-def test_a_relevance_level_of_all_measures() -> None:
-    """Binary ones count from there on, unless they name a level; gains stay, as in trec_eval."""
-    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
-    scores = rs.evaluate(qrels, run, ["RR", "RR(rel=1)", "nDCG"], relevance_level=2)
-    assert list(scores.means) == ["RR(rel=2)", "RR", "nDCG"]
-    assert (scores["RR(rel=2)"], scores["RR(rel=1)"]) == (0.5, 1.0)
-    assert scores["nDCG"] == rs.evaluate(qrels, run, ["nDCG"])["nDCG"]
-
-
 def test_beir_counts_missing_queries_as_0_in_some_measures_and_leaves_them_out_of_others() -> None:
     qrels, run = {"q": {"a": 1}, "p": {"a": 1}}, {"q": {"a": 1.0}}
     alone = rs.evaluate(qrels, run, "RR", profile="beir")

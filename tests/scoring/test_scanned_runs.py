@@ -18,7 +18,7 @@ import rankscope as rs
 from rankscope.runs.run_files import _OF_RUNS, LazyRun
 from rankscope.runs.table import Run
 from rankscope.scoring.inputs import as_judgments, as_runs
-from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.scans import ScannedRun
 from rankscope.tables import native, native_files
 
 pytestmark = pytest.mark.skipif(native.library() is None, reason="the native scan was not built")

@@ -92,13 +92,6 @@ def test_scores_say_how_they_were_read() -> None:
     assert scores.reading in repr(scores)
 
 
-def test_an_unknown_option_names_the_nearest() -> None:
-    with pytest.raises(TypeError, match="did you mean 'relevance_level'"):
-        rs.evaluate(GOLD, RUN, "RR", relevance_levels=2)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="did you mean 'baseline'"):
-        rs.compare(GOLD, {"a": RUN, "b": RUN}, "RR", baselin="a")  # type: ignore[call-arg]
-
-
 def modules_called(call: Callable[[], object]) -> set[str]:
     call()  # what is loaded, and planned, once
     seen = set()

@@ -10,7 +10,7 @@ import pytest
 from reliability.native_files import world
 from reliability.native_fuzz import FILES, compare, keep
 
-from rankscope.scoring import scanned_run
+from rankscope.scoring import scans
 from rankscope.tables import native_files
 from rankscope.tables.native import library
 
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_files() -> None:
 
 
 def broken_scan(change: Any) -> Any:
-    scan_of = scanned_run._scan_of
+    scan_of = scans._scan_of
     return lambda result: change(scan_of(result))
 
 
@@ -54,7 +54,7 @@ CHANGES = {
 def test_a_wrong_count_is_noticed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scanned_run, "_scan_of", broken_scan(CHANGES[name]))
+    monkeypatch.setattr(scans, "_scan_of", broken_scan(CHANGES[name]))
     monkeypatch.setattr("reliability.native_fuzz.STOP", 1)
     monkeypatch.setattr("reliability.native_fuzz.TRIES", 50)
     tally = compare(11, range(60))

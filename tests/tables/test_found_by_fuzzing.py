@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import rankscope as rs
+from rankscope.benchmark.changes import read_values
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import RankscopeError
-from rankscope.part import dotted
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.score_files import read_values
+from rankscope.part import FileRef, dotted
+from rankscope.records import SystemRecord
 
 
 @pytest.mark.parametrize("name", ["*", "^.*$", "^score$", "", "[0]"])
@@ -37,12 +37,10 @@ def test_a_key_in_a_message_is_short_and_on_one_line(key: str, tmp_path: Path) -
 
 
 def test_a_file_whose_name_is_too_long(tmp_path: Path) -> None:
-    from rankscope.part import FileRef
-
     recorded = FileRef(path="a" * 5_000, sha256="", bytes=0)
-    account = evaluate({"q": {"d": 1}}, {"q": ["d"]}).accounting
+    system = SystemRecord.model_construct(name="a", measures=(), per_query=recorded)
     with pytest.raises(RankscopeError) as refused:
-        read_values(tmp_path / recorded.path, recorded, "a", {}, account, source="report.json")
+        read_values(system, tmp_path)
     assert len(str(refused.value)) < 500
 
 

@@ -7,19 +7,25 @@ an experiment asked it more than once, is no change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
 
 from rankscope.benchmark.folders import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
 from rankscope.diagnosis.repeats import repeats
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import FormatError, InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure, parse_measures
+from rankscope.measures.registry import aggregate
 from rankscope.part import Part
-from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.scoring.score_files import read_values, recorded_scores
+from rankscope.records import BenchmarkReport, ExperimentManifest, SystemRecord
+from rankscope.scoring.score_files import recorded_scores
+from rankscope.scoring.scores import RunScores
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.paired_differences import Differences
@@ -27,11 +33,15 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import paired
 from rankscope.statistics.system_pairs import Verdict
 from rankscope.statistics.tests import corrected
+from rankscope.tables.parquet import recorded_frame
 
 if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores
     from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.noise import Noises
+
+SAME_MEAN = 1e-9
+"""Means that differ by more, or by more than this share, are not the same."""
 
 
 class SystemChange(Part):
@@ -191,26 +201,49 @@ def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
 
 def _recorded(folder: Path, report: BenchmarkReport) -> Scores:
     """Return the values by query of all systems."""
-    runs = [
-        read_values(
-            inside(folder, system.per_query.path),
-            system.per_query,
-            system.name,
-            {value.measure: value.value for value in system.measures},
-            system.accounting,
-            source=str(folder),
-        )
-        for system in report.systems
-        if system.accounting is not None
-    ]
     return recorded_scores(
-        runs,
+        [read_values(system, folder) for system in report.systems if system.accounting is not None],
         {info.measure: info.asked for info in report.measures},
         report.profile,
         report.rules,
         fingerprint=report.collection.qrels_sha256,
         source=str(folder),
     )
+
+
+def read_values(system: SystemRecord, folder: Path) -> RunScores:
+    """Read a system's values by query from a Parquet file: query_id, measure, value.
+
+    The file must be the one that the report lists, byte for byte, and give the means in it.
+    """
+    name = Path(system.per_query.path).name
+    means = {value.measure: value.value for value in system.measures}
+    try:
+        path = inside(folder, system.per_query.path)
+        frame = recorded_frame(path, system.per_query.sha256, source=name)
+        long = frame.select("query_id", "measure", "value")
+        wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
+        query_ids = tuple(wide["query_id"].cast(pl.String))
+        rows = [wide[mean].cast(pl.Float64).fill_null(math.nan).to_numpy() for mean in means]
+    except (FormatError, OSError, pl.exceptions.PolarsError) as error:
+        problem = error.strerror if isinstance(error, OSError) else str(error)
+        problem = error.problem if isinstance(error, FormatError) else str(problem)
+        reason = problem.partition("\n")[0]
+        raise FormatError(
+            f"its values by query cannot be read from {shown(name)} ({reason})",
+            source=str(folder),
+        ) from None
+    for (measure, mean), row in zip(means.items(), rows, strict=True):
+        averaged = aggregate(Measure.parse(measure), row[~np.isnan(row)])
+        if not math.isclose(mean, averaged, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
+            raise FormatError(
+                f"{shown(name)}: the recorded mean of {measure} is {mean:.6g}, but its values "
+                f"by query give {averaged:.6g}: the file was changed; run the benchmark again",
+                source=str(folder),
+            )
+    assert system.accounting is not None
+    counts = system.accounting.model_dump()
+    return RunScores(system.name, query_ids, np.array(rows), means, counts)
 
 
 def _broken(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:

@@ -44,15 +44,13 @@ from rankscope.records import (
 )
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
+from rankscope.records.tops import best_judged, tops
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
-from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.scores import Scores
-from rankscope.scoring.soundness_codes import TRIVIAL_CUTOFF
-from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
@@ -321,7 +319,7 @@ class Experiment:
             depth=self.benchmark.loaded.config.depth,
             failures=fetched.failures,
             identity=fetched.identity,
-            collapsed=None if run.chunks is None else Collapsed(**asdict(run.chunks)),
+            collapsed=run.chunks,
             engines=tuple(fact for fact in fetched.facts if isinstance(fact, EngineFacts)),
             usage=tuple(fact for fact in fetched.facts if isinstance(fact, ModelUsage)),
         )
@@ -471,7 +469,7 @@ class Experiment:
         )
 
 
-_OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
+_OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code})
 """Findings that each run repeats and that are about the collection and the measures."""
 
 _DOCUMENT_COLUMNS = ["doc_id", "title", "text"]

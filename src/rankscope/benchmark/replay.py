@@ -54,7 +54,6 @@ from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QREL
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.checks import gold_outside_corpus, no_document_in_common, unknown_documents
-from rankscope.runs.collapsing import Chunks
 from rankscope.runs.origin import fingerprint
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
@@ -315,7 +314,7 @@ def _run(recorded: Recorded, info: RunInfo, benchmark: Benchmark, time: int = 1)
     answered = [query_id for query_id in asked if query_id not in info.failures]
     run = run.answers(answered).named(info.system)
     collapsed = info.collapsed
-    return run if collapsed is None else run.collapsed_from(Chunks(**collapsed.model_dump()))
+    return run if collapsed is None else run.collapsed_from(collapsed)
 
 
 def _without_corpus(

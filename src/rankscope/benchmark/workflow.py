@@ -8,7 +8,7 @@ aligned with them once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -180,9 +180,7 @@ class ScoresForm:
             means, counts = kept["means"], kept["counts"]
             run = RunScores(name, query_ids, values, means, counts, about, tuple(again))
             runs.append(run)
-        return Scores(
-            runs, asked, profile, judgments=self.benchmark.collection.judgments, single=False
-        )
+        return Scores(runs, asked, profile, self.benchmark.collection.judgments)
 
 
 def _asked(measures: Sequence[str], profile: Profile) -> dict[str, str]:
@@ -203,7 +201,7 @@ def _score(
     config, info = benchmark.loaded.config, benchmark.collection.info
     corpus = None
     if info.documents is not None and info.chunks_sha256 is None:  # else these are chunks
-        corpus = KnownCorpus(info.documents, depth=config.depth)
+        corpus = KnownCorpus(depth=min(config.depth, info.documents))
 
     def work(results: Results, _: Step) -> Output[Scores]:
         runs = {
@@ -215,13 +213,15 @@ def _score(
         profile = profile_named(config.profile)
         if not runs:
             asked = _asked(config.measures, profile)
-            return Output(Scores([], asked, profile, judgments=judgments, single=False))
+            return Output(Scores([], asked, profile, judgments))
         scores = evaluate(judgments, runs, config.measures, profile=profile, corpus=corpus)
         for name, stages in again.items():
             if name in runs:
                 others = {str(time): results[stage].run for time, stage in enumerate(stages)}
                 more = evaluate(judgments, others, config.measures, profile=profile)
-                scores = scores.with_repeats(name, [more.run(time) for time in others])
+                repeated = scores.run(name).with_repeats(more.scored)
+                scored = [repeated if run.name == name else run for run in scores.scored]
+                scores = replace(scores, scored=scored)
         return Output(scores)
 
     parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)

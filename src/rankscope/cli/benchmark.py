@@ -75,8 +75,8 @@ def run(
     from rankscope.benchmark.in_languages import languages_to_run
     from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
     from rankscope.cli import ANSWER_IS_NO
+    from rankscope.integrations.limits import read_limits
     from rankscope.printing import hide_with, put_line
-    from rankscope.scoring.limits import read_limits
 
     if dry_run and output.format == METRICS:
         raise click.UsageError("--dry-run has no metrics; leave out one of the two")

@@ -189,12 +189,12 @@ def evaluate(
     """
     from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER
     from rankscope.document.views import document_of
+    from rankscope.integrations.limits import read_limits
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
     from rankscope.scoring.bounds import bounds_of
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, read_inputs
-    from rankscope.scoring.limits import read_limits
     from rankscope.scoring.options import Scoring
 
     shared.check_standard_input(qrels, *run, corpus, queries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -245,7 +246,8 @@ def named_run(argument: str) -> Any:
     from rankscope.scoring.score_files import is_score_file, read_scores
 
     if path != "-" and not is_several(path) and is_score_file(path):
-        return read_scores(path).renamed(name)
+        scores = read_scores(path)
+        return replace(scores, scored=[replace(scores.run(), name=name)])
     from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)

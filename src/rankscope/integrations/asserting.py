@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.findings import Finding
+    from rankscope.integrations.limits import Limit
     from rankscope.measures.language import Measure
-    from rankscope.scoring.limits import Limit
     from rankscope.scoring.scores import Scores
     from rankscope.statistics.gate import GateResult
 
@@ -70,7 +70,7 @@ def assert_at_least(
     0.5
     """
     __tracebackhide__ = True
-    from rankscope.scoring.limits import Limit  # noqa: PLC0415
+    from rankscope.integrations.limits import Limit  # noqa: PLC0415
 
     known: dict[str, str] = {}
     try:

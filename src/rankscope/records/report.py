@@ -17,8 +17,9 @@ from rankscope.findings import Finding, NotApplicable
 from rankscope.part import FileRef, High, Low, Part, left_out
 from rankscope.records.kept import KeptRecord
 from rankscope.records.table_names import TIMINGS
+from rankscope.runs.collapsing import Chunks
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
-from rankscope.scoring.accounting import Accounting, Collapsed
+from rankscope.scoring.accounting import Accounting
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
 
@@ -168,7 +169,7 @@ class RunInfo(Part):
     """Queries that could not be answered, with a sentence each; they are not in the run."""
     identity: Identity
     """What exactly answered: kind, version, parameters, snapshot of the index."""
-    collapsed: Collapsed | None = left_out()
+    collapsed: Chunks | None = left_out()
     """How the chunks that the system returned became the documents of the run, if they did."""
     engines: tuple[EngineFacts, ...] = left_out(())
     """The engines that were asked, if any: version, documents, settings, snapshot."""

@@ -44,17 +44,26 @@ _OF_PATTERNS = frozenset("()[]{}^$*+?\\|")
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """What a run of documents was collapsed from; the record of it is `Collapsed`."""
+    """How the chunks of a run became documents."""
 
     rule: str
+    """What says which document a chunk is of: a separator, a regular expression, a table."""
     collapse: Collapse
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
     chunks: int
+    """Rows of the run before."""
     documents: int
+    """Rows after."""
     unmatched: int
-    unmatched_ids: Sequence[str]
+    """Distinct ids that the rule says nothing about; they count as documents."""
+    unmatched_ids: tuple[str, ...]
+    """The first of them."""
     is_doubtful: bool
+    """Whether such ids may be a mistake; without a separator they are whole documents."""
     depth: int
+    """The most chunks that a query has."""
     fewest: int
+    """The fewest documents that the chunks of such a query are of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

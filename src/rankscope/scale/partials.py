@@ -17,8 +17,7 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError
 from rankscope.scoring.judged_pairs import NativePairs, PackedPairs
 from rankscope.scoring.scan_tables import JudgedPairs, scan_of
-from rankscope.scoring.scanned_run import scan_block
-from rankscope.scoring.scans import BY_HIT, Scan, summed
+from rankscope.scoring.scans import BY_HIT, Scan, scan_block, summed
 from rankscope.tables.detection import BOM
 from rankscope.tables.native import library
 

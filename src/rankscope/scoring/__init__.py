@@ -5,9 +5,9 @@
 - What it is given: `inputs` take gold and runs in any form, `judgments` are gold made ready,
   `coverage` and `judged_terms` are for gold that is spans, texts or terms of an ontology.
 - Ranks: `align` joins a run with judgments; a run is a dict (`dicts`), a table (`scan_tables`) or a
-  file that is not read (`scanned_run`), of which `scans` tell the same.
+  file that is not read, of which `scans` tell the same.
 - Numbers: `evaluate` makes `scores`, with their `accounting`; `soundness` says what cannot be
   scored, and what should be known; `score_files` keep them.
-- About one run: `explain`, `tops`, `bounds`, `why`; `weights` trains a fusion, `limits` are for CI.
+- About one run: `explain`, `bounds`, `why`.
 - `trec_eval` and `preferences` print what NIST's program prints.
 """

@@ -11,36 +11,13 @@ from typing import Literal
 from pydantic import field_serializer
 
 from rankscope.part import Part, left_out
-from rankscope.runs.collapsing import Collapse
+from rankscope.runs.collapsing import Chunks
 from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
 __all__ = ["Accounting"]
 
 LISTED = 100
 """How many missing queries JSON lists; their number is always given."""
-
-
-class Collapsed(Part):
-    """How the chunks of a run became documents."""
-
-    rule: str
-    """What says which document a chunk is of: a separator, a regular expression, a table."""
-    collapse: Collapse
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
-    chunks: int
-    """Rows of the run before."""
-    documents: int
-    """Rows after."""
-    unmatched: int
-    """Distinct ids that the rule says nothing about; they count as documents."""
-    unmatched_ids: tuple[str, ...]
-    """The first of them."""
-    is_doubtful: bool
-    """Whether such ids may be a mistake; without a separator they are whole documents."""
-    depth: int
-    """The most chunks that a query has."""
-    fewest: int
-    """The fewest documents that the chunks of such a query are of."""
 
 
 class SpanAccounting(Part):
@@ -67,8 +44,6 @@ class OntologyAccounting(Part):
     """The hash of its content and of the relations that count."""
     relations: tuple[str, ...] = ("is_a",)
     """What puts a term below another."""
-    undefined: int = 0
-    """Ids that terms are said to be below and that are not defined."""
     terms: int
     """Terms that are not obsolete."""
     depth: int
@@ -77,8 +52,6 @@ class OntologyAccounting(Part):
     """Expected ids of all judged queries."""
     expected_unknown: int
     """Of these, those that are no terms or obsolete without one replacement."""
-    expected_other: int
-    """Of these, obsolete ones with a replacement and alternative ids."""
     retrieved: int
     """Retrieved ids of all queries that are averaged."""
     retrieved_unknown: int
@@ -112,7 +85,7 @@ class Accounting(Part):
     """Judged documents that share their score with another document of the query."""
     tied_across_cutoff: dict[int, int]
     """By cutoff: queries with a tie across it, where the order of equal scores decides."""
-    collapsed: Collapsed | None = left_out()
+    collapsed: Chunks | None = left_out()
     """How chunks became documents, if they did."""
     spans: SpanAccounting | None = left_out()
     """How overlaps were counted, where gold is spans or texts."""

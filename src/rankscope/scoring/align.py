@@ -6,8 +6,8 @@ score that the tie rule puts first. Counts add up over parts of a run, so a run 
 needs no other way.
 
 There are three sources and one result: `scan_tables` joins `Run` tables by hash (equal hashes are
-then compared as text), `scanned_run` passes over a file's bytes, and `dicts` looks up plain dicts
-as they are.
+then compared as text), `scans` pass over a file's bytes, and `dicts` looks up plain dicts as they
+are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from rankscope.errors import InputError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.run_files import LazyRun
-from rankscope.scoring.dicts import as_plain, found_in_dicts
+from rankscope.scoring.dicts import found_in_dicts
 from rankscope.scoring.inputs import without_identical
 from rankscope.scoring.rules import OURS
 from rankscope.scoring.scans import Hits
@@ -30,9 +30,10 @@ from rankscope.scoring.soundness import refuse_broken
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from rankscope.measures.judged import BoolArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.rules import Profile
     from rankscope.scoring.soundness import KnownCorpus
 
     AnyRun = Run | LazyRun | Mapping[str, Mapping[str, float]]
@@ -55,13 +56,18 @@ class Aligned:
     templated: int = 0
     """How many retrieved passages find several gold passages at once."""
 
+    def counting(self, rules: Profile) -> BoolArray:
+        """Return by query whether it counts by some rules."""
+        counts = self.judged.in_run | (rules.queries != "both")
+        return counts & (self.judged.graded(1.0) > 0) if rules.no_relevant == "out" else counts
+
 
 def align(
     judgments: Judgments,
     run: AnyRun,
     rules: Profile = OURS,
     *,
-    queries: QueryPolicy = "all",
+    strict: bool = False,
     cutoffs: tuple[int, ...] = (),
     name: str = "",
     corpus: KnownCorpus | None = None,
@@ -69,13 +75,14 @@ def align(
 ) -> Aligned:
     """Rank a run, break its ties by the rules and join it with the judgments.
 
-    ``cutoffs`` are the ranks across which ties are counted. A run about which no number could mean
-    anything is refused under its ``name`` (see `soundness`), unless ``sound`` is false: for
-    ``trec-eval``, which scores whatever NIST's program scores.
+    ``strict`` refuses a run that lacks judged queries; ``cutoffs`` are the ranks across which ties
+    are counted. A run about which no number could mean anything is refused under its ``name`` (see
+    `soundness`), unless ``sound`` is false: for ``trec-eval``, which scores whatever NIST's program
+    scores.
     """
     title = name or getattr(run, "name", "run")
     if judgments.gold is not None:
-        return _aligned_pieces(judgments, run, queries, cutoffs, title)
+        return _aligned_pieces(judgments, run, strict, cutoffs, title)
     if not rules.identical_ids:
         run = without_identical(run)
 
@@ -91,7 +98,7 @@ def align(
 
             table = run.loaded if isinstance(run, LazyRun) else run
             more["terms"] = terms_of(judgments, table, rules)
-        return _joined(judgments, hits, known, queries, **more)
+        return _joined(judgments, hits, known, strict, **more)
 
     if isinstance(run, Mapping) or judgments.alignments is None:
         return aligned()
@@ -99,7 +106,7 @@ def align(
         id(run),
         rules.ties,
         rules.precision,
-        queries,
+        strict,
     )  # the run is kept too, so its id stays its own
     _, before = judgments.alignments.get(key, (run, None))
     if before is None or not set(cutoffs) <= before.hits.tied_at.keys():
@@ -121,7 +128,7 @@ def _hits(
         hits = found_in_dicts(judgments, run, rules.ties, rules.precision, cutoffs)
         if hits is not None:
             return hits, known
-        run = as_plain(run, filter(known.__contains__, judgments.query_ids))
+        run = {query_id: run[query_id] for query_id in judgments.query_ids if query_id in known}
     elif isinstance(run, LazyRun) and judgments.ontology is None:
         scan = run.scan_for(judgments, rules.precision)
     if scan is None:
@@ -134,13 +141,13 @@ def _hits(
 
 
 def _joined(
-    judgments: Judgments, hits: Hits, known: Collection[str], queries: QueryPolicy, **more: Any
+    judgments: Judgments, hits: Hits, known: Collection[str], strict: bool, **more: Any
 ) -> Aligned:
-    """Join hits with what the judgments hold, of the queries that count; ``known`` has the run."""
+    """Join hits with what the judgments hold; ``known`` are the queries of the run."""
     ids = judgments.query_ids
     present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
     missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
-    if missing and queries == "strict":
+    if missing and strict:
         are = "is" if len(missing) == 1 else "are"
         raise InputError(
             f"{counted(len(missing), 'judged query')} {are} missing from the run, "
@@ -159,49 +166,30 @@ def _joined(
         of_judgments=judgments.remembered,
         **more,
     )
-    if queries == "both" and missing:
-        judged = judged.only(present)
     set_aside = sum(query_id in known for query_id in judgments.no_answer)
     return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
 
 
 def _aligned_pieces(
-    judgments: Judgments, run: Any, queries: QueryPolicy, cutoffs: tuple[int, ...], name: str
+    judgments: Judgments, run: Any, strict: bool, cutoffs: tuple[int, ...], name: str
 ) -> Aligned:
     """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.coverage`."""
-    from rankscope.scoring.coverage import span_hits  # noqa: PLC0415
+    from rankscope.scoring.coverage import found_in  # noqa: PLC0415
 
     if not hasattr(run, "pieces"):
         raise InputError(
             "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
             "take spans and texts, and then for both"
         )
-    covered = span_hits(judgments, run, name)
-
-    def hits_of(pieces: list[tuple[int, int, float]]) -> Hits:
-        rank = np.array([rank for _, rank, _ in pieces], np.int64)
-        return Hits(
-            query=np.array([query for query, _, _ in pieces], np.int64),
-            pair=np.empty(0, np.int64),
-            rank=rank,
-            grade=np.array([grade for _, _, grade in pieces], np.float64),
-            tie_first=rank,
-            tie_size=np.ones_like(rank),
-            retrieved=np.array(covered.retrieved, np.int64),
-            tied_at=dict.fromkeys(cutoffs, 0),
-            rises=np.zeros(len(covered.retrieved), np.bool_),
-            falls=np.zeros(len(covered.retrieved), np.bool_),
-        )
-
-    gained = hits_of(covered.gained)
-    refuse_broken(judgments, run, gained, name=name)
+    covered = found_in(judgments, run, name, cutoffs)
+    refuse_broken(judgments, run, covered.gained, name=name)
     whole, by_gain = (
-        _joined(judgments, each, run.pieces.keys(), queries, spans=covered.spans)
-        for each in (hits_of(covered.whole), gained)
+        _joined(judgments, hits, run.pieces.keys(), strict, spans=covered.spans)
+        for hits in (covered.whole, covered.gained)
     )
     return replace(
         whole,
-        hits=gained,
+        hits=covered.gained,
         by_gain=by_gain.judged,
         unit=covered.unit,
         templated=covered.templated,

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache, partial
-from itertools import permutations
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
@@ -26,12 +25,11 @@ from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.plans import Measures
     from rankscope.scoring.rules import Profile
-    from rankscope.scoring.scans import Hits
 
 __all__ = ["Bounds", "bounds"]
 
@@ -77,7 +75,7 @@ class BoundsTable(tuple[Bounds, ...], Shown):
 def bounds(
     qrels: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Measures = DEFAULT_MEASURES,
     *,
     holes: bool = True,
     hole_grade: float = 1.0,
@@ -99,7 +97,7 @@ def bounds(
 def bounds_of(
     judgments: Judgments,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure],
+    measures: Measures,
     scoring: Scoring,
     *,
     holes: bool = True,
@@ -114,29 +112,97 @@ def bounds_of(
             "compare and gate take these"
         )
     _, given = as_one_run(run, judgments, scoring)
-    profile = scoring.profile
     world_of = cache(lambda rules: World(judgments, given, rules))
     table = []
-    for measure in (parsed.measure for parsed in meant(measures, profile, scoring.relevance_level)):
-        world = world_of(replace(profile.rules_for(measure), **dict(scoring.changes)))
-        fillable = holes and measure.needs not in ("subtopics", "terms")
+    for parsed in meant(measures, scoring.profile, scoring.relevance_level):
+        measure = parsed.measure
+        world = world_of(scoring.rules_for(measure))
+        filled = None
+        if holes and measure.needs not in ("subtopics", "terms"):
+            nonrelevant, relevant = (
+                world.mean(measure, world.filled(grade, measure.cutoff))
+                for grade in (0.0, hole_grade)
+            )
+            filled = HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=hole_grade)
         table.append(
             Bounds(
                 measure=str(measure),
                 value=world.mean(measure, world.judged),
                 ties=world.tie_bounds(measure),
-                holes=hole_bounds(measure, world, hole_grade) if fillable else None,
+                holes=filled,
             )
         )
     return BoundsTable(table)
 
 
-def hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:
-    """Return the mean with all holes judged, either way."""
-    nonrelevant, relevant = (
-        world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
-    )
-    return HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=grade)
+class World:
+    """A run aligned under some rules, and what it would be with other orders or judgments."""
+
+    def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
+        aligned = align(judgments, run, rules, strict=rules.queries == "strict")
+        self.judged = aligned.judged
+        self.filled = cache(partial(fill_holes, self.judged))
+        self._hits = aligned.hits
+        self._ordered = cache(self._in_orders)
+        self.keep = aligned.counting(rules)
+        """By query: whether it counts."""
+
+    def averaged(
+        self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None
+    ) -> float:
+        """Return the mean over the queries that count; ``judged`` is what the values are of."""
+        return aggregate(measure, values[self.keep], (judged or self.judged).only(self.keep))
+
+    def mean(self, measure: Measure, judged: JudgedRun) -> float:
+        """Return a measure's mean."""
+        return self.averaged(measure, compute(measure, judged), judged)
+
+    def tie_bounds(self, measure: Measure) -> TieBounds | None:
+        """Return the lowest and highest mean over the orders of equal scores.
+
+        Relevant documents first and last in each tie give them. Not so for measures that tell
+        judged from unjudged documents, and a few others: of these they are not known.
+        """
+        values = [compute(measure, self.judged)]
+        if (self._hits.tie_size > 1).any():
+            definition, options = measure.definition, measure.options
+            known = definition.tie_bounds
+            is_known = known if isinstance(known, bool) else known(measure)
+            by_judged = definition.sees_unjudged or bool(options["judged_only"])
+            if measure.needs or definition.family == "own" or by_judged or not is_known:
+                return None
+            gain = options.get("gain")
+            table = gain if isinstance(gain, tuple) else None
+            orders = self._ordered(table, options.get("least"))
+            values += [compute(measure, run) for run in orders]
+        lowest, highest = np.min(values, axis=0), np.max(values, axis=0)
+        return TieBounds(
+            lowest=self.averaged(measure, lowest), highest=self.averaged(measure, highest)
+        )
+
+    def _in_orders(self, table: Any, least: Any) -> tuple[JudgedRun, JudgedRun]:
+        """Return the run with the relevant documents of each tie first, best first; and last."""
+        hits = self._hits
+        worth = hits.grade if table is None else gains_of(hits.grade, table, least=least)
+        tied = np.flatnonzero(hits.tie_size > 1)  # other hits stay where they are
+        query, first, size = hits.query[tied], hits.tie_first[tied], hits.tie_size[tied]
+        grade, worth = hits.grade[tied], np.maximum(worth[tied], 0.0)
+        made = []
+        for sign in (-1, 1):
+            order = np.lexsort((sign * worth, first, query))
+            starts = np.ones(len(order), np.bool_)  # whether a tie begins
+            starts[1:] = (np.diff(query[order]) != 0) | (np.diff(first[order]) != 0)
+            tie, begins = np.cumsum(starts) - 1, np.flatnonzero(starts)
+            rank = first[order] + np.arange(len(order)) - begins[tie]
+            if sign > 0:  # unjudged documents, of which there is no hit, go before them
+                rank += (size[order][starts] - np.bincount(tie, minlength=len(begins)))[tie]
+            hit_rank, hit_grade = self.judged.hit_rank.copy(), self.judged.hit_grade.copy()
+            hit_rank[tied], hit_grade[tied] = rank, grade[order]
+            made.append(replace(self.judged, hit_rank=hit_rank, hit_grade=hit_grade))
+        return made[0], made[1]
+
+
+# --- holes ---------------------------------------------------------------------------------------
 
 
 def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:
@@ -181,97 +247,3 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
         judged_grade=all_grade[by_grade],
         max_grade=max(judged.max_grade, grade) if len(query) else judged.max_grade,
     )
-
-
-def counting(judged: JudgedRun, rules: Profile) -> BoolArray:
-    """Return by query whether it counts by some rules."""
-    counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
-    return counts & (judged.graded(1.0) > 0) if rules.no_relevant == "out" else counts
-
-
-class World:
-    """A run aligned under some rules, and what it would be with other orders or judgments."""
-
-    def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
-        # those that count are chosen below: bounds of different measures share an alignment
-        aligned = align(
-            judgments, run, rules, queries="strict" if rules.queries == "strict" else "all"
-        )
-        self.judged = aligned.judged
-        self.filled = cache(partial(fill_holes, self.judged))
-        self._hits = aligned.hits
-        self._ordered = cache(self._in_orders)
-        self.keep = counting(self.judged, rules)
-        """By query: whether it counts."""
-
-    def averaged(
-        self, measure: Measure, values: FloatArray, judged: JudgedRun | None = None
-    ) -> float:
-        """Return the mean over the queries that count; ``judged`` is what the values are of."""
-        return aggregate(measure, values[self.keep], (judged or self.judged).only(self.keep))
-
-    def mean(self, measure: Measure, judged: JudgedRun) -> float:
-        """Return a measure's mean."""
-        return self.averaged(measure, compute(measure, judged), judged)
-
-    def tie_bounds(self, measure: Measure) -> TieBounds | None:
-        """Return the lowest and highest mean over the orders of equal scores.
-
-        For most measures relevant documents first and last give the extremes. Measures that tell
-        judged from unjudged documents need every order of the four kinds. Of some none is known.
-        """
-        plain = compute(measure, self.judged)
-        if not (self._hits.tie_size > 1).any():
-            value = self.averaged(measure, plain)
-            return TieBounds(lowest=value, highest=value)
-        definition = measure.definition
-        known = definition.tie_bounds
-        is_known = known if isinstance(known, bool) else known(measure)
-        if measure.needs or definition.family == "own" or not is_known:
-            return None
-        options = measure.options
-        gain = options.get("gain")
-        table = gain if isinstance(gain, tuple) else None
-        by_judged = definition.sees_unjudged or bool(options["judged_only"])
-        orders = self._ordered(_EVERY if by_judged else _TWO, table, options.get("least"))
-        values = np.stack([plain, *(compute(measure, run) for run in orders)])  # orders × queries
-        return TieBounds(
-            lowest=self.averaged(measure, values.min(axis=0)),
-            highest=self.averaged(measure, values.max(axis=0)),
-        )
-
-    def _in_orders(self, orders: tuple[str, ...], table: Any, least: Any) -> list[JudgedRun]:
-        grades = self._hits.grade
-        worth = grades if table is None else gains_of(grades, table, least=least)
-        return [_ordered(self.judged, self._hits, worth, kinds) for kinds in orders]
-
-
-_TWO = ("RUNP", "PNUR")
-_EVERY = tuple("".join(kinds) for kinds in permutations("RUNP"))
-"""Orders of the kinds of documents in a tie: relevant, unjudged, judged nonrelevant, and pooled
-without being judged."""
-
-
-def _ordered(judged: JudgedRun, hits: Hits, worth: FloatArray, kinds: str) -> JudgedRun:
-    """Return the run with each tie in the order of kinds, the relevant by falling worth.
-
-    Where the relevant come last, their worth rises.
-    """
-    tied = np.flatnonzero(hits.tie_size > 1)  # other hits stay where they are
-    query, first, size = hits.query[tied], hits.tie_first[tied], hits.tie_size[tied]
-    grade, worth = hits.grade[tied], worth[tied]
-    kind = np.where(worth > 0, kinds.index("R"), kinds.index("P"))
-    kind[(worth <= 0) & (grade >= 0)] = kinds.index("N")
-    order = np.lexsort((worth if kinds.endswith("R") else -worth, kind, first, query))
-    query, first, kind = query[order], first[order], kind[order]
-    starts = np.ones(len(order), np.bool_)  # whether a tie begins
-    starts[1:] = (np.diff(query) != 0) | (np.diff(first) != 0)
-    tie = np.cumsum(starts) - 1
-    begins = np.flatnonzero(starts)
-    # the unjudged documents, of which there is no hit, are what is left of the tie's size
-    unjudged = size[order][starts] - np.bincount(tie, minlength=len(begins))
-    rank = first + np.arange(len(order)) - begins[tie]
-    rank += np.where(kind > kinds.index("U"), unjudged[tie], 0)
-    hit_rank, hit_grade = judged.hit_rank.copy(), judged.hit_grade.copy()
-    hit_rank[tied], hit_grade[tied] = rank, grade[order]
-    return replace(judged, hit_rank=hit_rank, hit_grade=hit_grade)

@@ -12,6 +12,8 @@ much was found.
   in stretches of at least `STRETCH` words (or of the whole passage, if that is shorter); words are
   compared without case and punctuation.
 
+A text covers spans of the words of a passage, so all three are spans of something (`_Answer`).
+
 For measures of rankings the gold pieces become the relevant documents. A gold piece is *found* at
 the first rank at which at least ``overlap`` of it is covered; there it has its grade. Measures that
 are sums of gains (DCG, nDCG, RBP with a gain) see each addition instead: its share of the grade.
@@ -25,16 +27,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Spans
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.scans import Hits
 
 if TYPE_CHECKING:
     from rankscope.runs.piece_run import PieceRun
@@ -139,189 +140,148 @@ def _grade(piece: Piece) -> float:
     return 1.0 if piece.number is None else piece.number
 
 
-# --- coverage ------------------------------------------------------------------------------------
+# --- spans ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What one retrieved piece adds to what the pieces above it cover."""
+class Span(NamedTuple):
+    """A part of a document in characters, or of a passage in words."""
 
-    shares: Mapping[int, float]
-    """By number of the gold piece: the share of it."""
-    units: int
-    """Of all gold: so many units, gold that overlaps counted once."""
-    retrieved: int
-    """So many units that were not retrieved before."""
+    of: Hashable
+    start: int
+    end: int
 
-
-def gold_units(gold: Sequence[Piece], unit: Unit) -> int:
-    """Return how many units there are to find, gold that overlaps counted once."""
-    if unit != "characters":
-        return sum(len(words) for words in {tuple(words_of(str(piece.text))) for piece in gold})
-    return sum(sum(known.ends) - sum(known.starts) for known in _merged(gold).values())
+    @property
+    def size(self) -> int:
+        """How many units it is."""
+        return self.end - self.start
 
 
-def _span(piece: Piece) -> tuple[str, int, int]:
-    return str(piece.document), int(piece.start or 0), int(piece.end or 0)
+class _Covered(dict[Hashable, list[Span]]):
+    """Parts that do not overlap, by what they are of."""
 
-
-def _merged(pieces: Sequence[Piece]) -> dict[str, _Covered]:
-    """Return the spans of each document, those that overlap made one."""
-    covered: dict[str, _Covered] = {}
-    for document, start, end in map(_span, pieces):
-        covered.setdefault(document, _Covered()).add(start, end)
-    return covered
-
-
-class _Covered:
-    """Characters of one document: spans that do not overlap, in order."""
-
-    def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-
-    def add(self, start: int, end: int) -> list[tuple[int, int]]:
+    def add(self, span: Span) -> list[Span]:
         """Add a span; return the parts of it that are new."""
-        low = bisect_left(self.ends, start)
-        high = bisect_right(self.starts, end)
-        new, at = [], start
-        for begin, stop in zip(self.starts[low:high], self.ends[low:high], strict=True):
-            if at < begin:
-                new.append((at, min(begin, end)))
-            at = max(at, stop)
-        if at < end:
-            new.append((at, end))
-        if low < high:
-            start, end = min(start, self.starts[low]), max(end, self.ends[high - 1])
-        self.starts[low:high], self.ends[low:high] = [start], [end]
+        known, new = self.setdefault(span.of, []), [span]
+        for part in known:
+            new = [
+                rest
+                for each in new
+                for rest in (
+                    each._replace(end=min(each.end, part.start)),
+                    each._replace(start=max(each.start, part.end)),
+                )
+                if rest.size > 0
+            ]
+        known += new
         return new
 
 
-def _shared(parts: Sequence[tuple[int, int]], start: int, end: int) -> int:
-    return sum(max(0, min(end, stop) - max(start, begin)) for begin, stop in parts)
+def _shared(parts: Sequence[Span], span: Span) -> int:
+    return sum(max(0, min(span.end, part.end) - max(span.start, part.start)) for part in parts)
 
 
-def _by_characters(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Added]:
-    wanted: dict[str, list[tuple[int, int, int]]] = {}
-    for number, (document, start, end) in enumerate(map(_span, gold)):
-        wanted.setdefault(document, []).append((number, start, end))
-    merged, covered = _merged(gold), dict[str, _Covered]()
-    for document, start, end in map(_span, retrieved):
-        new = covered.setdefault(document, _Covered()).add(start, end)
-        shares = {
-            number: share / (stop - begin)
-            for number, begin, stop in wanted.get(document, ())
-            if (share := _shared(new, begin, stop))
-        }
-        known = merged.get(document, _Covered())
-        units = sum(_shared(new, *span) for span in zip(known.starts, known.ends, strict=True))
-        yield Added(shares, units, sum(stop - begin for begin, stop in new))
+def _span(piece: Piece) -> Span:
+    return Span(piece.document, int(piece.start or 0), int(piece.end or 0))
 
 
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _as_wholes(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Added]:
-    wanted: dict[str, list[int]] = {}
-    for number, piece in enumerate(gold):
-        wanted.setdefault(_folded(str(piece.text)), []).append(number)
-    seen: set[str] = set()
-    for piece in retrieved:
-        text = _folded(str(piece.text))
-        size = 0 if text in seen else len(words_of(text))
-        numbers = () if text in seen else wanted.get(text, ())
-        seen.add(text)
-        yield Added(dict.fromkeys(numbers, 1.0), size if numbers else 0, size)
+def _as_whole(text: object) -> Span:
+    """Return all of a passage, which is known by its text without case and superfluous blanks."""
+    folded = " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
+    return Span(folded, 0, max(len(words_of(str(text))), 1))
 
 
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def _in_words(text: object) -> Span:
+    """Return all of a passage, which is known by its words."""
+    words = tuple(words_of(str(text)))
+    return Span(words, 0, len(words))
 
 
-class _Passage:
-    """A gold passage, and which of its words are covered."""
+def _stretches(passage: Span, width: int) -> list[tuple[str, ...]]:
+    """Return all stretches of so many words, by where they begin."""
+    words: Any = passage.of
+    return list(zip(*(words[at:] for at in range(width)), strict=False))
 
-    def __init__(self, words: list[str]) -> None:
-        self.words = words
-        self.width = min(STRETCH, len(words))
-        self.covered = [False] * len(words)
-        self.vocabulary = frozenset(words)
-        stretches = (words[at : at + self.width] for at in range(len(words) - self.width + 1))
-        self.least = min(len(set(stretch)) for stretch in stretches)
-        """Different words that any stretch has: a text with fewer in common holds none."""
 
-    def cover(self, line: str, known: set[str]) -> int:
-        """Cover what a text holds; return how many words are new."""
-        words, width, new = self.words, self.width, 0
-        if len(self.vocabulary & known) < self.least:
-            return 0
-        run = 0  # so many words up to here occur in the text at all
-        for at, word in enumerate(words):
-            run = run + 1 if word in known else 0
-            if run < width:
+class _Passages:
+    """The gold passages of a question, and where a text holds words of them."""
+
+    def __init__(self, passages: Sequence[Span]) -> None:
+        widths = {passage: min(STRETCH, passage.size) for passage in passages}
+        self._parts = [(each, width, _stretches(each, width)) for each, width in widths.items()]
+        self._different = {passage: set(stretches) for passage, _, stretches in self._parts}
+
+    def held_by(self, text: Span) -> Iterator[Span]:
+        """Yield the spans of passages whose words a text holds in stretches."""
+        held = {width: set(_stretches(text, width)) for _, width, _ in self._parts}
+        for passage, width, stretches in self._parts:
+            if self._different[passage].isdisjoint(held[width]):
                 continue
-            begin = at - width + 1
-            if all(self.covered[begin : at + 1]):
-                continue
-            if f" {' '.join(words[begin : at + 1])} " in line:
-                new += width - sum(self.covered[begin : at + 1])
-                self.covered[begin : at + 1] = [True] * width
-        return new
+            is_held = np.zeros(passage.size + 2, np.int8)  # with a 0 at both ends
+            for place, stretch in enumerate(stretches, start=1):
+                if stretch in held[width]:
+                    is_held[place : place + width] = 1
+            edges = np.flatnonzero(np.diff(is_held)).reshape(-1, 2)
+            yield from (Span(passage.of, start, end) for start, end in edges.tolist())
 
 
-def _by_words(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Added]:
-    passages: dict[tuple[str, ...], _Passage] = {}
-    numbers: list[_Passage] = []
-    for piece in gold:
-        words = words_of(str(piece.text))
-        numbers.append(passages.setdefault(tuple(words), _Passage(words)))
-    seen: set[str] = set()
-    for piece in retrieved:
-        words = words_of(str(piece.text))
-        line = f" {' '.join(words)} "
-        if line in seen:
-            yield Added({}, 0, 0)
-            continue
-        seen.add(line)
-        known = set(words)
-        new = {id(passage): passage.cover(line, known) for passage in passages.values()}
-        shares = {
-            number: new[id(passage)] / len(passage.words)
-            for number, passage in enumerate(numbers)
-            if new[id(passage)]
-        }
-        yield Added(shares, sum(new.values()), len(words))
+# --- what is found -------------------------------------------------------------------------------
 
 
-_ADDITIONS: dict[Unit, Callable[[Sequence[Piece], Sequence[Piece]], Iterator[Added]]] = {
-    "characters": _by_characters,
-    "words": _by_words,
-    "passages": _as_wholes,
-}
-"""What each retrieved piece adds, best first."""
+class _Answer:
+    """What an answer covers of the gold of its question, rank by rank."""
+
+    def __init__(self, gold: Sequence[Piece], retrieved: Sequence[Piece], unit: Unit) -> None:
+        if unit == "characters":
+            self.gold, self.retrieved = (list(map(_span, each)) for each in (gold, retrieved))
+        else:
+            whole = _as_whole if unit == "passages" else _in_words
+            self.gold, self.retrieved = (
+                [whole(piece.text) for piece in each] for each in (gold, retrieved)
+            )
+        self._passages = _Passages(self.gold) if unit == "words" else None
+        self._once = _Covered()  # gold that overlaps counts once
+        self.units = sum(part.size for span in self.gold for part in self._once.add(span))
+        """How many units there are to find."""
+
+    def added(self) -> Iterator[tuple[dict[int, float], int, int]]:
+        """Yield what each retrieved piece adds to what those above it cover.
+
+        It is the share of each gold piece by its number, units of all gold, and units that were
+        not retrieved before.
+        """
+        covered, seen = _Covered(), _Covered()
+        for piece in self.retrieved:
+            new = fresh = seen.add(piece)
+            if fresh and self._passages is not None:
+                held = self._passages.held_by(piece)
+                new = [part for span in held for part in covered.add(span)]
+            shares = {}
+            for number, span in enumerate(self.gold):
+                share = _shared([part for part in new if part.of == span.of], span)
+                if share:
+                    shares[number] = share / span.size
+            units = sum(_shared(self._once.get(part.of, ()), part) for part in new)
+            yield shares, units, sum(part.size for part in fresh)
 
 
-# --- hits ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SpanHits:
+class Found(NamedTuple):
     """What is found, query by query; queries are numbered as in the judgments."""
 
     unit: Unit
-    whole: list[tuple[int, int, float]]
-    """Query, rank and grade of each gold piece that is found."""
-    gained: list[tuple[int, int, float]]
-    """Query, rank and gain of each addition."""
-    retrieved: list[int]
-    """By query: how many ranks its answer takes."""
+    whole: Hits
+    """Each gold piece that is found, with its grade."""
+    gained: Hits
+    """Each addition, with its gain."""
     spans: Spans
     templated: int
     """Retrieved passages that find `TEMPLATED` gold passages or more at once, where texts overlap
     in part."""
 
 
-def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
+def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int, ...]) -> Found:
     """Find what a run covers of the gold."""
     gold = judgments.gold
     assert gold is not None
@@ -334,30 +294,33 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
     totals = []
     templated = 0
     for number, query_id in enumerate(judgments.query_ids):
-        pieces, answer = gold.pieces[query_id], run.pieces.get(query_id, ())
-        totals.append(gold_units(pieces, unit))
+        pieces = gold.pieces[query_id]
+        answer = _Answer(pieces, run.pieces.get(query_id, ()), unit)
+        totals.append(answer.units)
         share = [0.0] * len(pieces)
         last_found = last_gained = units = retrieved = 0
-        for rank, added in enumerate(_ADDITIONS[unit](pieces, answer), start=1):
-            units += added.units
-            retrieved += added.retrieved
+        for rank, (shares, more_units, more_retrieved) in enumerate(answer.added(), start=1):
+            units, retrieved = units + more_units, retrieved + more_retrieved
             rows.append((number, rank, units, retrieved))
-            before_piece = len(whole)
-            by_share = sorted(added.shares, key=lambda at: (-added.shares[at], at))
-            for at in by_share:
+            found_before = len(whole)
+            for at in sorted(shares, key=lambda at: (-shares[at], at)):
                 grade = _grade(pieces[at])
                 last_gained = max(rank, last_gained + 1)
-                gained.append((number, last_gained, grade * added.shares[at]))
-                before, share[at] = share[at], share[at] + added.shares[at]
+                gained.append((number, last_gained, grade * shares[at]))
+                before, share[at] = share[at], share[at] + shares[at]
                 # 1e-9: shares that add up to all of it may lack a bit of rounding
                 if before < needed - 1e-9 <= share[at]:
                     last_found = max(rank, last_found + 1)
                     whole.append((number, last_found, grade))
-            templated += unit == "words" and len(whole) - before_piece >= TEMPLATED
-        ranks.append(max(len(answer), last_found, last_gained))
+            templated += unit == "words" and len(whole) - found_before >= TEMPLATED
+        ranks.append(max(len(answer.retrieved), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
-    return SpanHits(unit, whole, gained, ranks, spans, templated)
+    sizes = np.array(ranks, np.int64)
+    found_whole, found_in_parts = (
+        Hits.untied(np.array(each).reshape(-1, 3), sizes, cutoffs) for each in (whole, gained)
+    )
+    return Found(unit, found_whole, found_in_parts, spans, templated)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:

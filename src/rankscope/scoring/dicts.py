@@ -8,24 +8,21 @@ makes ids text and says what is no finite number.
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 import sys
 from collections.abc import Mapping
 from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
 from rankscope.scoring.scans import Hits
 from rankscope.tables import native
-from rankscope.tables.columns import id_text
 from rankscope.tables.native import address_of, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray
     from rankscope.runs.order import Precision, Ties
@@ -34,11 +31,8 @@ if TYPE_CHECKING:
     Documents = Mapping[str, float]
     ByQuery = Mapping[str, Documents]
 
-_PACKED = 1 << 12
-"""So many numbers are taken at once,"""
-
-_SEVERAL = 16
-"""unless queries have more than so many on average: then those of one query are."""
+_FEW = 16
+"""Documents that a query has on average."""
 
 
 def holds_numbers(data: Mapping[Any, Any]) -> bool:
@@ -71,69 +65,21 @@ def is_plain(data: Mapping[Any, Any]) -> bool:
     return True
 
 
-def text_ids(documents: Mapping[Any, float], query_id: str) -> Documents:
-    """Return a query's documents with every id as text; a whole number becomes its digits."""
-    if all(isinstance(doc_id, str) for doc_id in documents):
-        return documents
-    try:
-        by_id = {id_text(doc_id): number for doc_id, number in documents.items()}
-    except ValueError as error:
-        raise InputError(f"query {shown(query_id)}: a document id is {error}") from None
-    if len(by_id) < len(documents):
-        others = (id_text(doc_id) for doc_id in documents if not isinstance(doc_id, str))
-        twice = next(doc_id for doc_id in others if doc_id in documents)
-        raise InputError(
-            f"query {shown(query_id)}: the document {shown(twice)} appears twice, as text and as a "
-            "whole number; keep each document once per query"
-        )
-    return by_id
+def numbers_of(documents: Iterable[Documents]) -> FloatArray | None:
+    """Return the numbers of queries one after the other; None if one is none, or not finite.
 
-
-def numbers_of(
-    documents: Sequence[Documents], size: int, query_ids: Iterable[str], what: str
-) -> FloatArray:
-    """Return the numbers of some queries one after the other, ``size`` in all.
-
-    Packing them is the quickest way that takes numbers only (NumPy would read text too); what is no
-    number, or is not finite, is looked for only if there is some.
+    Packing takes numbers only (NumPy would read text too), and is quickest query by query, unless
+    queries have few documents.
     """
+    parts: list[Any] = [each.values() for each in documents]
+    if sum(map(len, parts)) <= _FEW * len(parts):
+        parts = [list(chain.from_iterable(parts))]
     try:
-        if size > _SEVERAL * len(documents):
-            packed = [struct.pack(f"{len(each)}d", *each.values()) for each in documents]
-        else:
-            values: Any = chain.from_iterable([each.values() for each in documents])
-            counts = [_PACKED] * (size // _PACKED) + [size % _PACKED]
-            packed = [struct.pack(f"{count}d", *islice(values, count)) for count in counts]
-        numbers = np.frombuffer(b"".join(packed))
-        if np.isfinite(numbers).all():
-            return numbers
+        packed = [struct.pack(f"{len(part)}d", *part) for part in parts]
     except (struct.error, TypeError, ValueError, ArithmeticError):
-        pass
-    slowly = []
-    for query_id, each in zip(query_ids, documents, strict=True):
-        value: Any
-        for doc_id, value in each.items():
-            try:
-                number = math.nan if isinstance(value, str | bytes) else float(value)
-            except (TypeError, ValueError, ArithmeticError):
-                number = math.nan
-            if not math.isfinite(number):
-                raise InputError(
-                    f"query {shown(query_id)}, document {shown(doc_id)}: the {what} is "
-                    f"{shown(value)}; expected a finite number"
-                )
-            slowly.append(number)
-    return np.array(slowly, np.float64)
-
-
-def as_plain(run: ByQuery, query_ids: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Return some queries of a run with ids as text and scores as floats, or say what is none."""
-    plain = {}
-    for query_id in query_ids:
-        documents = text_ids(run.get(query_id, {}), query_id)
-        numbers = numbers_of([documents], len(documents), (query_id,), "score")
-        plain[query_id] = dict(zip(documents, numbers.tolist(), strict=True))
-    return plain
+        return None
+    numbers = np.frombuffer(b"".join(packed))
+    return numbers if np.isfinite(numbers).all() else None
 
 
 # --- judged documents and their ranks ------------------------------------------------------------
@@ -204,7 +150,7 @@ def found_in_dicts(
     walk, calls = walker
     answers: Any = list(map(run.get, judgments.query_ids))
     answered = [number for number, documents in enumerate(answers) if documents]
-    judged = judgments.documents
+    judged = list(judgments.by_query.values())
     if len(answered) < len(answers):
         judged = [judged[number] for number in answered]
         answers = [answers[number] for number in answered]

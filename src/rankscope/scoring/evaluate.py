@@ -7,7 +7,8 @@ use (an ontology, spans, an executor) is neither loaded nor passed through.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -95,9 +96,7 @@ def score(gold: Any, runs: Any, measures: Measures, scoring: Scoring) -> Scored:
         elsewhere = getattr(run, "scored", None)
         rows.append(elsewhere or _scores(judgments, run, name, plan, corpus))
     readings = [reading_of(run) for run in named.values()]
-    scores = Scores(
-        rows, plan.asked, plan.main, judgments=judgments, single=single, readings=readings
-    )
+    scores = Scores(rows, plan.asked, plan.main, judgments, single, readings)
     return Scored(scores, judgments, named)
 
 
@@ -127,80 +126,67 @@ def _scores(
     refuse_repeat(judgments, plan.everything.measures)
     refuse_swapped_numbers(judgments, run)
     low_grades = check_levels(judgments, plan.everything)
-    scenes = []
-    for rules, group in plan.groups:
-        more: Any = {"queries": rules.queries, "cutoffs": group.ranks, "name": name}
-        aligned = align(judgments, run, rules, corpus=corpus, **more)
-        scenes.append(Scene(judgments, run, aligned, group, rules, corpus))
-    parts = [_averaged(scene, name) for scene in scenes]
-    main, _, without_relevant = parts[0]
-    query_ids, columns = main.query_ids, {}
-    if len(parts) > 1:
-        averaged = {query_id for judged, *_ in parts for query_id in judged.query_ids}
-        query_ids = tuple(filter(averaged.__contains__, judgments.query_ids))
-        columns = {query_id: column for column, query_id in enumerate(query_ids)}
     rows = {measure: row for row, measure in enumerate(plan.everything.names)}
+    query_ids, means = judgments.query_ids, dict.fromkeys(rows, 0.0)
     values = np.full((len(rows), len(query_ids)), np.nan)
-    means = dict.fromkeys(rows, 0.0)
+    averaged, tied_hits = np.zeros(len(query_ids), np.bool_), 0
+    counts: dict[str, Any] = {}
     tied: dict[int, int] = {}
     about: dict[Remark, None] = {}
-    for scene, (judged, by_gain, _) in zip(scenes, parts, strict=True):
-        at: Any = [columns[each] for each in judged.query_ids] if columns else slice(None)
-        group = scene.group
+    for rules, group in plan.groups:
+        more: Any = {"cutoffs": group.ranks, "name": name, "corpus": corpus}
+        aligned = align(judgments, run, rules, strict=rules.queries == "strict", **more)
+        scene = Scene(judgments, run, aligned, group, rules, corpus)
+        keep = aligned.counting(rules)
+        if not keep.any():
+            raise InputError(
+                f"run {shown(name)} leaves no query to average over; check that it uses the query "
+                "ids of the qrels, and that these hold relevant documents"
+            )
+        judged, by_gain = aligned.judged.only(keep), (aligned.by_gain or aligned.judged).only(keep)
         for measure, computation, sums_gains in zip(
             group.names, group.computations, group.sums_gains, strict=True
         ):
             measured = by_gain if sums_gains else judged
             by_query = computation.values(measured)
-            values[rows[measure], at] = by_query
+            values[rows[measure], keep] = by_query
             means[measure] = computation.mean(by_query, measured)
-        tied |= scene.aligned.hits.tied_at
+        averaged |= keep
+        tied |= aligned.hits.tied_at
+        tied_hits = max(tied_hits, int((aligned.hits.tie_size > 1).sum()))
         about |= dict.fromkeys(remarks(scene))
-    counts = _counts(scenes[0]) | {
-        "queries": len(main),
-        "without_relevant": without_relevant,
-        "tied_hits": max(int((each.aligned.hits.tie_size > 1).sum()) for each in scenes),
-        "tied_across_cutoff": dict(sorted(tied.items())),
-    }
-    if main.terms is not None:
-        from rankscope.scoring.judged_terms import about_terms, counts_of  # noqa: PLC0415
+        counts = counts or _counts(scene, judged, name)
+    counts |= {"tied_hits": tied_hits, "tied_across_cutoff": dict(sorted(tied.items()))}
+    if "ontology" in counts:
+        from rankscope.scoring.judged_terms import about_terms  # noqa: PLC0415
 
-        counts["ontology"] = counts_of(judgments, main.terms, name)
         about |= dict.fromkeys(about_terms(judgments, counts["ontology"]))
     about |= dict.fromkeys(low_grades)
+    if not averaged.all():
+        query_ids, values = tuple(compress(query_ids, averaged)), values[:, averaged]
     return RunScores(name, query_ids, values, means, counts, tuple(about))
 
 
-def _averaged(scene: Scene, name: str) -> tuple[JudgedRun, JudgedRun, int]:
-    """Return the queries that count, and how many have no document relevant to some measure.
-
-    The second run is for measures that sum up gains, where gold can be covered in part.
-    """
-    aligned = scene.aligned
-    judged, by_gain = aligned.judged, aligned.by_gain or aligned.judged
-    without = max(judged.without(level) for level in scene.group.levels)
-    if without and scene.rules.no_relevant == "out":
-        counts = judged.graded(1.0) > 0
-        judged, by_gain = judged.only(counts), by_gain.only(counts)
-    if not len(judged):
-        raise InputError(
-            f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
-            "of the qrels, and that these hold relevant documents"
-        )
-    return judged, by_gain, without
-
-
-def _counts(scene: Scene) -> dict[str, Any]:
-    """Return the fields of an `Accounting` that alignment tells."""
+def _counts(scene: Scene, judged: JudgedRun, name: str) -> dict[str, Any]:
+    """Return the fields of an `Accounting` that alignment tells; ``judged`` is what counts."""
     judgments, run, aligned = scene.judgments, scene.run, scene.aligned
+    looked_at = judged
+    if scene.rules.no_relevant == "out":
+        looked_at = aligned.judged.only(aligned.counting(replace(scene.rules, no_relevant="zero")))
     counts: dict[str, Any] = {
+        "queries": len(judged),
         "judged": len(judgments.query_ids),
         "missing": len(aligned.missing),
         "missing_queries": aligned.missing,
         "missing_policy": scene.rules.queries,
         "unjudged": aligned.unjudged,
+        "without_relevant": max(looked_at.without(level) for level in scene.group.levels),
         "without_relevant_policy": scene.rules.no_relevant,
     }
+    if judged.terms is not None:
+        from rankscope.scoring.judged_terms import counts_of  # noqa: PLC0415
+
+        counts["ontology"] = counts_of(judgments, judged.terms, name)
     if judgments.gold is not None:
         counts["spans"] = {
             "unit": aligned.unit,

@@ -118,7 +118,7 @@ def explain(
     scoring = Scoring.of("explain", options, without=("corpus", "executor", "overlap"))
     [parsed] = parse_measures([measure], relevance_level=scoring.relevance_level)
     meant = scoring.profile.meaning(parsed.measure)
-    rules = replace(scoring.profile.rules_for(meant), **dict(scoring.changes))
+    rules = scoring.rules_for(meant)
     query_id = str(query_id)
     if scoring.language is None:  # of one query nothing is averaged
         scoring = replace(scoring, language="all")

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path
-from rankscope.runs.run_files import LazyRun, spooled
-from rankscope.scoring.dicts import holds_numbers, is_plain, text_ids
+from rankscope.runs.run_files import LazyRun, answered_questions, run_names, spooled
+from rankscope.scoring.dicts import holds_numbers, is_plain
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.options import DEFAULT
-from rankscope.scoring.scanned_run import ScannedRun
+from rankscope.scoring.scans import ScannedRun
 from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import ALIASES, NO_COLUMNS, RUN, Reading, find_name, folded, role_of
 from rankscope.tables.native_files import in_threads
@@ -76,18 +76,16 @@ def as_judgments(gold: Any, scoring: Scoring = DEFAULT) -> Judgments:
 
 
 def _judgments(gold: Any, scoring: Scoring) -> Judgments:
-    judgments = None
+    file = None
     if isinstance(gold, Mapping) and scoring.labels is None and holds_numbers(gold):
-        judgments = Judgments(gold, no_answer=scoring.no_answer)
-        judgments.reading = BY_QUERY
-    elif is_path(gold) and scoring.no_answer is None and scoring.labels is None:
-        file = FilePairs.read(gold) if scoring.columns == NO_COLUMNS else None
-        if file is not None:
-            judgments = Judgments(file)
-            judgments.reading = TREC_LINES
-    if judgments is None:
-        judgments = _table_judgments(gold, scoring)
-    judgments.given = gold
+        judgments, reading = Judgments(gold, no_answer=scoring.no_answer), BY_QUERY
+    else:
+        as_it_is = scoring.columns == NO_COLUMNS and scoring.labels is None
+        if is_path(gold) and as_it_is and scoring.no_answer is None:
+            file = FilePairs.read(gold)
+        judgments = _table_judgments(gold, scoring) if file is None else Judgments(file)
+        reading = judgments.reading if file is None else TREC_LINES
+    judgments.given, judgments.reading = gold, reading
     return judgments
 
 
@@ -114,7 +112,7 @@ def _table_judgments(gold: Any, scoring: Scoring) -> Judgments:
 
 
 def as_runs(
-    runs: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
+    runs: Any, judgments: Judgments, scoring: Scoring = DEFAULT
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
@@ -123,10 +121,10 @@ def as_runs(
     corpus.
     """
     if runs is None:
-        runs = None if judgments is None else judgments.given
+        runs = judgments.given
         if runs is None:
             raise InputError("there is no run; give one, or a table with gold and run in it")
-        if judgments is not None and judgments.reading.shape == "TREC lines":
+        if judgments.reading.shape == "TREC lines":
             raise InputError(
                 f"{runs} holds judgments alone; give a run too, or a table with both in different "
                 "columns (relevant=, retrieved=)"
@@ -135,24 +133,20 @@ def as_runs(
     def taken(run: Any, name: str) -> Any:
         return _belonging(_taken(run, name, judgments, scoring), run, judgments, scoring)
 
-    if isinstance(runs, Mapping) and _holds_runs(runs):
-        names = [str(name) for name in runs]
-        in_order = in_threads if all(map(is_path, runs.values())) and scoring.is_plain else map
-        return dict(zip(names, in_order(taken, runs.values(), names), strict=True)), False
-    if isinstance(runs, list | tuple) and _lists_runs(runs, judgments):
-        from rankscope.runs.run_files import run_names  # noqa: PLC0415
-
-        numbered = [f"run{number}" for number in range(1, len(runs) + 1)]
-        in_order = in_threads if all(map(is_path, runs)) and scoring.is_plain else map
-        several = list(in_order(taken, runs, numbered))
-        return dict(zip(run_names(several, runs), several, strict=True)), False
-    run = taken(runs, "run")
-    return {getattr(run, "name", "run"): run}, True
+    by_name = isinstance(runs, Mapping) and _holds_runs(runs)
+    if not by_name and not (isinstance(runs, list | tuple) and _lists_runs(runs, judgments)):
+        run = taken(runs, "run")
+        return {getattr(run, "name", "run"): run}, True
+    given = list(runs.values() if by_name else runs)
+    names = [str(name) for name in runs] if by_name else [f"run{n + 1}" for n in range(len(given))]
+    in_order = in_threads if all(map(is_path, given)) and scoring.is_plain else map
+    several = list(in_order(taken, given, names))
+    if not by_name:
+        names = run_names(several, given)
+    return dict(zip(names, several, strict=True)), False
 
 
-def as_one_run(
-    run: Any, judgments: Judgments | None = None, scoring: Scoring = DEFAULT
-) -> tuple[str, Any]:
+def as_one_run(run: Any, judgments: Judgments, scoring: Scoring = DEFAULT) -> tuple[str, Any]:
     """Take exactly one run, in any form; return its name and itself."""
     named, _ = as_runs(run, judgments, scoring)
     if len(named) != 1:
@@ -161,9 +155,9 @@ def as_one_run(
     return name, taken
 
 
-def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _taken(run: Any, name: str, judgments: Judgments, scoring: Scoring) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
-    if judgments is not None and judgments.gold is not None:
+    if judgments.gold is not None:
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         if scoring.chunking is not None:
@@ -195,7 +189,7 @@ def _taken(run: Any, name: str, judgments: Judgments | None, scoring: Scoring) -
     return as_run(table, name=name, chunking=scoring.chunking)
 
 
-def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _from_file(path: Any, judgments: Judgments, scoring: Scoring) -> Any:
     """Return a run that need not be read, or the path if it must be.
 
     A file that the native scan can read is scanned for the judgments; one that is large, or one of
@@ -209,10 +203,9 @@ def _from_file(path: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
     if not scoring.is_plain:
         return path
     path = spooled(path)
-    if judgments is not None and scoring.executor is None:
-        scanned = ScannedRun.of(path, judgments)
-        if scanned is not None:
-            return scanned
+    scanned = ScannedRun.of(path, judgments) if scoring.executor is None else None
+    if scanned is not None:
+        return scanned
     is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE
     if is_large and scoring.columns == NO_COLUMNS:
         scale = import_module("rankscope.scale.run_parts")
@@ -234,12 +227,13 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
 
     if is_answer(runs) or _are_columns(runs):
         return False
-    given = [run for run in runs.values() if run is not None]
-    given = [run for run in given if not isinstance(run, Mapping | list | tuple) or run]
-    return bool(given) and all(map(_is_run, given))
+    given = [run for run in runs.values() if not isinstance(run, Mapping | list | tuple) or run]
+    return any(run is not None for run in given) and all(
+        run is None or _is_run(run) for run in given
+    )
 
 
-def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
+def _lists_runs(runs: Sequence[Any], judgments: Judgments) -> bool:
     """Tell a list of runs from a list of rows, or of the documents of queries."""
     if not runs:
         raise InputError("there is no run in an empty list; give a run, or several by name")
@@ -250,7 +244,7 @@ def _lists_runs(runs: Sequence[Any], judgments: Judgments | None) -> bool:
         if is_answer(first) or _are_columns(first):
             return False
         return all(isinstance(documents, Mapping | list) for documents in first.values())
-    if isinstance(first, str) and judgments is not None and judgments.is_numbered:
+    if isinstance(first, str) and judgments.is_numbered:
         return False  # documents, and no files
     return _is_whole(first)
 
@@ -295,10 +289,8 @@ def _is_run(value: Any) -> bool:
 # --- do they belong together?
 
 
-def _belonging(run: Any, given: Any, judgments: Judgments | None, scoring: Scoring) -> Any:
+def _belonging(run: Any, given: Any, judgments: Judgments, scoring: Scoring) -> Any:
     """Return a run as answers to the questions of the gold, or say why it is not."""
-    if judgments is None:
-        return run
     gold, read = judgments.reading, reading_of(run)
     is_same = given is judgments.given and given is not None
     if not isinstance(given, Mapping) and is_path(given) and is_path(judgments.given):
@@ -360,8 +352,6 @@ def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
 def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
     """Return lists without ids as answers to a table's questions, in its order; refuse all else."""
     if is_numbered and judgments.listed and judgments.reading.documents:
-        from rankscope.runs.run_files import answered_questions  # noqa: PLC0415
-
         names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
         if names is None:
             return run
@@ -378,13 +368,13 @@ def _refuse_shifted(judgments: Judgments, run: Any) -> None:
     gold, ids = judgments.query_ids, run if isinstance(run, Mapping) else run.query_ids
     if ("0" in gold) == ("0" in ids) or not len(gold) or not len(ids):
         return
-    bases = [
-        next((b for b in (0, 1) if set(each) == {str(n) for n in range(b, b + len(each))}), None)
-        for each in (gold, ids)
-    ]
-    if None not in bases:
+    first = (0, 1) if "0" in gold else (1, 0)
+    if all(
+        set(each) == set(map(str, range(base, base + len(each))))
+        for each, base in zip((gold, ids), first, strict=True)
+    ):
         raise InputError(
-            f"gold numbers its questions from {bases[0]} and the run from {bases[1]}; number both "
+            f"gold numbers its questions from {first[0]} and the run from {first[1]}; number both "
             "alike, or give the ids of the questions"
         )
 
@@ -411,27 +401,26 @@ def _by_words(run: Any, judgments: Judgments) -> Any:
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:
     """Return the documents of one query of a run, by id as text; none if the run lacks it."""
-    return text_ids(run[query_id], query_id) if query_id in run else {}
+    documents: Mapping[str, float] = run[query_id] if query_id in run else {}  # noqa: SIM401
+    if all(isinstance(doc_id, str) for doc_id in documents):
+        return documents
+    from rankscope.runs.table import as_run  # noqa: PLC0415
 
-
-def has_identical(run: Any) -> bool:
-    """Tell whether a document has the id of its own query."""
-    if isinstance(run, Mapping):
-        return any(query_id in documents_of(run, query_id) for query_id in run)
-    rows = run.to_polars()
-    return bool((rows["query_id"] == rows["doc_id"]).any())
+    return as_run({query_id: documents})[query_id]
 
 
 def without_identical(run: Any) -> Any:
     """Return a run without documents that have the id of their own query."""
-    if not has_identical(run):
-        return run
-    plain = run if isinstance(run, Mapping) else run.to_dict()
+    if not isinstance(run, Mapping):
+        rows = run.to_polars()
+        if not (rows["query_id"] == rows["doc_id"]).any():
+            return run
+        run = run.to_dict()
     return {
         query_id: {
             doc_id: score
-            for doc_id, score in documents_of(plain, query_id).items()
+            for doc_id, score in documents_of(run, query_id).items()
             if doc_id != query_id
         }
-        for query_id in plain
+        for query_id in run
     }

@@ -75,18 +75,16 @@ class Judgments:
         no_answer: NoAnswer | None = None,
     ) -> None:
         self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
-        self._file: FilePairs | None = None
+        self._file = qrels if isinstance(qrels, FilePairs) else None
+        plain = None
+        if isinstance(qrels, Mapping) and no_answer is None:
+            plain = _plain_grades(qrels)
         if isinstance(qrels, FilePairs):
-            self._file = qrels
             self.query_ids = qrels.pairs.query_ids()
             lengths, grades = np.diff(qrels.pairs.pair_offsets), qrels.grades
-        elif isinstance(qrels, Mapping) and _holds_text(qrels):
-            if no_answer is not None:
-                self.no_answer = _set_aside(qrels, no_answer)
-                qrels = {each: qrels[each] for each in qrels if each not in set(self.no_answer)}
-            self.by_query = qrels
-            self.query_ids = tuple(qrels)
-            lengths, grades = _numbers_in(qrels)
+        elif isinstance(qrels, Mapping) and plain is not None:
+            self.by_query, self.query_ids = qrels, tuple(qrels)
+            lengths, grades = np.fromiter(map(len, qrels.values()), np.int64, len(qrels)), plain
         else:
             lengths, grades = self._take_table(qrels, no_answer)
         self.grade: FloatArray = grades
@@ -105,14 +103,11 @@ class Judgments:
             from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
             qrels = Qrels(qrels)
-        if qrels.is_listed:
-            self.listed = tuple(qrels.query_ids)
-        self.languages = qrels.languages
-        self.no_answer = _set_aside(qrels, no_answer)
+        self.listed = tuple(qrels.query_ids) if qrels.is_listed else ()
+        self.languages, self.no_answer = qrels.languages, _set_aside(qrels, no_answer)
         self.table = qrels.without(frozenset(self.no_answer)) if self.no_answer else qrels
-        self.questions = self.table.questions
+        self.questions, self.query_ids = self.table.questions, tuple(self.table.query_ids)
         self.has_subtopics = self.table.subtopics is not None
-        self.query_ids = tuple(self.table.query_ids)
         lengths: IntArray = np.diff(self.table.offsets)
         if self.has_subtopics:
             counts = dict(self.pairs.group_by("query_id").len().iter_rows())
@@ -140,34 +135,34 @@ class Judgments:
         and not how good a system is.
         """
         known = dict.fromkeys(self.languages.get(query_id, "(none)") for query_id in self.query_ids)
-        is_mixed = len(known) > 1 and not self.may_mix_languages
-        if language in (None, "all"):
-            if not is_mixed:
-                return self
-            if language is None:
+        code = None
+        if language not in (None, "all"):
+            from rankscope.tables.cases import language_code  # noqa: PLC0415
+
+            code = language_code(str(language))
+            if not self.languages:
                 raise InputError(
-                    f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
-                    f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
-                    "language='all'"
+                    f"language {shown(language)}: the questions have no language; cases have one "
+                    "by the field language, or by a folder such as german/"
                 )
+            if code not in known:
+                raise UnknownNameError("language", str(language), known)
+        if len(known) < 2 or self.may_mix_languages:
+            return self
+        if language is None:
+            raise InputError(
+                f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
+                f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
+                "language='all'"
+            )
+        if code is None:
             mixed = copy.copy(self)
             mixed.may_mix_languages = True
             return mixed
-        from rankscope.tables.cases import language_code  # noqa: PLC0415
-
-        code = language_code(str(language))
-        if not self.languages:
-            raise InputError(
-                f"language {shown(language)}: the questions have no language; cases have one by "
-                "the field language, or by a folder such as german/"
-            )
-        if code not in known:
-            raise UnknownNameError("language", str(language), known)
-        if not is_mixed:
-            return self
-        others = [each for each in self.query_ids if self.languages.get(each) != code]
         part = Judgments(
-            self.table.without(others),
+            self.table.without(
+                [each for each in self.query_ids if self.languages.get(each) != code]
+            ),
             remember=self.alignments is not None,
             no_answer=[each for each in self.no_answer if self.languages.get(each) == code],
         )
@@ -194,11 +189,6 @@ class Judgments:
             query_id: dict(zip(doc_ids[low:high], grades[low:high], strict=True))
             for query_id, low, high in zip(self.query_ids, edges, edges[1:], strict=False)
         }
-
-    @cached_property
-    def documents(self) -> list[Mapping[str, float]]:
-        """By query: its judged documents."""
-        return [self.by_query[query_id] for query_id in self.query_ids]
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -301,24 +291,13 @@ class Judgments:
         )
 
 
-def _holds_text(qrels: Mapping[Any, Any]) -> bool:
-    """Tell whether all ids are text; others are made so by a table."""
-    return is_plain(qrels) and set(map(type, chain.from_iterable(qrels.values()))) <= {str}
-
-
-def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, FloatArray]:
-    """Return the numbers of documents by query, and the grades of all."""
-    documents = list(qrels.values())
-    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-    grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
-    large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
-    if large.size:
-        query_id = list(qrels)[np.searchsorted(np.cumsum(lengths), large[0], "right")]
-        raise InputError(
-            f"query {shown(query_id)}: the grade is {grades[large[0]]}; write grades from "
-            f"{-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
-        )
-    return lengths, grades
+def _plain_grades(qrels: Mapping[Any, Any]) -> FloatArray | None:
+    """Return the grades of dicts whose ids are text; None if a table must be made of them."""
+    ids = chain.from_iterable(qrels.values()) if is_plain(qrels) else [None]
+    if not set(map(type, ids)) <= {str}:
+        return None
+    grades = numbers_of(qrels.values())
+    return None if grades is None or np.abs(grades).max(initial=0) > LARGEST_GRADE else grades
 
 
 def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
@@ -327,8 +306,6 @@ def _set_aside(qrels: Any, rule: NoAnswer | None) -> tuple[str, ...]:
     if isinstance(rule, str):
         if rule != "empty":
             raise UnknownNameError("rule for questions without an answer", rule, ["empty"])
-        if isinstance(qrels, Mapping):
-            return tuple(query_id for query_id, documents in qrels.items() if not documents)
         empty = np.flatnonzero(np.diff(qrels.offsets) == 0).tolist()
         return tuple(marked | dict.fromkeys(qrels.query_ids[number] for number in empty))
     for query_id in map(id_text, rule or ()):

@@ -7,7 +7,7 @@ and to what scores. Whatever a call does not use is not loaded for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from rankscope.errors import InputError, UnknownNameError
@@ -18,6 +18,7 @@ from rankscope.tables.columns import NO_COLUMNS, Columns
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from rankscope.measures.language import Measure
     from rankscope.ontology.terms import Ontology
     from rankscope.runs.collapsing import Chunking, Collapse
     from rankscope.scoring.judgments import NoAnswer
@@ -135,6 +136,10 @@ class Scoring:
         if not isinstance(given.get("no_answer", ""), str):
             given["no_answer"] = tuple(given["no_answer"])
         return cls(**given)
+
+    def rules_for(self, measure: Measure) -> Profile:
+        """Return the rules that count for a measure."""
+        return replace(self.profile.rules_for(measure), **dict(self.changes))
 
     @property
     def is_plain(self) -> bool:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 Measures = str | Measure | Iterable[str | Measure]
 """Measures as a call names them."""
 
-FINDS_ALL = frozenset({"R", "R_cap", "Success"})
-"""Measures that are 1 whatever the order, once every document is looked at."""
-
 _ABOVE_ZERO = float(np.nextafter(0.0, 1.0))
 
 
@@ -61,8 +58,6 @@ class Group:
             for measure in measures
         ]
         """For each whether it sums up gains, so that a gold span may gain in parts."""
-        self.finding_all = [name for name, m in named.items() if m.name in FINDS_ALL]
-        """Those of `FINDS_ALL`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,6 @@ takes the documents that are there.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -106,39 +105,7 @@ def read_groups(path: PathLike, kind: Kind) -> dict[str, Groups]:
 # --- the preferences of one group ----------------------------------------------------------------
 
 
-class _Tally(NamedTuple):
-    """How many preferences there are, and how many the ranking agrees with (fulfils).
-
-    ``both``: both documents are retrieved; ``either``: at least one, which implies an order.
-    """
-
-    fulfilled: int
-    fulfilled_both: int
-    possible: int
-    possible_both: int
-    possible_either: int
-
-    @classmethod
-    def of(cls, preferred: BoolArray, retrieved: int) -> _Tally:
-        """Count a table of preferences; the first ``retrieved`` positions are retrieved."""
-        above, below = slice(retrieved), slice(retrieved, None)
-        fulfilled = int(np.triu(preferred[above, above], 1).sum())
-        implied, all_ = int(preferred[above, below].sum()), int(preferred.sum())
-        both, neither = int(preferred[above, above].sum()), int(preferred[below, below].sum())
-        return cls(fulfilled + implied, fulfilled, all_, both, all_ - neither)
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """What is fulfilled: of all; with both documents retrieved; with one at least."""
-        return (
-            _ratio(self.fulfilled, self.possible),
-            _ratio(self.fulfilled_both, self.possible_both),
-            _ratio(self.fulfilled, self.possible_either),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """The preferences of one group, over the positions of a query's judged documents."""
 
     levels: FloatArray
@@ -147,26 +114,6 @@ class _Group:
     """Whether the row's position is preferred to the column's."""
     is_one: bool
     """Whether there is one subgroup, whose levels say everything."""
-
-    @property
-    def relevant(self) -> IntArray:
-        return np.flatnonzero(self.levels > 0)
-
-    @property
-    def nonrelevant(self) -> IntArray:
-        return np.flatnonzero(self.levels <= 0 if self.is_one else self.levels == 0)
-
-    def balanced(self, number: int) -> BoolArray:
-        """Return the preferences with the first nonrelevant documents only, as NIST takes them."""
-        preferred = self.preferred.copy()
-        if self.is_one:  # the whole lowest class is also preferred to those that take part
-            lowest = np.flatnonzero(self.levels == np.nanmin(self.levels))
-            preferred[:, lowest[number:]] = False
-            preferred[np.ix_(lowest, lowest[:number])] = True
-        else:  # as many as there are relevant ones in all, whatever the number asked for
-            dropped = self.nonrelevant[len(self.relevant) :]
-            preferred[:, dropped] = preferred[dropped, :] = False
-        return preferred
 
 
 def _group(
@@ -203,14 +150,30 @@ def _group(
 
 # --- measures ------------------------------------------------------------------------------------
 
+ALL, RETRIEVED, IMPLIED = range(3)
+"""Which preferences count: all; those with both documents retrieved; those with one at least, for
+then there is an order."""
+_SUFFIXES = ("", "_ret", "_imp")
+
 
 def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+    return float(part / whole) if whole else 0.0
 
 
 def _added(total: float, values: Sequence[float] | FloatArray) -> float:
     """Add values one after the other, as NIST does: the last bit may decide a printed digit."""
     return float(np.add.accumulate(np.append(total, values))[-1])
+
+
+def _tally(preferred: BoolArray, cut: int) -> IntArray:
+    """Count preferences that a ranking agrees with (fulfils), and those there are, of each kind.
+
+    The first ``cut`` positions are retrieved.
+    """
+    both, one_only, neither = preferred[:cut, :cut], preferred[:cut, cut:], preferred[cut:, cut:]
+    in_order, all_ = np.triu(both, 1).sum(), preferred.sum()
+    fulfilled = in_order + one_only.sum()
+    return np.array([[fulfilled, in_order, fulfilled], [all_, both.sum(), all_ - neither.sum()]])
 
 
 def query_preferences(groups: Groups, ranking: Sequence[str], query_id: str) -> dict[str, float]:
@@ -229,66 +192,72 @@ def query_preferences(groups: Groups, ranking: Sequence[str], query_id: str) -> 
         _group(groups[name], places, f"query {shown(query_id)}, group {shown(name)}")
         for name in sorted(groups)
     ]
-    tallies = [_Tally.of(part.preferred, cut) for part in parts]
-    total = _Tally(*map(sum, zip(*tallies, strict=True)))
+    tallies = [_tally(part.preferred, cut) for part in parts]
+    total = np.sum(tallies, axis=0)
     values: dict[str, float] = {
-        "prefs_num_prefs_poss": total.possible,
-        "prefs_num_prefs_ful": total.fulfilled,
-        "prefs_num_prefs_ful_ret": total.fulfilled_both,
-        "prefs_avgjg_Rnonrel": _balanced(parts, tallies, cut, only_retrieved=False),
-        "prefs_avgjg_Rnonrel_ret": _balanced(parts, tallies, cut, only_retrieved=True),
+        "prefs_num_prefs_poss": total[1, ALL],
+        "prefs_num_prefs_ful": total[0, ALL],
+        "prefs_num_prefs_ful_ret": total[0, RETRIEVED],
+        "prefs_avgjg_Rnonrel": _balanced(parts, tallies, cut, ALL),
+        "prefs_avgjg_Rnonrel_ret": _balanced(parts, tallies, cut, RETRIEVED),
     }
-    by_group = zip(*(tally.shares for tally in tallies), strict=True)
-    for suffix, simple, pair, shares in zip(
-        ("", "_ret", "_imp"), total.shares, _pair_shares(parts, cut), by_group, strict=True
-    ):
-        values[f"prefs_simp{suffix}"] = simple
+    for kind, (suffix, pair) in enumerate(zip(_SUFFIXES, _pair_shares(parts, cut), strict=True)):
+        shares = [_ratio(*tally[:, kind]) for tally in tallies]
+        values[f"prefs_simp{suffix}"] = _ratio(*total[:, kind])
         values[f"prefs_pair{suffix}"] = pair
         values[f"prefs_avgjg{suffix}"] = sum(shares) / len(parts)
     return values
 
 
 def _pair_shares(parts: Sequence[_Group], cut: int) -> tuple[float, float, float]:
-    """Average over pairs of documents the share of groups that agree with their order.
-
-    Over all pairs with a preference; those with both documents retrieved; with at least one.
-    """
+    """Average over pairs of documents the share of groups that agree with their order, by kind."""
     agree = np.zeros_like(parts[0].preferred, dtype=np.int32)  # documents × documents
     for part in parts:
         agree += part.preferred
     stated = agree + agree.T
     in_order = np.triu(stated > 0, 1)
 
-    def shares(rows: slice, columns: slice) -> FloatArray:
-        chosen = in_order[rows, columns]
-        return agree[rows, columns][chosen] / stated[rows, columns][chosen]
+    def shares(columns: slice) -> FloatArray:
+        chosen = in_order[:cut, columns]
+        return agree[:cut, columns][chosen] / stated[:cut, columns][chosen]
 
-    both, either = shares(slice(cut), slice(cut)), shares(slice(cut), slice(cut, None))
+    both, either = shares(slice(cut)), shares(slice(cut, None))
     ret = _added(0.0, both)
     imp = _added(ret, either)
     looked_at = len(both) + len(either)
     return _ratio(imp, int(in_order.sum())), _ratio(ret, len(both)), _ratio(imp, looked_at)
 
 
-def _balanced(
-    parts: Sequence[_Group], tallies: Sequence[_Tally], cut: int, *, only_retrieved: bool
-) -> float:
-    """Average over groups, with as many nonrelevant documents as there are relevant ones."""
+def _balanced(parts: Sequence[_Group], tallies: Sequence[IntArray], cut: int, kind: int) -> float:
+    """Average over groups, with as many nonrelevant documents as there are relevant ones.
+
+    They are the first ones, as NIST takes them: with one subgroup the whole lowest class is also
+    preferred to those that take part; else there are as many as relevant ones in all.
+    """
     total = 0.0
     for part, tally in zip(parts, tallies, strict=True):
-        relevant, nonrelevant = part.relevant, part.nonrelevant
-        relevant_ret = int(np.searchsorted(relevant, cut))
-        here, others = len(relevant), len(nonrelevant)
-        if only_retrieved:
-            here, others = relevant_ret, int(np.searchsorted(nonrelevant, cut))
-        counts = tally if here >= others else _Tally.of(part.balanced(here), cut)
+        levels, preferred = part.levels, part.preferred
+        relevant = np.flatnonzero(levels > 0)
+        nonrelevant = np.flatnonzero(levels <= 0 if part.is_one else levels == 0)
+        retrieved = here = int(np.searchsorted(relevant, cut))
+        others = int(np.searchsorted(nonrelevant, cut))
+        if kind == ALL:
+            here, others = len(relevant), len(nonrelevant)
+        if here < others:
+            preferred = preferred.copy()
+            if part.is_one:
+                lowest = np.flatnonzero(levels == np.nanmin(levels))
+                preferred[:, lowest[here:]] = False
+                preferred[np.ix_(lowest, lowest[:here])] = True
+            else:
+                dropped = nonrelevant[len(relevant) :]
+                preferred[:, dropped] = preferred[dropped, :] = False
+            tally = _tally(preferred, cut)  # noqa: PLW2901
         extra = max(here - others, 0)
-        fulfilled = counts.fulfilled_both if only_retrieved else counts.fulfilled
-        possible = counts.possible_both if only_retrieved else counts.possible
-        possible += len(relevant) * extra
+        possible = tally[1, kind] + len(relevant) * extra
         if not possible:
             return 0.0
-        total += (fulfilled + relevant_ret * extra) / possible
+        total += (tally[0, kind] + retrieved * extra) / possible
     return total / len(parts)
 
 

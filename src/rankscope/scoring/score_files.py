@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,9 +18,7 @@ from pydantic import Field, Strict
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, decoded, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
-from rankscope.measures.language import Measure
-from rankscope.measures.registry import aggregate
-from rankscope.part import FileRef, Part, Record, checked, left_out
+from rankscope.part import Part, Record, checked, left_out
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
@@ -38,9 +35,6 @@ HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 
 LARGEST = 1e12
 """No value of a measure is larger: sums and squares of values stay finite."""
-
-SAME_MEAN = 1e-9
-"""Means that differ by more, or by more than this share, are not the same."""
 
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
@@ -119,25 +113,15 @@ class ScoreRecord(Record):
         cls, scores: Scores, *, per_query: bool, bounds: Mapping[str, BoundsTable]
     ) -> ScoreRecord:
         """Put scores into a record; ``bounds`` are those of some runs, by name."""
-        runs = {}
-        for name in scores.runs:
-            run = scores.run(name)
-            by_query = (
-                {
-                    measure: value
-                    for measure, value in zip(scores.measures, column, strict=True)
-                    if not math.isnan(value)
-                }
-                for column in run.values.T.tolist()
+
+        def by_query(run: RunScores) -> dict[str, dict[str, float]]:
+            columns = (
+                zip(scores.measures, column, strict=True) for column in run.values.T.tolist()
             )
-            # not validated: these are our own numbers, and there may be millions
-            runs[name] = RunRecord.model_construct(
-                means=dict(run.means),
-                accounting=run.accounting,
-                per_query=dict(zip(run.query_ids, by_query, strict=True)) if per_query else None,
-                findings=run.findings,
-                bounds=tuple(bounds[name]) if name in bounds else None,
-            )
+            known = ({name: v for name, v in column if not math.isnan(v)} for column in columns)
+            return dict(zip(run.query_ids, known, strict=True))
+
+        # not validated: these are our own numbers, and there may be millions
         return cls.model_construct(
             profile=scores.profile.name,
             rules=Rules(**scores.rules),
@@ -145,7 +129,16 @@ class ScoreRecord(Record):
             measures=scores.asked,
             not_promised=scores.not_promised or None,
             reading=scores.reading or None,
-            runs=runs,
+            runs={
+                run.name: RunRecord.model_construct(
+                    means=run.means,
+                    accounting=run.accounting,
+                    per_query=by_query(run) if per_query else None,
+                    findings=run.findings,
+                    bounds=bounds.get(run.name),
+                )
+                for run in scores.scored
+            },
         )
 
     def scores(self, *, source: str) -> Scores:
@@ -158,34 +151,20 @@ class ScoreRecord(Record):
                     f"write the file again with {HOW_TO_WRITE!r}",
                     source=source,
                 )
-            rows = [
-                [values.get(measure) for values in run.per_query.values()]
-                for measure in self.measures
-            ]
+            by_query = run.per_query.values()
+            rows = [[values.get(measure) for values in by_query] for measure in self.measures]
             means = {measure: run.means.get(measure, math.nan) for measure in self.measures}
-            runs.append(
-                RunScores(
-                    name,
-                    tuple(run.per_query),
-                    np.array(rows, np.float64),
-                    means,
-                    run.accounting.model_dump(),
-                    run.findings,
-                )
-            )
+            values, counts = np.array(rows, np.float64), run.accounting.model_dump()
+            runs.append(RunScores(name, tuple(run.per_query), values, means, counts, run.findings))
+        rules = self.rules.model_dump()
         return recorded_scores(
-            runs,
-            self.measures,
-            self.profile,
-            self.rules.model_dump(),
-            fingerprint=self.qrels.sha256,
-            source=source,
+            runs, self.measures, self.profile, rules, fingerprint=self.qrels.sha256, source=source
         )
 
 
 def recorded_scores(
     runs: list[RunScores],
-    measures: Mapping[str, str],
+    measures: dict[str, str],
     profile: str,
     rules: Mapping[str, Any],
     *,
@@ -198,7 +177,7 @@ def recorded_scores(
     except UnknownNameError as error:
         raise FormatError(str(error), source=source) from None
     by_rules = replace(known, **checked(Rules, dict(rules), source=source).model_dump())
-    return Scores(runs, measures, by_rules, fingerprint=fingerprint, source=source)
+    return Scores(runs, measures, by_rules, recorded=fingerprint, source=source)
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -222,44 +201,3 @@ def read_scores(path: PathLike) -> Scores:
         )
     data = parse_json(decoded(content, source=source), source=source)
     return ScoreRecord.from_data(data, source=source).scores(source=source)
-
-
-def read_values(
-    path: Path,
-    recorded: FileRef,
-    name: str,
-    means: Mapping[str, float],
-    accounting: Accounting,
-    *,
-    source: str,
-) -> RunScores:
-    """Read values by query from an experiment's Parquet file: query_id, measure, value.
-
-    The file must be the one ``recorded``, byte for byte, and its values must give ``means``, which
-    also say which measures are read.
-    """
-    import polars as pl  # noqa: PLC0415
-
-    from rankscope.tables.parquet import recorded_frame  # noqa: PLC0415
-
-    try:
-        frame = recorded_frame(path, recorded.sha256, source=path.name)
-        long = frame.select("query_id", "measure", "value")
-        wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
-        query_ids = tuple(wide["query_id"].cast(pl.String))
-        rows = [wide[name].cast(pl.Float64).fill_null(math.nan).to_numpy() for name in means]
-    except (FormatError, pl.exceptions.PolarsError) as error:
-        problem = error.problem if isinstance(error, FormatError) else str(error)
-        reason = problem.partition("\n")[0]
-        raise FormatError(
-            f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
-        ) from None
-    for (measure, mean), row in zip(means.items(), rows, strict=True):
-        counted = aggregate(Measure.parse(measure), row[~np.isnan(row)])
-        if not math.isclose(mean, counted, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
-            raise FormatError(
-                f"{shown(path.name)}: the recorded mean of {measure} is {mean:.6g}, but its values "
-                f"by query give {counted:.6g}: the file was changed; run the benchmark again",
-                source=source,
-            )
-    return RunScores(name, query_ids, np.array(rows), dict(means), accounting.model_dump())

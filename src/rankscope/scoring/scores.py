@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from statistics import stdev
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -82,36 +82,55 @@ class RunScores:
             for remark in self.remarks
         )
 
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """The 95% confidence intervals of the means; see `Scores.intervals`."""
+        # statistics come later in the flow, and are loaded by name as views are
+        statistics = import_module("rankscope.statistics.intervals")
+        intervals: dict[str, Interval] = statistics.run_intervals(
+            list(map(Measure.parse, self.means)), self.values
+        )
+        return intervals
+
+    @property
+    def std(self) -> dict[str, float]:
+        """The standard deviations over queries; see `Scores.std`."""
+        known = (values[~np.isnan(values)].tolist() for values in self.values)
+        by_row = (stdev(values) if len(values) > 1 else math.nan for values in known)
+        return dict(zip(self.means, by_row, strict=True))
+
+    def by_query(self, measure: str) -> dict[str, float]:
+        """Return the values of a measure by its canonical name, of the queries that it counts."""
+        values = self.values[list(self.means).index(measure)].tolist()
+        pairs = zip(self.query_ids, values, strict=True)
+        return {query_id: value for query_id, value in pairs if not math.isnan(value)}
+
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
-        places = np.flatnonzero(~np.isnan(self.values).any(axis=0)).tolist()
-        return replace(
-            self,
-            query_ids=tuple(self.query_ids[place] for place in places),
-            values=self.values[:, places],
-            repeats=tuple(values[:, places] for values in self.repeats),
-        )
+        return self.only(columns=np.flatnonzero(~np.isnan(self.values).any(axis=0)).tolist())
 
-    def only(self, rows: Sequence[int]) -> RunScores:
-        """Return the values of some measures, by their places."""
+    def only(
+        self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None
+    ) -> RunScores:
+        """Return the values of some measures, or of some queries, by their places."""
         names = list(self.means)
+        rows = range(len(names)) if rows is None else rows
+        columns = range(len(self.query_ids)) if columns is None else columns
         return replace(
             self,
-            values=self.values[rows],
+            query_ids=tuple(self.query_ids[column] for column in columns),
+            values=self.values[np.ix_(rows, columns)],
             means={names[row]: self.means[names[row]] for row in rows},
-            repeats=tuple(values[rows] for values in self.repeats),
+            repeats=tuple(values[np.ix_(rows, columns)] for values in self.repeats),
         )
 
-    def with_repeats(self, others: Sequence[RunScores]) -> RunScores:
+    def with_repeats(self, others: Iterable[RunScores]) -> RunScores:
         """Return these with the values of other runs of the same system, query by query."""
-        columns = [
-            {query_id: column for column, query_id in enumerate(run.query_ids)} for run in others
-        ]
-        repeats = tuple(
-            run.values[:, [column[query_id] for query_id in self.query_ids]]
-            for run, column in zip(others, columns, strict=True)
-        )
-        return replace(self, repeats=repeats)
+        repeats = []
+        for run in others:
+            column = {query_id: place for place, query_id in enumerate(run.query_ids)}
+            repeats.append(run.values[:, [column[query_id] for query_id in self.query_ids]])
+        return replace(self, repeats=tuple(repeats))
 
     def rows(self) -> pl.DataFrame:
         """Return the values as a long frame: run, query_id, measure, value."""
@@ -142,10 +161,9 @@ class ByMeasure(dict[str, _V]):
         return self[name]
 
     def __contains__(self, measure: object) -> bool:
-        try:
+        with suppress(RankscopeError):
             return super().__contains__(measure) or super().__contains__(self._find(str(measure)))
-        except RankscopeError:
-            return False
+        return False
 
     def get(self, measure: str, default: Any = None) -> Any:
         """Return the value of a measure, or ``default`` if it is not there."""
@@ -155,6 +173,7 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
@@ -162,99 +181,59 @@ class Scores(Shown):
     both go by run first.
     """
 
-    view_in = "rankscope.reports.scores"
+    view_in: ClassVar[str] = "rankscope.reports.scores"
 
-    judgments: Judgments
+    scored: Sequence[RunScores]
+    asked: dict[str, str]
+    """For each measure, by its canonical name, the name it was asked for."""
+    profile: Profile
+    judgments: Judgments = cast("Any", None)  # noqa: RUF009
     """What the runs were scored against; scores that were read from a file have none."""
-
-    def __init__(
-        self,
-        runs: Iterable[RunScores],
-        asked: Mapping[str, str],
-        profile: Profile,
-        *,
-        judgments: Judgments | None = None,
-        single: bool = False,
-        readings: Sequence[Reading] = (),
-        fingerprint: str = "",
-        source: str = "",
-    ) -> None:
-        self._runs = {run.name: run for run in runs}
-        self._asked = dict(asked)
-        self.profile = profile
-        if judgments is not None:
-            self.judgments = judgments
-        self.source = source
-        """How messages call them: the file as the user named it; '' where they were just made."""
-        self._single = single
-        self._readings = readings
-        self._fingerprint = fingerprint
-        self._intervals: dict[str, dict[str, Interval]] = {}
-
-    def _with(self, runs: Iterable[RunScores], asked: Mapping[str, str]) -> Scores:
-        return Scores(
-            runs,
-            asked,
-            self.profile,
-            judgments=vars(self).get("judgments"),
-            single=self._single,
-            readings=self._readings,
-            fingerprint=self._fingerprint,
-            source=self.source,
-        )
+    single: bool = False
+    """Whether there is one run, which goes without a name."""
+    readings: Sequence[Reading] = ()
+    """How each run was read."""
+    recorded: str = ""
+    """The hash of the judgments, where a file says it."""
+    source: str = ""
+    """How messages call them: the file as the user named it; '' where they were just made."""
 
     def named(self, source: str) -> Scores:
         """Return the same scores under what messages are to call them."""
-        changed = self._with(self._runs.values(), self._asked)
-        changed.source = source
-        return changed
-
-    def renamed(self, name: str) -> Scores:
-        """Return the scores of the only run under another name."""
-        return self._with([replace(self.run(), name=name)], self._asked)
-
-    def with_repeats(self, name: str, others: Sequence[RunScores]) -> Scores:
-        """Return these scores with those of other runs of the system that a run is of."""
-        runs = {**self._runs, name: self._runs[name].with_repeats(others)}
-        return self._with(runs.values(), self._asked)
+        return replace(self, source=source)
 
     def only(self, measures: Iterable[str]) -> Scores:
         """Return the same scores with some of the measures, by their canonical names."""
-        asked = {measure: self._asked[measure] for measure in measures}
+        asked = {measure: self.asked[measure] for measure in measures}
         rows = [self.measures.index(measure) for measure in asked]
-        return self._with([run.only(rows) for run in self._runs.values()], asked)
+        return replace(self, scored=[run.only(rows) for run in self.scored], asked=asked)
 
     @cached_property
     def reading(self) -> str:
         """How the input was read, in one line; '' where that is not known."""
-        if not self._readings:
+        if not self.readings:
             return ""
         gold = self.judgments.reading
         words = f"gold: {counted(len(self.judgments.query_ids), 'question')}"
         words += f", {gold.sentence('relevant')}" if gold.shape else ""
-        ways = dict.fromkeys(reading.sentence("retrieved") for reading in self._readings)
+        ways = dict.fromkeys(reading.sentence("retrieved") for reading in self.readings)
         runs = ", ".join(filter(None, ways))
         return f"{words}; run: {runs}" if runs else words
 
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of the judgments' content: the same for the same judgments."""
-        return self._fingerprint or self.judgments.fingerprint
+        return self.recorded or self.judgments.fingerprint
 
     @property
     def runs(self) -> list[str]:
         """The names of the runs."""
-        return list(self._runs)
+        return [run.name for run in self.scored]
 
     @property
     def measures(self) -> list[str]:
         """The measures, by their canonical names."""
-        return list(self._asked)
-
-    @property
-    def asked(self) -> dict[str, str]:
-        """For each measure the name it was asked for."""
-        return dict(self._asked)
+        return list(self.asked)
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -265,23 +244,27 @@ class Scores(Shown):
     @property
     def not_promised(self) -> dict[str, str]:
         """The measures that differ from the numbers of the profile's tool, and why."""
-        doubts = {name: self.profile.doubt(Measure.parse(name)) for name in self._asked}
+        doubts = {name: self.profile.doubt(Measure.parse(name)) for name in self.asked}
         return {name: doubt for name, doubt in doubts.items() if doubt}
 
     def run(self, name: str | None = None) -> RunScores:
         """Return one run's scores; the name may be left out where there is only one."""
-        if name is None and len(self._runs) == 1:
-            return next(iter(self._runs.values()))
+        if name is None and len(self.scored) == 1:
+            return self.scored[0]
         where = self.source or "these scores"
         if name is None:
             names = ", ".join(shown(name, 40) for name in self.runs[:5])
             options = " with --baseline-run or --candidate-run" if self.source else ""
             raise FormatError(
-                f"contains {len(self._runs)} runs ({names}); name one{options}", source=where
+                f"contains {len(self.runs)} runs ({names}); name one{options}", source=where
             )
-        if name not in self._runs:
-            raise UnknownNameError(f"run in {where}", str(name), self._runs)
-        return self._runs[name]
+        if name not in self._by_name:
+            raise UnknownNameError(f"run in {where}", str(name), self.runs)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, RunScores]:
+        return {run.name: run for run in self.scored}
 
     def name_of(self, measure: str | Measure) -> str:
         """Find a measure by its canonical name, as it was asked for, or as the profile reads it.
@@ -291,28 +274,27 @@ class Scores(Shown):
         'AP@5'
         """
         text = str(measure)
-        if text in self._asked:
+        if text in self.asked:
             return text
-        for name, asked in self._asked.items():
+        for name, asked in self.asked.items():
             if asked == text:
                 return name
         [parsed] = parse_measures([measure])
         known = self.find(parsed)
         if known is None:
-            raise UnknownNameError("measure in these scores", text, self._asked)
+            raise UnknownNameError("measure in these scores", text, self.asked)
         return known
 
     def find(self, parsed: Parsed) -> str | None:
         """Return the name that a measure has here by these rules; None if it is not here."""
         for measure in (self.profile.meaning(parsed.measure), parsed.measure):
-            if str(measure) in self._asked:
+            if str(measure) in self.asked:
                 return str(measure)
-        return next((name for name, asked in self._asked.items() if asked == parsed.asked), None)
+        return next((name for name, asked in self.asked.items() if asked == parsed.asked), None)
 
     def _each(self, of: Callable[[RunScores], Any]) -> Any:
         """Return something of every run, by run; with a single one, that of it alone."""
-        by_run = {name: of(run) for name, run in self._runs.items()}
-        return next(iter(by_run.values())) if self._single else by_run
+        return of(self.scored[0]) if self.single else {run.name: of(run) for run in self.scored}
 
     def __getitem__(self, measure: str | Measure) -> Any:
         """Return a measure's mean; with several runs, by run."""
@@ -322,20 +304,26 @@ class Scores(Shown):
     @property
     def means(self) -> dict[str, Any]:
         """The means by measure, under any of its names; with several runs by run, then measure."""
-        means: dict[str, Any] = self._each(lambda run: ByMeasure(run.means, self.name_of))
-        return means
+        return cast("dict[str, Any]", self._each(lambda run: ByMeasure(run.means, self.name_of)))
 
     @property
     def std(self) -> dict[str, Any]:
         """The standard deviation over queries (n - 1), as `means` has these; NaN of one query."""
+        return cast("dict[str, Any]", self._each(lambda run: ByMeasure(run.std, self.name_of)))
 
-        def deviations(run: RunScores) -> ByMeasure[float]:
-            known = (values[~np.isnan(values)].tolist() for values in run.values)
-            by_row = [stdev(values) if len(values) > 1 else math.nan for values in known]
-            return ByMeasure(dict(zip(self.measures, by_row, strict=True)), self.name_of)
+    @property
+    def intervals(self) -> dict[str, Any]:
+        """The 95% confidence intervals of the means, as `means` has these.
 
-        by_measure: dict[str, Any] = self._each(deviations)
-        return by_measure
+        Those of `rankscope.compare`: Student's t below 25 queries, BCa bootstrap (10,000 resamples,
+        seed 0) from there on, Wilson for values 0 and 1. Measures that are summed or averaged
+        geometrically over queries have none, and neither has a single query.
+        """
+        return cast("dict[str, Any]", self._each(lambda run: self.intervals_of(run.name)))
+
+    def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
+        """Return the intervals of one run's means, by measure; see `intervals`."""
+        return ByMeasure(self.run(run).intervals, self.name_of)
 
     def at_k(self, measure: str) -> dict[Any, Any]:
         """Return the means of a measure by cutoff, for those measured; with several runs, by run.
@@ -345,38 +333,17 @@ class Scores(Shown):
         >>> scores.at_k("Success")
         {1: 0.0, 2: 1.0}
         """
-        cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self._asked} - {0})
+        cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self.asked} - {0})
         names = {}
         for cutoff in cutoffs:
             with suppress(UnknownNameError):
                 names[cutoff] = self.name_of(f"{measure}@{cutoff}")
         if not names:
-            raise UnknownNameError("measure with a cutoff in these scores", measure, self._asked)
+            raise UnknownNameError("measure with a cutoff in these scores", measure, self.asked)
         by_cutoff: dict[Any, Any] = self._each(
             lambda run: {cutoff: run.means[name] for cutoff, name in names.items()}
         )
         return by_cutoff
-
-    @property
-    def intervals(self) -> dict[str, Any]:
-        """The 95% confidence intervals of the means, as `means` has these; see `intervals_of`."""
-        intervals: dict[str, Any] = self._each(lambda run: self.intervals_of(run.name))
-        return intervals
-
-    def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
-        """Return the 95% confidence intervals of one run's means, by measure.
-
-        Those of `rankscope.compare`: Student's t below 25 queries, BCa bootstrap (10,000 resamples,
-        seed 0) from there on, Wilson for values 0 and 1. Measures that are summed or averaged
-        geometrically over queries have none, and neither has a single query.
-        """
-        scores = self.run(run)
-        if scores.name not in self._intervals:
-            # statistics come later in the flow, and are loaded by name as views are
-            statistics = import_module("rankscope.statistics.intervals")
-            measures = [Measure.parse(name) for name in self._asked]
-            self._intervals[scores.name] = statistics.run_intervals(measures, scores.values)
-        return ByMeasure(self._intervals[scores.name], self.name_of)
 
     def worst(
         self, count: int = 10, *, measure: str | Measure | None = None, run: str | None = None
@@ -400,14 +367,11 @@ class Scores(Shown):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What makes the means mean less than they seem: warnings about each run."""
-        return tuple(finding for run in self._runs.values() for finding in run.findings)
+        return tuple(finding for run in self.scored for finding in run.findings)
 
     def values(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """Return one run's values of one measure, by query."""
-        row = self.measures.index(self.name_of(measure))
-        scores = self.run(run)
-        values = zip(scores.query_ids, scores.values[row].tolist(), strict=True)
-        return {query_id: value for query_id, value in values if not math.isnan(value)}
+        return self.run(run).by_query(self.name_of(measure))
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -416,7 +380,7 @@ class Scores(Shown):
 
         schema = dict.fromkeys(("run", "query_id", "measure"), pl.String)
         empty = pl.DataFrame(schema={**schema, "value": pl.Float64})
-        return pl.concat([empty, *(run.rows() for run in self._runs.values())])
+        return pl.concat([empty, *(run.rows() for run in self.scored)])
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame: a row for each query, a column for each measure.
@@ -428,7 +392,7 @@ class Scores(Shown):
         index = ["run", "query_id"]
         wide = self.per_query.pivot("measure", index=index, values="value", maintain_order=True)
         frame = to_pandas(wide, needed_for="Scores.to_pandas").set_index("query_id")
-        return frame.drop(columns="run") if self._single else frame
+        return frame.drop(columns="run") if self.single else frame
 
     def record(
         self, *, per_query: bool = True, bounds: Mapping[str, BoundsTable] | None = None

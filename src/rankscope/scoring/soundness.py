@@ -86,11 +86,10 @@ class Remark:
 
 @dataclass(slots=True)
 class KnownCorpus:
-    """How many documents there are, and which of the judged ones are not among them."""
+    """What is known of the documents that there are, and which judged ones are not among them."""
 
-    documents: int
-    depth: int | None = None
-    """How many documents a system was asked for; None if nobody knows."""
+    depth: int = 0
+    """How many documents a system was asked for; 0 if nobody knows."""
     gold: int = 0
     """Relevant pairs."""
     outside: list[tuple[str, str]] = field(default_factory=list)
@@ -115,12 +114,9 @@ class KnownCorpus:
         ]
         judged = set(chain.from_iterable(judgments.by_query.values()))
         absent = judged.copy()
-        documents = 0
         for doc_id in ids():
-            documents += 1
             absent.discard(doc_id)
         return cls(
-            documents,
             gold=len(gold),
             outside=[pair for pair in gold if pair[1] in absent],
             holds_judged=len(absent) < len(judged),
@@ -132,10 +128,6 @@ def few(names: Iterable[str]) -> str:
     """List the first names."""
     listed = list(islice(names, NAMED + 1))
     return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
-
-
-def _look(names: list[str]) -> str:
-    return f"{few(names)} {'looks' if len(names) == 1 else 'look'}"
 
 
 def _documents_in(run: Any) -> Iterator[str]:
@@ -185,9 +177,8 @@ def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
 
 
 def _judged_documents(judgments: Judgments) -> dict[str, None]:
-    if judgments.gold is not None:
-        return dict.fromkeys(judgments.gold.documents)
-    return dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
+    gold, by_query = judgments.gold, judgments.by_query
+    return dict.fromkeys(chain.from_iterable(by_query.values()) if gold is None else gold.documents)
 
 
 def _no_document_in_common(judgments: Judgments, run: Any, corpus: KnownCorpus | None) -> str:
@@ -223,13 +214,9 @@ def _refuse_other_questions(judgments: Judgments, run: Any, name: str) -> None:
     judged, questions = judgments.questions, getattr(run, "questions", None)
     asked = {} if questions is None else questions.texts
     ids = {words(text): query_id for query_id, text in judged.texts.items()}
-    wrong = [
-        query_id
-        for query_id, text in asked.items()
-        if query_id in judged.texts
-        and words(text) != words(judged.texts[query_id])
-        and words(text) in ids
-    ]
+    shared = asked.keys() & judged.texts.keys()
+    wrong = [each for each in asked if each in shared and ids.get(words(asked[each]), each) != each]
+    wrong = [each for each in wrong if words(asked[each]) != words(judged.texts[each])]
     if len(wrong) > 1:
         first = wrong[0]
         _refuse(
@@ -331,57 +318,43 @@ class Scene:
 
 def remarks(scene: Scene) -> Iterator[Remark]:
     """Yield what should be known beside the numbers of one run."""
-    chunks = getattr(scene.run, "chunks", None)
-    if scene.aligned.missing:
-        yield _missing_queries(scene)
+    if missing := scene.aligned.missing:
+        fate = "count as 0" if scene.rules.queries == "all" else "are left out of the means"
+        message = (
+            f"{len(missing):,} of {len(scene.judgments.query_ids):,} judged queries are missing "
+            f"from the run ({few(map(shown, missing))}); they {fate}"
+        )
+        yield Remark("RS161", message, len(missing), missing[:NAMED])
     if not len(scene.aligned.hits.query):
         message = _no_document_in_common(scene.judgments, scene.run, scene.corpus)
         message = message or "no retrieved document is judged for its query"
         yield Remark("RS172", message, severity="warning")
     if scene.judgments.gold is None:
         yield from _order(scene)
-    if chunks is not None:
-        yield from _chunks(scene, chunks)
-    if chunks is None or chunks.chunks == chunks.documents:
-        yield from _depth(scene)
+    yield from _chunks(scene)
+    yield from _depth(scene)
     yield from _gold(scene)
-    if chunks is None:
-        yield from _nearly_found(scene)
-
-
-def _missing_queries(scene: Scene) -> Remark:
-    missing = scene.aligned.missing
-    all_count = scene.rules.queries == "all"
-    fate = "they count as 0" if all_count else "they are left out of the means"
-    message = (
-        f"{len(missing):,} of {len(scene.judgments.query_ids):,} judged queries are missing from "
-        f"the run ({few(map(shown, missing))}); {fate}"
-    )
-    return Remark("RS161", message, len(missing), tuple(missing[:NAMED]))
 
 
 def _order(scene: Scene) -> Iterator[Remark]:
     """Scores that rise down the lists, that contradict the lists, or that are all the same."""
     hits, run = scene.aligned.hits, scene.run
-    several = int(np.count_nonzero(hits.retrieved > 1))
-    rising = int(np.count_nonzero(hits.rises))
-    climbing = rising - int(np.count_nonzero(hits.rises & hits.falls))  # in which no score falls
-    is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
-    disagrees = 2 * rising > several  # else nobody asks, and large runs need not tell
-    is_list = disagrees and not is_plain and getattr(run, "is_list", True)
-
-    def of_all(count: int) -> str:
-        return f"{count:,} of {counted(several, 'query')}"
-
-    if 2 * climbing > several and (is_list or is_plain):
-        message = f"scores rise down the list, as distances do, in {of_all(climbing)}"
-        yield Remark("RS114", message, climbing)
-    elif is_list:
-        message = (
-            f"scores and the order of the lists disagree in {of_all(rising)}, as after a "
-            "rerank that kept old scores; scores decide"
-        )
-        yield Remark("RS114", message, rising)
+    several, rising = (int(np.count_nonzero(each)) for each in (hits.retrieved > 1, hits.rises))
+    climbing = int(np.count_nonzero(hits.rises & ~hits.falls))
+    if 2 * rising > several:  # else nobody asks whether it is a list, and large runs need not tell
+        is_plain = isinstance(run, Mapping)  # in what order a dict of scores was filled is chance
+        is_list = not is_plain and getattr(run, "is_list", True)
+        queries = counted(several, "query")
+        if 2 * climbing > several and (is_list or is_plain):
+            share = f"{climbing:,} of {queries}"
+            message = f"scores rise down the list, as distances do, in {share}"
+            yield Remark("RS114", message, climbing)
+        elif is_list:
+            message = (
+                f"scores and the order of the lists disagree in {rising:,} of {queries}, as after "
+                "a rerank that kept old scores; scores decide"
+            )
+            yield Remark("RS114", message, rising)
     if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
         message = (
             f"all documents of a query have the same score ({counted(several, 'query')}), so "
@@ -390,32 +363,10 @@ def _order(scene: Scene) -> Iterator[Remark]:
         yield Remark("RS123", message, several)
 
 
-def _depth(scene: Scene) -> Iterator[Remark]:
-    """Measures that look deeper than the run, or at every document there is."""
-    hits, corpus, cutoffs = scene.aligned.hits, scene.corpus, scene.group.cutoffs
-    deepest = int(hits.retrieved.max(initial=0))
-    if corpus is not None:
-        size = corpus.documents
-        trivial = [name for name in scene.group.finding_all if cutoffs.get(name, 0) >= size]
-        if trivial:
-            message = (
-                f"{_look(trivial)} at all of the {counted(size, 'document')} there are: whatever "
-                "returns them in any order has 1"
-            )
-            yield Remark("RS134", message, len(trivial))
-        if deepest >= size:
-            return
-    depth = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
-    deeper = [name for name, cutoff in cutoffs.items() if cutoff > depth]
-    answered = hits.retrieved[hits.retrieved > 0]
-    if deeper and np.count_nonzero(answered == deepest) >= CUT * len(answered):
-        message = f"{_look(deeper)} deeper than the run, which ends at rank {deepest:,}"
-        yield Remark("RS133", message, len(deeper))
-
-
-def _chunks(scene: Scene, chunks: Any) -> Iterator[Remark]:
-    """Ids that no rule covers, and measures that look at more documents than chunks are of."""
-    if chunks.is_doubtful:
+def _chunks(scene: Scene) -> Iterator[Remark]:
+    """Ids that the rule which leads from chunks to documents does not cover."""
+    chunks = getattr(scene.run, "chunks", None)
+    if chunks is not None and chunks.is_doubtful:
         more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
         fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
         message = (
@@ -423,21 +374,30 @@ def _chunks(scene: Scene, chunks: Any) -> Iterator[Remark]:
             f"({', '.join(map(shown, chunks.unmatched_ids))}{more}), which {fate}"
         )
         yield Remark("RS136", message, chunks.unmatched)
-    if chunks.chunks == chunks.documents:
-        return
-    most = np.inf if scene.corpus is None else scene.corpus.documents
-    cutoffs = scene.group.cutoffs.items()
-    deeper = [name for name, cutoff in cutoffs if chunks.fewest < cutoff <= most]
-    if deeper:
-        message = (
-            f"{_look(deeper)} at more documents than remain: the {counted(chunks.depth, 'chunk')} "
-            f"of a query are of as few as {counted(chunks.fewest, 'document')}"
+
+
+def _depth(scene: Scene) -> Iterator[Remark]:
+    """Measures that look deeper than the run."""
+    retrieved, cutoffs = scene.aligned.hits.retrieved, scene.group.cutoffs.items()
+    chunks = getattr(scene.run, "chunks", None)
+    deepest = int(retrieved.max(initial=0))
+    depth = deepest if scene.corpus is None else max(scene.corpus.depth, deepest)
+    is_cut = bool(np.count_nonzero(retrieved == deepest) >= CUT * np.count_nonzero(retrieved))
+    end = f"than the run, which ends at rank {deepest:,}"
+    if chunks is not None and chunks.chunks > chunks.documents:
+        is_cut, depth = True, chunks.fewest
+        end = (
+            f"than documents remain: the {counted(chunks.depth, 'chunk')} of a query are of as few "
+            f"as {counted(depth, 'document')}"
         )
-        yield Remark("RS135", message, len(deeper))
+    deeper = [name for name, cutoff in cutoffs if cutoff > depth]
+    if deeper and is_cut:
+        look = "looks" if len(deeper) == 1 else "look"
+        yield Remark("RS133", f"{few(deeper)} {look} deeper {end}", len(deeper))
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:
-    """Gold passages that one text finds together, and gold that is not in the corpus."""
+    """Gold that one text finds together, that is not in the corpus, or that has another id."""
     count, corpus = scene.aligned.templated, scene.corpus
     if count:
         message = (
@@ -450,20 +410,15 @@ def _gold(scene: Scene) -> Iterator[Remark]:
         queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])
         message = gold_outside_message(outside, corpus.gold)
         yield Remark("RS166", message, len(set(outside)), tuple(queries))
-
-
-def _nearly_found(scene: Scene) -> Iterator[Remark]:
-    """Gold that the run has under ids that are nearly the same, if that is much of it."""
     judgments, run, hits = scene.judgments, scene.run, scene.aligned.hits
-    if judgments.gold is not None or not len(hits.query) or len(judgments.grade) > SMALL:
-        return
-    if 2 * np.count_nonzero(hits.grade > 0) > np.count_nonzero(judgments.grade > 0):
+    is_relevant = judgments.grade > 0
+    hit, wanted = np.count_nonzero(hits.grade > 0), np.count_nonzero(is_relevant)
+    is_small = len(is_relevant) <= SMALL and int(hits.retrieved.sum()) <= SMALL
+    by_ids = judgments.gold is None and getattr(run, "chunks", None) is None
+    if not by_ids or not is_small or not len(hits.query) or 2 * hit > wanted:
         return  # most was found, or looking takes longer than scoring
-    lines = sum(map(len, map(run.__getitem__, run))) if isinstance(run, Mapping) else len(run)
-    if lines > SMALL:
-        return
     retrieved = dict.fromkeys(_documents_in(run))
-    relevant = dict.fromkeys(judgments.doc_ids_of(np.flatnonzero(judgments.grade > 0)))
+    relevant = dict.fromkeys(judgments.doc_ids_of(np.flatnonzero(is_relevant)))
     if 2 * sum(doc_id in retrieved for doc_id in relevant) > len(relevant):
         return  # little would be amiss
     for reason, misses in near_misses(retrieved, relevant).items():

@@ -12,32 +12,12 @@ declare(
     "measure-deeper-than-run",
     "warning",
     unit="measure",
-    advice="make the run deeper, or ask for a cutoff that it reaches",
+    advice="make the run deeper (where it is of chunks, several for each document wanted), or ask "
+    "for a cutoff that it reaches",
     meaning="""A measure looks deeper than the depth at which the run was cut, so it says what the
     same measure with a smaller cutoff would. A run is cut if a quarter of its answers or more are
-    as long as the longest; in a benchmark, if the system was asked for no more.""",
-)
-
-TRIVIAL_CUTOFF = declare(
-    "RS134",
-    "cutoff-covers-corpus",
-    "warning",
-    unit="measure",
-    advice="ask for a smaller cutoff, or search a larger corpus",
-    meaning="""A measure looks at as many documents as there are, so a system that returns all of
-    them in any order finds everything: it is 1 and says nothing.""",
-)
-
-declare(
-    "RS135",
-    "few-documents-after-collapsing",
-    "warning",
-    unit="measure",
-    advice="retrieve more chunks a query (several for each document wanted), or ask for a smaller "
-    "cutoff",
-    meaning="""The chunks of a query were collapsed to fewer documents than a measure looks at. Only
-    queries with as many chunks as the longest count: others end where nothing was left to be
-    found.""",
+    as long as the longest; in a benchmark, if the system was asked for no more. Chunks that were
+    collapsed to documents leave fewer of these.""",
 )
 
 declare(

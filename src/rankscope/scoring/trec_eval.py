@@ -49,7 +49,7 @@ from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rankscope.files import PathLike
     from rankscope.measures.judged import FloatArray, JudgedRun
@@ -131,14 +131,18 @@ class _Page:
     """Judged queries that the results lack, in the same order."""
     left_out: int
     """How many of these count as 0 without being measured."""
-    zscores: _Zscores | None
-    rows: list[tuple[str, Sequence[str] | None, str | None]] = field(default_factory=list)
+    zscores: Mapping[tuple[str, str], tuple[float, float]] | None
+    """By query and measure: the mean and the deviation by which values are standardised."""
+    rows: list[tuple[str, Sequence[str], str]] = field(default_factory=list)
     """Name, texts by query if any are printed, and the text for all if one is."""
 
     def add(self, name: str, values: FloatArray, kind: str, *, total: float | None = None) -> None:
         """Add a measure; ``total`` is its summary where that does not follow from the values."""
         if self.zscores is not None and name != "num_q":
-            values = self._standardised(name, values)
+            known = [self.zscores.get((each, name), (np.nan, 0.0)) for each in self.query_ids]
+            mean, deviation = np.array(known).T
+            off = np.where(values == mean, 0.0, -1000000.0)  # where there is no such number
+            values = np.divide(values - mean, deviation, out=off, where=deviation != 0)
         if total is None:  # added one after the other, as NIST does
             total = float(np.add.accumulate(values)[-1])
             queries = len(values) + self.left_out
@@ -147,20 +151,10 @@ class _Page:
             elif kind != "sum":
                 total /= queries
         digits = 0 if kind == "sum" and self.zscores is None else 4
-        texts = [f"{value:.{digits}f}" for value in values.tolist()]
         only_all = name in ("num_q", "gm_map", "gm_bpref")
+        texts = [] if only_all else [f"{value:.{digits}f}" for value in values.tolist()]
         prefix = "" if self.zscores is None else "Z"
-        self.rows.append(
-            (f"{prefix}{name:<22}", None if only_all else texts, f"{total:.{digits}f}")
-        )
-
-    def _standardised(self, name: str, values: FloatArray) -> FloatArray:
-        """Return the deviations from the mean; -1000000 where there is no such number."""
-        known = [(self.zscores or {}).get((each, name), (np.nan, 0.0)) for each in self.query_ids]
-        mean, deviation = np.array(known).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            standard = np.where(deviation == 0, 0.0, (values - mean) / deviation)
-        return np.where((deviation == 0) & (values != mean), -1000000.0, standard)
+        self.rows.append((f"{prefix}{name:<22}", texts, f"{total:.{digits}f}"))
 
 
 def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
@@ -171,7 +165,7 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
             count as 0 (``complete``); the queries before it were printed by then.
     """
     asked = _asked(options)
-    zscores = None if options.zscores is None else _read_zscores(options.zscores)
+    zscores = None if options.zscores is None else dict(_read_zscores(options.zscores))
     run = _read_results(results)
     fill = _judged_page if options.relevance == "qrels" else _group_page
     page = fill(qrels, run, asked, options, zscores)
@@ -190,7 +184,7 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
             "0 with -c, or leave them out with --9"
         )
     if options.summary:
-        yield from (f"{name:<22}\tall\t{text}" for name, _, text in page.rows if text is not None)
+        yield from (f"{name:<22}\tall\t{text}" for name, _, text in page.rows if text)
 
 
 # --- what is asked -------------------------------------------------------------------------------
@@ -221,13 +215,11 @@ def _asked(options: Options) -> dict[str, str]:
 def _unknown(text: str, root: str, known: list[str]) -> RankscopeError:
     if root in _NOT_IN_9:
         return InputError(f"trec-eval: version 9 has no {root}; leave out --9")
-    for name in known:
-        rest = text.removeprefix(f"{name}_")
-        if rest != text and rest.replace(",", "").isdecimal():
-            return InputError(
-                f"trec-eval: parameters come after a dot: write {name}.{rest}, not {text}"
-            )
-    return UnknownNameError("trec_eval measure", text, [*_NICKNAMES, *known])
+    name = next((name for name in known if re.fullmatch(f"{name}_[0-9,]+", text)), None)
+    if name is None:
+        return UnknownNameError("trec_eval measure", text, [*_NICKNAMES, *known])
+    rest = text.removeprefix(f"{name}_")
+    return InputError(f"trec-eval: parameters come after a dot: write {name}.{rest}, not {text}")
 
 
 def _leading_number(text: str) -> float:
@@ -259,49 +251,37 @@ def _read_results(path: PathLike) -> Run:
     return run_from(file, name=name)
 
 
-_Zscores = dict[tuple[str, str], tuple[float, float]]
-
-
-def _read_zscores(path: PathLike) -> _Zscores:
+def _read_zscores(path: PathLike) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
     """Read lines of query, measure, mean and deviation."""
-    scores: _Zscores = {}
-    text = read_bytes(path).decode("utf-8", "replace")
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
         try:
-            query_id, measure, mean, deviation = line.split()
-            scores[query_id, measure] = (float(mean), float(deviation))
+            if words:
+                query_id, measure, mean, deviation = words
+                yield (query_id, measure), (float(mean), float(deviation))
         except ValueError:
-            raise FormatError(
-                "expected a query, a measure, a mean and a deviation",
-                source=source_name(path),
-                line=number,
-            ) from None
-    return scores
+            problem = "expected a query, a measure, a mean and a deviation"
+            raise FormatError(problem, source=source_name(path), line=number) from None
 
 
 # --- ordinary measures ---------------------------------------------------------------------------
 
 
 def _judged_page(
-    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: _Zscores | None
+    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: Any
 ) -> _Page:
     qrels = read_qrels(path, format="trec")
     refuse_repeat(Judgments(qrels))
     if qrels.grades.dtype != pl.Int64:  # trec_eval cuts grades to whole numbers
         qrels = Qrels(qrels.to_polars().with_columns(pl.col("grade").cast(pl.Int64)))
     judgments = Judgments(qrels)
-    aligned = align(
-        judgments,
-        run,
-        options.rules,
-        queries="all" if options.version == 10 and options.complete else "both",
-        sound=False,
-    )
+    aligned = align(judgments, run, options.rules, sound=False)
     judged, missing = aligned.judged, sorted(aligned.missing)
     if len(missing) == len(judgments.query_ids):
         raise InputError(_NOTHING)
+    if options.version == 9 or not options.complete:
+        judged = judged.only(judged.in_run)
     # version 10 scores a missing query as a ranking of one document that nobody knows
     judged = replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
     judged = _cut(judged, options)
@@ -315,17 +295,17 @@ def _judged_page(
         totals = {"num_q": len(judgments.query_ids), "num_rel": float(relevant)}
     for root, parameters in asked.items():
         if root == "runid":
-            page.rows.append((root, None, run.name))
+            page.rows.append((root, (), run.name))
         elif root == "relstring":
             name = f"relstring_{parameters}" if parameters else "relstring"
             length = int(_leading_number(parameters)) if parameters else 10
-            texts = [f"'{relevance_string(judged, place, length)}'" for place in order]
-            if not parameters:  # emptied for a missing query, as _EMPTIED
-                texts = [
-                    text if judged.in_run[place] else "''"
-                    for text, place in zip(texts, order, strict=True)
-                ]
-            page.rows.append((name, texts, None))
+            texts = [
+                f"'{relevance_string(judged, place, length)}'"
+                if parameters or judged.in_run[place]
+                else "''"  # emptied for a missing query, as _EMPTIED
+                for place in order
+            ]
+            page.rows.append((name, texts, ""))
         else:
             for name, values, kind in _measured(root, parameters, judged, options):
                 page.add(name, values[order], kind, total=totals.get(name))
@@ -405,7 +385,7 @@ def _values(
 
 
 def _group_page(
-    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: _Zscores | None
+    path: PathLike, run: Run, asked: dict[str, str], options: Options, zscores: Any
 ) -> _Page:
     assert options.relevance != "qrels"
     queries = dict(sorted(read_groups(path, options.relevance).items()))
@@ -418,7 +398,7 @@ def _group_page(
         queries = {query_id: groups for query_id, groups in queries.items() if query_id in run}
     page = _Page(list(queries), missing, left_out, zscores)
     if "runid" in asked:
-        page.rows.append(("runid", None, run.name))
+        page.rows.append(("runid", (), run.name))
     if "num_q" in asked:
         page.add("num_q", np.ones(len(queries)), "sum", total=len(queries) + left_out)
     results = {query_id: run[query_id] for query_id in queries if query_id in run}

@@ -11,9 +11,9 @@ from rankscope.diagnosis.failures import Failures, failures
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
+from rankscope.records.tops import best_judged
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.reports.verdict import decision_of
-from rankscope.scoring.tops import best_judged
 
 if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport

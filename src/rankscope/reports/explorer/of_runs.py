@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.measures.language import Measure
+from rankscope.records.tops import SCHEMA, tops
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.reports.explorer.of_folder import counted_best, failed_queries
 from rankscope.runs.table import Run, as_run
-from rankscope.scoring.tops import SCHEMA, tops
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus

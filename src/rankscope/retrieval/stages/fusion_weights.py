@@ -1,7 +1,7 @@
 """Trained weights of a fusion: for each query learnt from questions that do not give it away.
 
 `fusion` fuses with them, `training` keeps the questions apart, and the search for the best weights
-is `rankscope.scoring.weights`.
+is `rankscope.retrieval.stages.weights`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rankscope.retrieval.protocol import Query, System, fingerprint
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.stage import training_answers
 from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained
+from rankscope.retrieval.stages.weights import train_weights
 from rankscope.runs.table import Run
-from rankscope.scoring.weights import train_weights
 
 Weights = tuple[float, ...]
 

@@ -8,8 +8,8 @@ ever judged on what it was trained with, whether a collection has a split for tr
 questions have to serve for both.
 
 There are two trained parts: `fusion_weights` learns the weights of a fusion (the search itself is
-`rankscope.scoring.weights`), `ltr` learns to rerank. Neither may be over something that learns from
-the same questions: the answers below would carry judgments upwards (`refuse_trained`).
+`weights`), `ltr` learns to rerank. Neither may be over something that learns from the same
+questions: the answers below would carry judgments upwards (`refuse_trained`).
 """
 
 from __future__ import annotations

@@ -84,18 +84,18 @@ def read_limits(
     limits = []
     for text in texts:
         left, _, number = text.rpartition("=")
+        name = next((name for name in names if left.startswith(f"{name}:")), None)
+        asked = left if name is None else left[len(name) + 1 :]
         try:
-            value = float(number)
+            value = float(number) if asked else math.nan
         except ValueError:
             value = math.nan
-        if not left or left.endswith(":") or not math.isfinite(value):
+        if not math.isfinite(value):
             raise InputError(
                 f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
             )
-        name = next((known for known in names if left.startswith(f"{known}:")), None)
-        if name is None and ":" in left and "{" not in left:
-            raise UnknownNameError(noun, left.partition(":")[0], names)
-        asked = left if name is None else left[len(name) + 1 :]
+        if ":" in asked and "{" not in asked:
+            raise UnknownNameError(noun, asked.partition(":")[0], names)
         canonical = str(rules.meaning(Measure.parse(asked)))
         if measures is not None and canonical not in known:
             raise UnknownNameError("measure of this benchmark", asked, list(known.values()))

@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, pairwise
-from math import comb, gcd
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,17 +25,12 @@ from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rankscope.measures.judged import BoolArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray
 
 __all__ = ["Fold", "TrainedFusion", "train_weights"]
 
 MOST_POINTS = 5000
 """A grid of more points is refused."""
-
-_Levels = tuple[int, ...]
-"""Weights as whole numbers of steps, by run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,71 +121,63 @@ def train_weights(
     ({'run1': 0.5, 'run2': 0.5}, 1.0)
     """
     judgments, named = as_judgments(qrels), named_runs(runs)
-    meant = Measure.parse(measure)
-    steps = _steps(len(named), len(judgments.query_ids), folds, step)
-    only = sorted(judgments.query_ids)
-    fusion = Fusion(named, method, options, only=only, reuse=True)
+    meant, query_ids = Measure.parse(measure), judgments.query_ids
+    grid = _grid(len(named), step)
+    if not hasattr(folds, "__index__") or folds < 2:
+        raise InputError(f"folds must be a whole number from 2 up, not {shown(folds)}")
+    if len(query_ids) < folds:
+        raise InputError(
+            f"{len(query_ids)} judged queries cannot be split into {folds} folds; ask for fewer "
+            "folds"
+        )
+    fusion = Fusion(named, method, options, only=sorted(query_ids), reuse=True)
     if not fusion.method.is_weighted:
         raise InputError(f"{fusion.method.name} takes no weights, so there are none to train")
-    sign = 1.0 if meant.definition.higher_is_better else -1.0
+    fused = [align(judgments, fusion.run(weights), sound=False).judged for weights in grid]
 
     @cache
-    def judged(levels: _Levels) -> JudgedRun:
-        weights = np.array(levels) / sum(levels)
-        return align(judgments, fusion.run(weights), sound=False).judged
+    def values(highest: float) -> FloatArray:
+        """Measure all fusions: weights × queries; some measures look at the highest grade."""
+        return np.stack([compute(meant, replace(run, max_grade=highest)) for run in fused])
 
-    def part(levels: _Levels, keep: BoolArray) -> JudgedRun:
-        """Return some queries; all weights of the same proportions are fused and aligned once."""
-        return judged(tuple(level // gcd(*levels) for level in levels)).only(keep)
-
-    def value(levels: _Levels, keep: BoolArray) -> float:
-        """Return the measure over some queries, the higher the better."""
-        seen = part(levels, keep)
-        # some measures look at the highest grade of all judgments: that of a query that is not to
-        # be seen must not show through
-        seen = replace(seen, max_grade=float(seen.judged_grade.max(initial=0.0)))
-        return sign * aggregate(meant, compute(meant, seen))
-
-    # equal weights first: the squares of levels add up to least, and the first of equals is taken
-    points = sorted(_grid(len(named), steps), key=lambda each: (sum(n**2 for n in each), each))
-    numbers = _fold_numbers(judgments.query_ids, folds, seed)
-    held_out: dict[str, float] = {}
+    digests = [
+        hashlib.sha256(f"{seed}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
+        for query_id in query_ids
+    ]
+    fold_of = np.empty(len(query_ids), np.int64)
+    fold_of[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests)) % folds
+    sign = 1.0 if meant.definition.higher_is_better else -1.0
+    held_out = np.empty(len(query_ids))
     made: list[Fold] = []
-    for fold in (*range(folds), -1):  # the last learns from all queries
-        values = [value(levels, numbers != fold) for levels in points]
-        best = int(np.argmax(values))
-        levels, trained_value = points[best], sign * values[best]
-        weights = {name: level / sum(levels) for name, level in zip(named, levels, strict=True)}
-        if fold >= 0:
-            unseen = part(levels, numbers == fold)
-            measured = compute(meant, unseen)
-            held_out.update(zip(unseen.query_ids, measured.tolist(), strict=True))
-            query_ids = tuple(sorted(unseen.query_ids))
-            made.append(Fold(query_ids, weights, aggregate(meant, measured), trained_value))
-    by_query = dict(sorted(held_out.items()))
+    for number in range(folds + 1):  # the last learns from all queries
+        seen = fold_of != number
+        # that of a query that is not to be seen must not show through
+        highest = float(judgments.judged_grade[seen[judgments.judged_query]].max(initial=0.0))
+        means = [aggregate(meant, row[seen]) for row in values(highest)]
+        best = int(np.argmax(sign * np.array(means)))
+        weights = dict(zip(named, grid[best].tolist(), strict=True))
+        if number < folds:
+            unseen = values(judgments.max_grade)[best, ~seen]
+            held_out[~seen] = unseen
+            tested = tuple(sorted(query_ids[place] for place in np.flatnonzero(~seen)))
+            made.append(Fold(tested, weights, aggregate(meant, unseen), means[best]))
     return TrainedFusion(
         method=fusion.method.name,
         options=options,
         measure=str(meant),
         weights=weights,
-        value=aggregate(meant, np.array(list(by_query.values()))),
-        trained_value=trained_value,
-        values=by_query,
+        value=aggregate(meant, held_out),
+        trained_value=means[best],
+        values=dict(sorted(zip(query_ids, held_out.tolist(), strict=True))),
         folds=tuple(made),
         seed=seed,
     )
 
 
-def _steps(runs: int, queries: int, folds: int, step: float) -> int:
-    """Refuse what cannot be trained; return how many steps make 1."""
+def _grid(runs: int, step: float) -> list[FloatArray]:
+    """Return all weights that are multiples of ``step`` and add up to 1, the most equal first."""
     if runs < 2:
         raise InputError("weights are trained for two runs or more; there is one")
-    if not hasattr(folds, "__index__") or folds < 2:
-        raise InputError(f"folds must be a whole number from 2 up, not {shown(folds)}")
-    if queries < folds:
-        raise InputError(
-            f"{queries} judged queries cannot be split into {folds} folds; ask for fewer folds"
-        )
     is_number = isinstance(step, int | float) and 0 < step <= 1
     if not is_number or abs(round(1 / step) * step - 1) > 1e-9:
         raise InputError(f"step must be 1 divided by a whole number, such as 0.1, not {step}")
@@ -201,22 +188,9 @@ def _steps(runs: int, queries: int, folds: int, step: float) -> int:
             f"a grid of {runs} runs in steps of 1/{steps} has {points:,} points, more than "
             f"{MOST_POINTS:,}; take larger steps"
         )
-    return steps
-
-
-def _fold_numbers(query_ids: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Deal queries to folds, as equal in size as can be, by a hash of the seed and the id."""
-    digests = [
-        hashlib.sha256(f"{seed}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
-        for query_id in query_ids
-    ]
-    number = np.empty(len(digests), np.int64)
-    number[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests)) % folds
-    return number
-
-
-def _grid(runs: int, steps: int) -> Iterator[_Levels]:
-    """Yield all ways to share ``steps`` among runs."""
+    levels = []
     for bars in combinations(range(steps + runs - 1), runs - 1):
         edges = (-1, *bars, steps + runs - 1)
-        yield tuple(high - low - 1 for low, high in pairwise(edges))
+        levels.append([high - low - 1 for low, high in pairwise(edges)])
+    levels.sort(key=lambda each: (sum(level**2 for level in each), each))
+    return [np.array(each) / steps for each in levels]

@@ -9,10 +9,10 @@ import pytest
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure
+from rankscope.retrieval.stages.weights import TrainedFusion, train_weights
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.weights import TrainedFusion, train_weights
 
 Qrels = dict[str, dict[str, int]]
 Lists = dict[str, dict[str, float]]
