@@ -21,10 +21,10 @@ from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
 from rankscope.runs.fusion.pooling import (
     INVERTED,
+    NORMALISATIONS,
     Pool,
     SideBySide,
     normalisation_named,
-    normalised,
 )
 from rankscope.runs.run_files import run_names
 from rankscope.runs.table import Run, as_run
@@ -124,7 +124,7 @@ def normalize(run: Any, method: str = "minmax") -> Any:
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
     """Normalise runs together."""
     side = SideBySide([_turned(run, rule) for run in runs])
-    tables = [(pool, normalised(pool, rule)) for pool in side.pools()]
+    tables = [(pool, NORMALISATIONS[rule](pool)) for pool in side.pools()]
     return [
         _ranked(side, ((pool, table[:, which]) for pool, table in tables), run.name)
         for which, run in enumerate(runs)
@@ -177,12 +177,13 @@ class Fusion:
     def _inputs(self) -> Iterator[tuple[Pool, dict[str, Any]]]:
         """Yield the pools, each with what the method looks at."""
         for pool in self._side.pools():
-            known: dict[str, Any] = {"pool": pool, "rank": pool.rank}
+            known: dict[str, Any] = {"pool": pool, "rank": pool.table(pool.rank)}
             if "score" in self.method.inputs:
-                known["score"] = normalised(pool, self._rule) if self._rule else pool.score
+                rule = self._rule and NORMALISATIONS[self._rule]
+                known["score"] = rule(pool) if rule else pool.table(pool.score)
             if self._training is not None:
                 known["chances"] = self._training.chances(pool)
-                known["chance"] = self._training.chance(pool, known["chances"])
+                known["chance"] = pool.table(known["chances"])
             yield pool, {name: known[name] for name in self.method.inputs if name in known}
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
@@ -197,10 +198,10 @@ class Fusion:
                     values = self.method.function(**inputs, **settings)
                 bad = np.flatnonzero(~np.isfinite(values))
                 if bad.size:
-                    query_id = self._side.query_ids[pool.low + int(pool.query[bad[0]])]
+                    number, doc_id = pool.known.row(int(bad[0]))
                     raise InputError(
-                        f"query {shown(query_id)}: the fused score of document "
-                        f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the "
+                        f"query {shown(self._side.query_ids[pool.low + number])}: the fused score "
+                        f"of document {shown(doc_id)} is too large to be a number; scale the "
                         "scores or normalise them"
                     )
                 yield pool, values
@@ -219,9 +220,9 @@ def _ranked(
     doc_ids, scores = [pl.Series("doc_id", dtype=pl.String)], [np.empty(0)]
     for pool, score in scored:
         rows = pool.by_query[~np.isnan(score[pool.by_query])]
-        size = np.bincount(pool.query[rows], minlength=pool.queries)
+        size = np.bincount(pool.query_of[rows], minlength=pool.queries)
         offsets = np.concatenate([[0], np.cumsum(size)])
-        documents, values = pool.doc_id.gather(rows), score[rows] + 0.0  # no negative zero
+        documents, values = pool.known["doc_id"].gather(rows), score[rows] + 0.0  # no negative zero
         best = order.best_first(offsets, values, documents.gather)
         best = np.arange(len(rows)) if best is None else best
         if depth is not None:
