@@ -91,7 +91,27 @@ class EngineFacts(Part):
     """How many documents were sent to it in this call; 0: it had them."""
 
 
-class KeptUsage(Part):
+class Spent(Part):
+    """What requests to a language model took."""
+
+    requests: int
+    """How many there were, repeated ones included."""
+    prompt_tokens: int | None
+    """Tokens sent, as the endpoint counts them; null: not known of any."""
+    completion_tokens: int | None
+    """Tokens received; null: not known of any."""
+    cost: float | None
+    """What these tokens cost at the stated prices; null: no price was stated, or no tokens are
+    known."""
+    seconds: float
+    """How long requests took, added up."""
+    p50: float | None
+    """The median over requests; null: there was none."""
+    p95: float | None
+    """The 95th percentile over requests; null: there was none."""
+
+
+class KeptUsage(Spent):
     """What replies took when they were made, of those that were kept from before and used again.
 
     An earlier run had asked for them, or another system. Each counts once, however often it is
@@ -99,26 +119,11 @@ class KeptUsage(Part):
     out replies whose tokens are not known.
     """
 
-    requests: int
-    """Replies that did not have to be asked for: as many requests that were not sent again."""
-    prompt_tokens: int | None
-    """Tokens sent for them, as the endpoint counted; null: not known of any."""
-    completion_tokens: int | None
-    """Tokens received; null: not known of any."""
-    cost: float | None
-    """What these tokens cost at the prices that are stated now; null: no price was stated, or no
-    tokens are known."""
-    seconds: float
-    """How long they took when they were made, added up."""
-    p50: float | None
-    """The median over these replies; null: there are none."""
-    p95: float | None
-    """The 95th percentile over these replies; null: there are none."""
     uncounted: int = 0
     """Of the requests, those whose tokens are not known, as the endpoint did not count them."""
 
 
-class ModelUsage(Part):
+class ModelUsage(Spent):
     """What asking a language model took, in one fetch or one round of judging.
 
     Requests, tokens, cost and seconds are of what was asked in it; what was kept from before and
@@ -129,8 +134,6 @@ class ModelUsage(Part):
     """What asked, such as the reranker llm_listwise."""
     model: str
     """The model that was asked."""
-    requests: int
-    """Requests that were sent, repeated ones included."""
     answered: int
     """Questions with a usable answer, from the model or kept from before."""
     cached: int
@@ -146,18 +149,6 @@ class ModelUsage(Part):
     their place is not kept, and the same command asks them again."""
     unreadable: int
     """Answers that could not be read."""
-    prompt_tokens: int
-    """Tokens sent, as the endpoint counts them."""
-    completion_tokens: int
-    """Tokens received."""
-    cost: float | None
-    """What they cost at the stated prices; null: no price was stated."""
-    seconds: float
-    """How long requests took, added up."""
-    p50: float | None
-    """The median over requests; null: nothing was asked."""
-    p95: float | None
-    """The 95th percentile over requests; null: nothing was asked."""
     kept: KeptUsage | None = None
     """What replies had taken that were kept from before; null: not known, as of embedders, whose
     vectors are kept without it."""

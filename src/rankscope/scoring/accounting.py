@@ -26,7 +26,7 @@ class Collapsed(Part):
     rule: str
     """What says which document a chunk is of: a separator, a regular expression, a table."""
     collapse: Collapse
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+    """What a document scores: the best of its chunks, or their sum."""
     chunks: int
     """Rows of the run before."""
     documents: int
