@@ -149,22 +149,11 @@ def order_against_score(run: RunUnderTest) -> Seen | None:
     "ties yourself, so that the order is the system's own",
 )
 def tied_scores(run: RunUnderTest) -> Seen | None:
-    """Documents of a query have equal scores.
-
-    The message tells in how many queries a tie straddles rank 10 and the depth.
-    """
-    tied = run.where("has_ties")
-    if not tied:
-        return None
-    documents = run.tied_documents
-    straddling = {cut: len(run.where(f"tie_at_{cut}")) for cut in run.cuts}
-    where = [f"rank {cut} in {counted(n, 'query')}" for cut, n in straddling.items() if n]
+    """Documents of a query have equal scores."""
+    documents = sum(run.by_query["tied"])
     return run.seen_queries(
-        f"{counted(documents, 'document')} share a score with another of the same query; "
-        f"ties straddle {' and '.join(where) or 'no cutoff'}",
-        tied,
-        documents=documents,
-        straddling={str(cutoff): count for cutoff, count in straddling.items()},
+        f"{counted(documents, 'document')} share a score with another of the same query",
+        run.where("tied"),
     )
 
 
@@ -200,7 +189,7 @@ def too_deep(run: RunUnderTest) -> Seen | None:
     deep = run.where("is_deep")
     most = max(run.lengths, default=0)
     message = f"more than {run.max_depth} documents for a query, up to {most:,}"
-    return run.seen_queries(message, deep, deepest=most)
+    return run.seen_queries(message, deep)
 
 
 # --- against judgments, queries and a corpus -------------------------------------------------
@@ -254,7 +243,7 @@ def unknown_documents(run: RunUnderTest) -> Seen | None:
     unknown = run.outside[0]
     named = run.frame["doc_id"].is_in(list(unknown))
     seen = run.seen_rows(f"{named.sum():,} lines name documents that are not in the corpus", named)
-    return seen and Seen(seen.message, len(unknown), seen.places, {"lines": seen.count})
+    return seen and Seen(seen.message, len(unknown), seen.places)
 
 
 @RUN_CHECKS.add(
@@ -274,8 +263,7 @@ def gold_outside_corpus(run: RunUnderTest) -> Seen | None:
         return None
     places = tuple(Place("qrels", query_id=query, doc_id=doc) for query, doc in outside)
     doc_ids = [doc_id for _, doc_id in outside]
-    message = gold_outside_message(doc_ids, len(gold))
-    return Seen(message, len(set(doc_ids)), places[:PLACES_SHOWN])
+    return Seen(gold_outside_message(doc_ids, len(gold)), len(set(doc_ids)), places)
 
 
 @RUN_CHECKS.add(

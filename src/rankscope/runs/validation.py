@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ from rankscope.findings import (
 )
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
-from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, scores_of, without_duplicates
 from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
 from rankscope.tables.reading import open_table
@@ -76,8 +75,6 @@ class Reference:
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Callable[[], Iterable[str]] | None = None
-    listed: tuple[str, ...] = ()
-    """The questions of a golden list, in its order."""
     chunking: Chunking | None = None
     """How chunks become documents, before runs are checked."""
     columns: Columns = NO_COLUMNS
@@ -90,53 +87,51 @@ class Reference:
         qrels: Any = None,
         queries: Any = None,
         corpus: Any = None,
+        labels: Mapping[str, float] | None = None,
         chunking: Chunking | None = None,
         columns: Columns = NO_COLUMNS,
         duplicates: Duplicates | None = None,
-        labels: Mapping[str, float] | None = None,
     ) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
-        listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(
-                _rows(qrels, QRELS, columns, as_text=bool(labels))[0], labels=labels
-            )
-            listed = judgments.listed
-            if isinstance(qrels, Qrels) and qrels.is_listed:
-                listed = tuple(qrels.query_ids)
-            findings, _ = QRELS_CHECKS.all(judgments)
+            rows, _ = _rows(qrels, QRELS, columns, as_text=bool(labels))
+            rows = prepared(rows, labels=labels)
+            findings, _ = QRELS_CHECKS.all(rows)
             if not any(finding.severity == "error" for finding in findings):
-                judged = Qrels.from_rows(judgments)
+                judged = Qrels.from_rows(rows)
                 judged = judged.without(judged.no_answer)
         query_ids = None if queries is None else _ids_of(queries, Queries)
         ids = None if corpus is None else passes_over_ids(corpus, chunking)
-        return cls(tuple(findings), judged, query_ids, ids, listed, chunking, columns, duplicates)
+        return cls(tuple(findings), judged, query_ids, ids, chunking, columns, duplicates)
 
     def validate(
         self, run: Any, *, max_depth: int = 100, strict: bool = False, format: str | None = None
     ) -> Validation:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, self.columns, format=format)
-        rows = without_duplicates(_named(rows, self.listed), self.duplicates)
-        rows = _in_documents(rows, self.chunking)
+        rows = without_duplicates(rows, self.duplicates)
+        if self.chunking is not None:
+            try:
+                whole = Run.from_rows(rows, name=rows.source)
+                rows, _ = _rows(whole.collapsed(self.chunking), RUN)
+            except InvalidDataError:
+                pass  # rows with errors stay as they are, to be shown
         under_test = RunUnderTest(rows, self, max_depth, strict, format)
         seen, not_applicable = RUN_CHECKS.all(under_test)
         fatal = STRICT if strict else ()
-        seen = [
+        findings = worst_first(
             finding.model_copy(update={"severity": "error"}) if finding.code in fatal else finding
-            for finding in seen
-        ]
-        findings = worst_first([*seen, *self.findings])
-        lengths = under_test.lengths
+            for finding in (*seen, *self.findings)
+        )
         return Validation(
             run=rows.source,
             ok=all(finding.severity != "error" for finding in findings),
             rows=rows.frame.height,
             queries=len(under_test.query_ids),
-            fewest=min(lengths, default=0),
-            most=max(lengths, default=0),
+            fewest=min(under_test.lengths, default=0),
+            most=max(under_test.lengths, default=0),
             findings=tuple(findings),
             not_applicable=tuple(not_applicable),
         )
@@ -155,6 +150,12 @@ class RunUnderTest:
     strict: bool = False
     format: str | None = None
 
+    def __post_init__(self) -> None:
+        self.has_ranks = "rank" in self.rows.frame.columns
+        self.has_scores = "score" in self.rows.frame.columns
+        self.given_scores = scores_of(self.rows)
+        """The scores, null where there is no number, or minus the ranks."""
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows as they are in the file: ids, score and rank, null where there is no number."""
@@ -172,61 +173,31 @@ class RunUnderTest:
     def by_query(self) -> pl.DataFrame:
         """A row for each query with documents: how many, and what its scores do."""
         score = pl.col("score")
-        falling = score.sort(descending=True, nulls_last=True)
-        made = {
-            "documents": pl.len(),
-            "is_deep": pl.len() > self.max_depth,
-            "rises": (score.diff() > 0).any(),
-            "has_ties": score.drop_nulls().n_unique() < score.count(),
-            "is_level": (score.n_unique() == 1) & (pl.len() > 1),
-        }
-        for cutoff in self.cuts:
-            is_tied = falling.slice(cutoff - 1, 2).n_unique() == 1
-            made[f"tie_at_{cutoff}"] = is_tied & (pl.len() > cutoff)
+        by_rank = score
         if self.has_ranks:
             by_rank = score.sort_by("rank", nulls_last=True, maintain_order=True)
-            made["rises_by_rank"] = (by_rank.diff() > 0).any()
-        return self.frame.group_by("query_id", maintain_order=True).agg(**made)
+        return self.frame.group_by("query_id", maintain_order=True).agg(
+            documents=pl.len(),
+            is_deep=pl.len() > self.max_depth,
+            rises=(score.diff() > 0).any(),
+            rises_by_rank=(by_rank.diff() > 0).any(),
+            tied=(score.is_duplicated() & score.is_not_null()).sum(),
+            is_level=(score.n_unique() == 1) & (pl.len() > 1),
+        )
 
     def where(self, column: str) -> list[str]:
         """Return the queries in which something is so."""
-        return self.by_query.filter(column)["query_id"].to_list()
+        return self.by_query.filter(pl.col(column).cast(pl.Boolean))["query_id"].to_list()
 
     @property
     def lengths(self) -> list[int]:
         """How many documents the queries have."""
         return self.by_query["documents"].to_list()
 
-    @property
-    def cuts(self) -> list[int]:
-        """The ranks at which ties are looked for: that of many measures, and the depth."""
-        return sorted({10, self.max_depth})
-
-    @property
-    def tied_documents(self) -> int:
-        """How many documents share a score with another one of their query."""
-        scored = self.frame.drop_nulls("score")
-        return int(scored.select(pl.col("score").is_duplicated().over("query_id"))["score"].sum())
-
     @cached_property
     def several(self) -> int:
         """How many queries have two documents or more."""
         return sum(length > 1 for length in self.lengths)
-
-    @cached_property
-    def given_scores(self) -> pl.Series:
-        """The scores, null where there is no number, or minus the ranks."""
-        return scores_of(self.rows)
-
-    @property
-    def has_ranks(self) -> bool:
-        """Whether there is a column of ranks."""
-        return "rank" in self.rows.frame.columns
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether there is a column of scores, and not of ranks only."""
-        return "score" in self.rows.frame.columns
 
     @property
     def query_ids(self) -> list[str]:
@@ -274,13 +245,11 @@ class RunUnderTest:
         """Say something about the rows that are bad; nothing if there are none."""
         return seen_rows(message, self.rows, bad.arg_true())
 
-    def seen_queries(self, message: str, query_ids: list[str], **evidence: object) -> Seen | None:
+    def seen_queries(self, message: str, query_ids: list[str]) -> Seen | None:
         """Say something about queries; nothing if there are none."""
-        if not query_ids:
-            return None
-        source = self.rows.source
-        places = tuple(Place(source, query_id=query_id) for query_id in query_ids[:PLACES_SHOWN])
-        return Seen(message, len(query_ids), places, evidence)
+        few = query_ids[:PLACES_SHOWN]
+        places = tuple(Place(self.rows.source, query_id=query_id) for query_id in few)
+        return Seen(message, len(query_ids), places) if places else None
 
     def seen_run(self, message: str) -> Seen:
         """Say something about the run as a whole."""
@@ -358,32 +327,6 @@ def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[
         return lambda: stream_doc_ids(corpus)
     ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
-
-
-def _named(rows: Rows, listed: Sequence[str]) -> Rows:
-    """Give answers without query ids those of the questions, if their order is known."""
-    if not rows.is_numbered or not listed:
-        return rows
-    query_id = rows.frame["query_id"]
-    count = query_id.n_unique() + len(rows.empty_queries)
-    names = answered_questions(count, listed, rows.source)
-    if names is None:
-        return rows
-    by_number = {str(number): name for number, name in enumerate(names, start=1)}
-    query_id = query_id.replace_strict(by_number, return_dtype=pl.String)
-    empty = tuple(map(by_number.__getitem__, rows.empty_queries))
-    return replace(rows, frame=rows.frame.with_columns(query_id), empty_queries=empty)
-
-
-def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:
-    """Collapse chunks, if that is asked for; rows with errors stay as they are, to be shown."""
-    if chunking is None:
-        return rows
-    try:
-        run = Run.from_rows(rows, name=rows.source)
-    except InvalidDataError:
-        return rows
-    return _rows(run.collapsed(chunking), RUN)[0]
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:
