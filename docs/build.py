@@ -25,7 +25,6 @@ from pydantic import PlainSerializer
 from rich.console import Console
 from search_apis_page import search_apis_page
 
-from rankscope import records
 from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
@@ -37,6 +36,8 @@ from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, wri
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
 from rankscope.part import Part, Record, field_docs, schema_text
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -329,7 +330,7 @@ The folder of an experiment holds JSON records and Parquet tables. Every record 
 ones. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
 this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
 [manifest](schemas/manifest.json), [timings](schemas/timings.json),
-[config](schemas/config.json). In Python: `rankscope.records.BenchmarkReport.read(path)`.
+[config](schemas/config.json). In Python: `rankscope.records.report.BenchmarkReport.read(path)`.
 
 Beside the records there are tables, relative to the folder:
 
@@ -343,10 +344,10 @@ Beside the records there are tables, relative to the folder:
 - `qrels.parquet`: query_id, doc_id, grade, title"""
 
 _RECORDS = (
-    records.EvaluationReport,
-    records.BenchmarkReport,
-    records.ExperimentManifest,
-    records.ExperimentTimings,
+    EvaluationReport,
+    BenchmarkReport,
+    ExperimentManifest,
+    ExperimentTimings,
 )
 
 

@@ -18,7 +18,8 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport
 from rankscope.scoring.score_files import read_values, recorded_scores
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise

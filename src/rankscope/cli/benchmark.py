@@ -283,12 +283,8 @@ def schema(*, kind: str) -> None:
     """
     from rankscope.benchmark.config.json_schema import config_json_schema
     from rankscope.part import schema_text
-    from rankscope.records import (
-        BenchmarkReport,
-        EvaluationReport,
-        ExperimentManifest,
-        ExperimentTimings,
-    )
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 
     if kind == "config":
         print_json(config_json_schema())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rankscope.document.blocks import Block, Cell, Column, Section, Table
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport
-    from rankscope.runs.origin import EngineFacts, KeptUsage, ModelUsage
+    from rankscope.records.origin import EngineFacts, KeptUsage, ModelUsage
+    from rankscope.records.report import BenchmarkReport
 
 TITLE = "Engines and models"
 

@@ -61,9 +61,9 @@ from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.reports.verdict import cautions, decision_of, missed_targets, reached_targets
 
 if TYPE_CHECKING:
-    from rankscope.records import (
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import (
         BenchmarkReport,
-        ExperimentManifest,
         Kpi,
         MeasureInfo,
         MeasureValue,
