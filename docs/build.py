@@ -35,7 +35,7 @@ from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
-from rankscope.part import Part, Record, field_docs, schema_text
+from rankscope.part import Part, Record, field_docs, json_of
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 from rankscope.retrieval.registry import SYSTEMS, Entry
@@ -411,7 +411,7 @@ def _type(annotation: object, later: dict[str, type[object]]) -> str:
 
 
 def _record_schema(one: type[Record]) -> str:
-    return f"{schema_text(one.json_schema())}\n"
+    return f"{json_of(one.json_schema(), width=500)}\n"
 
 
 def _schema(made: dict[str, object]) -> str:
