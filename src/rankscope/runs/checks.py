@@ -49,19 +49,15 @@ def missing_id(run: RunUnderTest) -> Seen | None:
     return row_checks.id_missing(run.rows)
 
 
-@RUN_CHECKS.add("RS104", "error", advice="write the score as a decimal number")
-def score_not_a_number(run: RunUnderTest) -> Seen | None:
-    """A score cannot be read as a number: text, a decimal comma, nothing at all."""
-    role = "score" if run.has_scores else "rank"
-    return row_checks.not_a_number(run.rows, run.given_scores, role)
-
-
 @RUN_CHECKS.add(
-    "RS105", "error", advice="give the document a finite score, or leave it out of the run"
+    "RS104",
+    "error",
+    advice="give every document its score as a decimal number, or leave it out of the run",
 )
-def score_not_finite(run: RunUnderTest) -> Seen | None:
-    """A score is NaN or infinite, or too large for double precision."""
-    return row_checks.not_finite(run.rows, run.given_scores)
+def score_not_a_number(run: RunUnderTest) -> Seen | None:
+    """A score cannot be read as a finite number: text, a decimal comma, NaN, nothing at all."""
+    role = "score" if run.has_scores else "rank"
+    return row_checks.not_a_number(run.rows, run.scores, role)
 
 
 @RUN_CHECKS.add(

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from rankscope.findings import (
 )
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, STRICT
+from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, scores_of, without_duplicates
 from rankscope.tables.columns import NO_COLUMNS, QRELS, RUN
 from rankscope.tables.reading import open_table
@@ -75,6 +76,8 @@ class Reference:
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Callable[[], Iterable[str]] | None = None
+    listed: tuple[str, ...] = ()
+    """The questions of a golden list, in its order: answers without query ids are to these."""
     chunking: Chunking | None = None
     """How chunks become documents, before runs are checked."""
     columns: Columns = NO_COLUMNS
@@ -95,23 +98,26 @@ class Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
+        listed: tuple[str, ...] = ()
         if qrels is not None:
             rows, _ = _rows(qrels, QRELS, columns, as_text=bool(labels))
             rows = prepared(rows, labels=labels)
+            is_listed = isinstance(qrels, Qrels) and qrels.is_listed
+            listed = tuple(qrels.query_ids) if is_listed else rows.listed
             findings, _ = QRELS_CHECKS.all(rows)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(rows)
                 judged = judged.without(judged.no_answer)
         query_ids = None if queries is None else _ids_of(queries, Queries)
         ids = None if corpus is None else passes_over_ids(corpus, chunking)
-        return cls(tuple(findings), judged, query_ids, ids, chunking, columns, duplicates)
+        return cls(tuple(findings), judged, query_ids, ids, listed, chunking, columns, duplicates)
 
     def validate(
         self, run: Any, *, max_depth: int = 100, strict: bool = False, format: str | None = None
     ) -> Validation:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, self.columns, format=format)
-        rows = without_duplicates(rows, self.duplicates)
+        rows = _named(without_duplicates(rows, self.duplicates), self.listed)
         if self.chunking is not None:
             try:
                 whole = Run.from_rows(rows, name=rows.source)
@@ -153,8 +159,9 @@ class RunUnderTest:
     def __post_init__(self) -> None:
         self.has_ranks = "rank" in self.rows.frame.columns
         self.has_scores = "score" in self.rows.frame.columns
-        self.given_scores = scores_of(self.rows)
-        """The scores, null where there is no number, or minus the ranks."""
+        scores = scores_of(self.rows)
+        self.scores = scores.set(~scores.is_finite(), None)
+        """The scores, or minus the ranks; null where there is no finite number."""
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -163,7 +170,7 @@ class RunUnderTest:
         columns = [column.cast(pl.String) for column in columns]
         if self.has_ranks:
             columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
-        return pl.DataFrame([*columns, self.given_scores.fill_nan(None)])
+        return pl.DataFrame([*columns, self.scores])
 
     def is_repeated(self, column: str) -> pl.Series:
         """Tell which rows have a value that their query had before."""
@@ -313,6 +320,19 @@ def _rows(
         if rows.malformed_count or any(column.null_count() for column in rows.frame):
             rows = file.rows(layout.roles, as_text=True)
         return rows, file.format
+
+
+def _named(rows: Rows, listed: Sequence[str]) -> Rows:
+    """Give answers without query ids those of the questions, if their order is known."""
+    query_id, empty = rows.frame["query_id"], rows.empty_queries
+    if not rows.is_numbered or not listed:
+        return rows
+    names = answered_questions(query_id.n_unique() + len(empty), listed, rows.source)
+    if names is None:
+        return rows
+    by_number = {str(number): name for number, name in enumerate(names, start=1)}
+    frame = rows.frame.with_columns(query_id.replace_strict(by_number, return_dtype=pl.String))
+    return replace(rows, frame=frame, empty_queries=tuple(by_number[number] for number in empty))
 
 
 def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:
