@@ -43,18 +43,13 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     normalise: str | None = None,
     qrels: Any = None,
-    k: float | None = None,
-    p: float | None = None,
-    sigma: float | None = None,
-    gamma: float | None = None,
-    segments: int | None = None,
-    window: int | None = None,
     depth: int | None = None,
     name: str | None = None,
     query: str | None = None,
     retrieved: str | None = None,
     doc: str | None = None,
     score: str | None = None,
+    **constants: float | None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
 
@@ -67,8 +62,8 @@ def fuse(
       as given
     - ``qrels``: the judgments that trained methods learn from, of queries in the runs. A query is
       fused by what the other judged queries show, never by its own judgments
-    - ``k`` (rrf: 60), ``p`` (rbc: 0.9), ``sigma`` (lognisr: 0.01), ``gamma`` (gmnz: 1),
-      ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
+    - ``constants``: ``k`` (rrf: 60), ``p`` (rbc: 0.9), ``sigma`` (lognisr: 0.01), ``gamma``
+      (gmnz: 1), ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
 
     ``depth`` keeps the best so many documents of each fused list. The run is called ``name``, or
     as the method. ``query``, ``retrieved``, ``doc`` and ``score`` name columns of tables, as in
@@ -89,11 +84,9 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
-    constants = {"k": k, "p": p, "sigma": sigma, "gamma": gamma}
-    constants |= {"segments": segments, "window": window}
-    options = {"weights": weights, "normalise": normalise, "qrels": qrels, **constants}
     columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
     named = named_runs(runs, columns)
+    options = {"weights": weights, "normalise": normalise, "qrels": qrels, **constants}
     fusion = Fusion(named, method, options)
     by_run = _weights(weights, list(named))
     return fusion.run(by_run, depth=depth, name=name or fusion.method.name)
@@ -163,14 +156,14 @@ class Fusion:
                 raise InputError(f"{self.method.name} takes no {option}; it takes {takes}")
             if option in _RANGES:
                 _check(option, value, *_RANGES[option])
-        self._settings = {**self.method.options, **given}
-        self._settings.pop("weights", None)
-        rule, qrels = self._settings.pop("normalise", None), self._settings.pop("qrels", None)
-        self._rule = None if rule is None else normalisation_named(rule)
+        settings = {**self.method.options, **given}
+        settings.pop("weights", None)
+        rule, qrels = settings.pop("normalise", None), settings.pop("qrels", None)
+        self._settings, self._rule = settings, rule and normalisation_named(rule)
         self._side = SideBySide([_turned(run, self._rule) for run in runs.values()], only)
         self._training: Training | None = None
         if self.method.learns is not None:
-            lesson = self.method.learns(self._settings)
+            lesson = self.method.learns(settings)
             self._training = Training(self._side, self.method.name, qrels, lesson)
         self._known = list(self._inputs()) if reuse else None
 
