@@ -179,16 +179,19 @@ class Checks(dict[Code, Look[Subject]]):
     """The checks of one kind of subject; each is registered where it is written."""
 
     def add(
-        self, code: str, severity: Severity, *, advice: str, unit: str = "line"
+        self, code: str, severity: Severity, *, unit: str = "line", advice: str = ""
     ) -> Callable[[Look[Subject]], Code]:
         """Register the decorated function as a check.
 
-        Its name is the check's, with hyphens, and its docstring says what the check means.
+        Its name is the check's, with hyphens. Its docstring says what the check means and, behind
+        ``Do:``, what to do about it, unless that is given as ``advice``.
         """
 
         def register(look: Look[Subject]) -> Code:
-            name, meaning = look.__name__.replace("_", "-"), inspect.getdoc(look) or ""
-            declaration = declare(code, name, severity, unit=unit, advice=advice, meaning=meaning)
+            meaning, _, remedy = (inspect.getdoc(look) or "").partition("\n\nDo: ")
+            remedy = advice or " ".join(remedy.split()).removesuffix(".")
+            name = look.__name__.replace("_", "-")
+            declaration = declare(code, name, severity, unit=unit, advice=remedy, meaning=meaning)
             return self.under(declaration)(look)
 
         return register
