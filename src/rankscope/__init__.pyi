@@ -60,3 +60,5 @@ from rankscope.statistics.power import PowerReport as PowerReport
 from rankscope.statistics.power import power as power
 
 __version__: str
+__all__: list[str]
+_HOME: dict[str, str]
