@@ -46,14 +46,19 @@ def new_folder(parent: Path, prefix: str) -> tuple[Path, int | None]:
         unlock(handle)
 
 
-@contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Make a folder that is removed at the end; what killed processes left is removed, too."""
+def new_temporary_folder(prefix: str) -> tuple[Path, int | None]:
+    """Do so among temporary files; what killed processes left there is removed."""
     from tempfile import gettempdir  # noqa: PLC0415
 
     parent = Path(gettempdir())
     sweep(parent.glob(f"{prefix}*"))
-    folder, handle = new_folder(parent, prefix)
+    return new_folder(parent, prefix)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Make a temporary folder that is removed at the end."""
+    folder, handle = new_temporary_folder(prefix)
     try:
         yield folder
     finally:

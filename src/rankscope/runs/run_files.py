@@ -10,7 +10,6 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, counted, shown
 from rankscope.files import PathLike, can_be_read_again, is_path, open_raw, source_name
 from rankscope.tables.columns import NO_QUESTIONS
-from rankscope.temporary import mark, remove, room_needed, temporary_folder
+from rankscope.temporary import mark, new_temporary_folder, remove, room_needed, unlock
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -193,11 +192,15 @@ class LazyFile(LazyRun):
 
 @cache
 def _folder() -> Path:
-    """Make the temporary folder of this process, for as long as it lives."""
-    opened, maker = ExitStack(), os.getpid()
-    folder = opened.enter_context(temporary_folder("rankscope-piped-"))
-    # a copy of the process leaves it alone
-    atexit.register(lambda: opened.close() if os.getpid() == maker else None)
+    """Make the temporary folder of this process; what a killed process left is removed."""
+    folder, handle = new_temporary_folder("rankscope-piped-")
+
+    def end(maker: int = os.getpid()) -> None:
+        if os.getpid() == maker:  # and not in a copy of the process
+            remove(folder)
+            unlock(handle)
+
+    atexit.register(end)
     return folder
 
 
