@@ -23,7 +23,6 @@ import click
 from rich.console import Console
 from search_apis_page import search_apis_page
 
-from rankscope import records
 from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
@@ -34,7 +33,9 @@ from rankscope.findings import Code, codes
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
-from rankscope.part import Record, schema_text
+from rankscope.part import Record, json_of
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -320,15 +321,15 @@ def _analysis(analysis: AnyAnalysis) -> str:
 
 
 _RECORDS = (
-    records.EvaluationReport,
-    records.BenchmarkReport,
-    records.ExperimentManifest,
-    records.ExperimentTimings,
+    EvaluationReport,
+    BenchmarkReport,
+    ExperimentManifest,
+    ExperimentTimings,
 )
 
 
 def _record_schema(one: type[Record]) -> str:
-    return f"{schema_text(one.json_schema())}\n"
+    return f"{json_of(one.json_schema(), width=500)}\n"
 
 
 def _schema(made: dict[str, object]) -> str:

@@ -23,7 +23,8 @@ from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import RankscopeError
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 

@@ -28,7 +28,7 @@ from rankscope.part import (
     field_docs,
     left_out,
 )
-from rankscope.records import EvaluationReport
+from rankscope.records.report import EvaluationReport
 from rankscope.scoring.score_files import ScoreRecord
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.power import plan_power

@@ -10,7 +10,8 @@ import pytest
 
 from rankscope.errors import FormatError
 from rankscope.part import Record
-from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport, EvaluationReport
 
 
 class Grown(Record):

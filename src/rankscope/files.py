@@ -33,7 +33,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
-_WHOLE = 1 << 20  # bytes decompressed at a time where all are wanted
+_WHOLE = 1 << 20  # bytes read at a time where all are wanted
 _ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
 
 _LIMIT = "RANKSCOPE_MAX_BYTES"
@@ -254,11 +254,6 @@ class _Guarded(io.RawIOBase):
         return size
 
     def readall(self) -> bytes:
-        if self._packed is None:
-            with _damage_reported(self._source):
-                content = self._stream.read()
-            self.passed += len(content)
-            return content
         return b"".join(iter(lambda: self.read(_WHOLE) or b"", b""))
 
 
@@ -316,15 +311,12 @@ def max_size(size: str) -> Iterator[None]:
     It does what ``RANKSCOPE_MAX_BYTES`` in the environment does, and takes its place.
     """
     size_in_bytes(size, "max_size")
-    before = os.environ.get(_LIMIT)
+    before = os.environ.get(_LIMIT, "")
     os.environ[_LIMIT] = size
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(_LIMIT, None)
-        else:
-            os.environ[_LIMIT] = before
+        os.environ[_LIMIT] = before
 
 
 def check_expansion(expanded: int, packed: int, source: str) -> None:

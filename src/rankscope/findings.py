@@ -11,9 +11,9 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -165,7 +165,6 @@ class Seen:
     message: str
     count: int = 1
     places: tuple[Place, ...] = ()
-    evidence: dict[str, Any] = field(default_factory=dict)
 
 
 class CannotLookError(Exception):
@@ -176,61 +175,55 @@ Look: TypeAlias = Callable[[Subject], Seen | None]
 """What looks at a subject, and says what it saw."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check(Code, Generic[Subject]):
-    """A code with the function that looks."""
-
-    look: Look[Subject]
-
-    def __call__(self, subject: Subject) -> Finding | NotApplicable | None:
-        """Look at a subject; a finding if the check fires."""
-        try:
-            seen = self.look(subject)
-        except CannotLookError as why:
-            return NotApplicable(name=self.name, reason=str(why), code=self.code)
-        if seen is None:
-            return None
-        return self.finding(
-            seen.message, count=seen.count, places=seen.places, evidence=seen.evidence
-        )
-
-
-class Checks(list[Check[Subject]]):
+class Checks(dict[Code, Look[Subject]]):
     """The checks of one kind of subject; each is registered where it is written."""
 
     def add(
-        self, code: str, severity: Severity, *, advice: str, unit: str = "line"
-    ) -> Callable[[Look[Subject]], Check[Subject]]:
+        self, code: str, severity: Severity, *, unit: str = "line", advice: str = ""
+    ) -> Callable[[Look[Subject]], Code]:
         """Register the decorated function as a check.
 
-        Its name is the check's, with hyphens, and its docstring says what the check means.
+        Its name is the check's, with hyphens. Its docstring says what the check means and, behind
+        ``Do:``, what to do about it, unless that is given as ``advice``.
         """
 
-        def register(look: Look[Subject]) -> Check[Subject]:
-            name, meaning = look.__name__.replace("_", "-"), inspect.getdoc(look) or ""
-            declaration = declare(code, name, severity, unit=unit, advice=advice, meaning=meaning)
+        def register(look: Look[Subject]) -> Code:
+            meaning, _, remedy = (inspect.getdoc(look) or "").partition("\n\nDo: ")
+            remedy = advice or " ".join(remedy.split()).removesuffix(".")
+            name = look.__name__.replace("_", "-")
+            declaration = declare(code, name, severity, unit=unit, advice=remedy, meaning=meaning)
             return self.under(declaration)(look)
 
         return register
 
-    def under(self, code: Code) -> Callable[[Look[Subject]], Check[Subject]]:
+    def under(self, code: Code) -> Callable[[Look[Subject]], Code]:
         """Register the decorated function as the check of a code that is declared elsewhere."""
 
-        def register(look: Look[Subject]) -> Check[Subject]:
-            self.append(Check(**asdict(code), look=look))
-            return self[-1]
+        def register(look: Look[Subject]) -> Code:
+            self[code] = look
+            return code
 
         return register
 
     def errors(self, subject: Subject) -> list[Finding]:
         """Run the checks that are errors."""
-        results = (check(subject) for check in self if check.severity == "error")
-        return [result for result in results if isinstance(result, Finding)]
+        errors = [code for code in self if code.severity == "error"]
+        return self._results(subject, errors)[0]
 
     def all(self, subject: Subject) -> tuple[list[Finding], list[NotApplicable]]:
         """Run every check; also tell which could not look."""
-        results = [check(subject) for check in self]
-        return (
-            [result for result in results if isinstance(result, Finding)],
-            [result for result in results if isinstance(result, NotApplicable)],
-        )
+        return self._results(subject, self)
+
+    def _results(
+        self, subject: Subject, codes: Iterable[Code]
+    ) -> tuple[list[Finding], list[NotApplicable]]:
+        findings, unable = [], []
+        for code in codes:
+            try:
+                seen = self[code](subject)
+            except CannotLookError as why:
+                unable.append(NotApplicable(name=code.name, reason=str(why), code=code.code))
+                continue
+            if seen is not None:
+                findings.append(code.finding(seen.message, count=seen.count, places=seen.places))
+        return findings, unable

@@ -37,7 +37,6 @@ from pydantic_core import core_schema
 from rankscope.errors import FormatError, shown
 
 Model = TypeVar("Model", bound=BaseModel)
-AnyPart = TypeVar("AnyPart", bound="Part")
 
 Location: TypeAlias = tuple[int | str, ...]
 """Where in nested data something is: keys and numbers, outermost first."""
@@ -122,47 +121,31 @@ def _described(schema: dict[str, Any], cls: type[Any]) -> dict[str, Any]:
     return schema
 
 
-_WIDTH = 120
-"""What fits into so many columns is one line of JSON."""
-
-
-def json_of(data: object, *, ascii_only: bool = False, indent: str = "", before: int = 0) -> str:
+def json_of(
+    data: object,
+    *,
+    ascii_only: bool = False,
+    width: int = 120,
+    indent: str = "",
+    before: int = 0,
+) -> str:
     """Return data as JSON that people can read: what fits into a line is on one.
 
     ``before`` is how many columns are taken by what stands before it on its line.
     """
     line = json.dumps(data, ensure_ascii=ascii_only, allow_nan=False)
-    if not isinstance(data, dict | list) or not data or before + len(line) <= _WIDTH:
+    if not isinstance(data, dict | list) or not data or before + len(line) <= width:
         return line
     inner, entries = f"{indent} ", []
-    keys = list(data) if isinstance(data, dict) else range(len(data))
-    for key in keys:
-        start = inner
-        if isinstance(data, dict):
-            start += f"{json.dumps(str(key), ensure_ascii=ascii_only)}: "
-        text = json_of(data[key], ascii_only=ascii_only, indent=inner, before=len(start) + 1)
-        entries.append(f"{start}{text}")
-    opening, closing = ("{", "}") if isinstance(data, dict) else ("[", "]")
+    for key in data if isinstance(data, dict) else range(len(data)):
+        name = (
+            f"{json.dumps(str(key), ensure_ascii=ascii_only)}: " if isinstance(data, dict) else ""
+        )
+        start = f"{inner}{name}"
+        place: Any = {"width": width, "indent": inner, "before": len(start) + 1}
+        entries.append(f"{start}{json_of(data[key], ascii_only=ascii_only, **place)}")
+    opening, closing = "{}" if isinstance(data, dict) else "[]"
     return "\n".join((opening, ",\n".join(entries), f"{indent}{closing}"))
-
-
-def schema_text(schema: Mapping[str, Any], indent: str = "") -> str:
-    """Return a JSON schema as text that people can read: a line for each field."""
-    opened = [key for key in ("properties", "$defs") if key in schema]
-    closed = {key: value for key, value in schema.items() if key not in opened}
-    text = json.dumps(closed, ensure_ascii=False)[:-1]
-    for key in opened:
-        parts = [
-            f"{indent} {json.dumps(name)}: "
-            + (
-                schema_text(part, f"{indent} ")
-                if "properties" in part
-                else json.dumps(part, ensure_ascii=False)
-            )
-            for name, part in schema[key].items()
-        ]
-        text += f',\n{indent}"{key}": {{\n' + ",\n".join(parts) + "}"
-    return text + "}"
 
 
 class Part(BaseModel):
@@ -201,26 +184,22 @@ PrivateText = Annotated[str | None, Private()]
 """What a query asks, a document's title or text: what `without_texts` leaves out."""
 
 
-def without_texts(part: AnyPart) -> AnyPart:
+def without_texts(value: Any) -> Any:
     """Return a part without the texts of queries and documents, which may be private."""
-    changes: dict[str, Any] = {}
-    for name, field in type(part).model_fields.items():
-        value = getattr(part, name)
-        if any(isinstance(mark, Private) for mark in field.metadata):
-            changes[name] = {} if isinstance(value, dict) else None
-        else:
-            changes[name] = _without_texts(value)
-    return part.model_copy(update=changes)
-
-
-def _without_texts(value: Any) -> Any:
-    if isinstance(value, Part):
-        return without_texts(value)
     if isinstance(value, tuple | list):
-        return type(value)(map(_without_texts, value))
+        return type(value)(map(without_texts, value))
     if isinstance(value, dict):
-        return {key: _without_texts(each) for key, each in value.items()}
-    return value
+        return {key: without_texts(each) for key, each in value.items()}
+    if not isinstance(value, Part):
+        return value
+    changes: dict[str, Any] = {}
+    for name, field in type(value).model_fields.items():
+        inner = getattr(value, name)
+        if any(isinstance(mark, Private) for mark in field.metadata):
+            changes[name] = {} if isinstance(inner, dict) else None
+        else:
+            changes[name] = without_texts(inner)
+    return value.model_copy(update=changes)
 
 
 class Record(Part):
@@ -292,27 +271,19 @@ class FileRef(Part):
 
 
 _EXPECTED = {
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "dict_type": "an object",
-    "dataclass_type": "an object",
-    "finite_number": "a number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "greater_than_equal": "a number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "less_than_equal": "a number",
-    "list_type": "a list",
-    "model_attributes_type": "an object",
-    "model_type": "an object",
-    "string_too_short": "text that is not empty",
-    "string_type": "text",
-    "too_short": "at least one",
-    "tuple_type": "a list",
+    "true or false": ("bool_parsing", "bool_type"),
+    "an object": ("dict_type", "dataclass_type", "model_attributes_type", "model_type"),
+    "a number": (
+        *("finite_number", "float_parsing", "float_type"),
+        *("greater_than_equal", "less_than_equal"),
+    ),
+    "a whole number": ("int_from_float", "int_parsing", "int_type"),
+    "a list": ("list_type", "tuple_type"),
+    "text": ("string_type",),
+    "text that is not empty": ("string_too_short",),
+    "at least one": ("too_short",),
 }
-"""What a field asks for, by pydantic's name of what is wrong."""
+"""What a field asks for, with pydantic's names of what is wrong."""
 
 
 def checked(
@@ -335,7 +306,8 @@ def checked(
         if first["type"] == "missing":
             problem = f"{where} is missing"
         else:
-            expected = _EXPECTED.get(first["type"]) or first.get("ctx", {}).get("expected")
+            meant = (words for words, types in _EXPECTED.items() if first["type"] in types)
+            expected = next(meant, first.get("ctx", {}).get("expected"))
             got = shown(first["input"], 40)
             problem = f"{where} is {got}; " + (
                 f"expected {expected}" if expected else first["msg"].lower()

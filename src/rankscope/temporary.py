@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,38 @@ def new_folder(parent: Path, prefix: str) -> tuple[Path, int | None]:
         if folder.is_dir():  # else it was swept before it was locked
             return folder, handle
         unlock(handle)
+
+
+def new_temporary_folder(prefix: str) -> tuple[Path, int | None]:
+    """Do so among temporary files; what killed processes left there is removed."""
+    from tempfile import gettempdir  # noqa: PLC0415
+
+    parent = Path(gettempdir())
+    sweep(parent.glob(f"{prefix}*"))
+    return new_folder(parent, prefix)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Make a temporary folder that is removed at the end."""
+    folder, handle = new_temporary_folder(prefix)
+    try:
+        yield folder
+    finally:
+        remove(folder)
+        unlock(handle)
+
+
+@contextmanager
+def room_needed(folder: Path, what: str = "rows") -> Iterator[None]:
+    """Say it in a sentence if the disk of a temporary folder is full."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{folder.parent}: {what} cannot be put aside here ({error.strerror}); make room, or "
+            "set TMPDIR to a folder on another disk"
+        ) from None
 
 
 def lock(path: Path | str, *, wait: bool = True) -> int | None:

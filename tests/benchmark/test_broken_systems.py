@@ -11,7 +11,7 @@ from rankscope.benchmark.changes import compare_experiments
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 
 CONFIG = """\
 name: broken

@@ -14,7 +14,7 @@ from rankscope.diagnosis.baselines import baselines
 from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
 from rankscope.diagnosis.stages import stages
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 
 NOISY = '''
 import json

@@ -20,7 +20,7 @@ import rankscope as rs
 from benchmark.world import CONFIG, write_world
 from conftest import Rankscope
 from rankscope.benchmark.run import fetch_runs, plan_benchmark
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 from rankscope.scoring.score_files import read_scores
 
 LINE = b"q1 Q0 d1 1 1.0 tag\n"

@@ -12,7 +12,7 @@ import pytest
 
 from benchmark.world import made, write_world
 from conftest import Rankscope
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.explorer.packing import unpacked
 
 WORD = "quince"

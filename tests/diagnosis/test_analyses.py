@@ -22,6 +22,7 @@ from rankscope.diagnosis.analysis import (
     analyses_model,
     register,
 )
+from rankscope.diagnosis.exactness import Exactness, QueryExactness
 from rankscope.diagnosis.languages import LanguagesConfig
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.segments import SegmentsConfig
@@ -30,7 +31,6 @@ from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
-from rankscope.runs.origin import Exactness, QueryExactness
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
 

@@ -9,7 +9,7 @@ import pytest
 import rankscope as rs
 from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.approximation import ApproximationConfig, approximation
-from rankscope.runs.origin import Exactness, QueryExactness
+from rankscope.diagnosis.exactness import Exactness, QueryExactness
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
 RUN = {query_id: {"d": 2.0, "x": 1.0} for query_id in QRELS}

@@ -11,7 +11,7 @@ from typing import Any
 
 import rankscope as rs
 from rankscope.measures.language import Measure
-from rankscope.records import BenchmarkReport, status_of
+from rankscope.records.report import BenchmarkReport, status_of
 from rankscope.statistics.comparison import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 

@@ -16,7 +16,7 @@ from rankscope.diagnosis.segments import segments
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.document.markdown import as_markdown
 from rankscope.document.terminal import as_text
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.verdict import verdict
 from reports.sample import sample, with_analyses

@@ -10,7 +10,7 @@ from rankscope.document.blocks import Code, Section, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
-from rankscope.records import ExperimentManifest, GitState, Machine
+from rankscope.records.manifest import ExperimentManifest, GitState, Machine
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section
 from rankscope.reports.reproduction import command_of, reproduction_section

@@ -35,8 +35,6 @@ def naive(documents: Mapping[str, float], collapse: str) -> dict[str, float]:
     chunks: dict[str, list[float]] = {}
     for chunk_id, score in in_order:
         chunks.setdefault(chunk_id.split("#")[0], []).append(score)
-    if collapse == "first":
-        return {document: -float(rank) for rank, document in enumerate(chunks, start=1)}
     combine = max if collapse == "best" else operator.add  # sum() of Python 3.12 rounds otherwise
     return {document: float(reduce(combine, scores)) for document, scores in chunks.items()}
 

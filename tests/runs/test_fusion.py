@@ -154,6 +154,11 @@ def test_lists_deeper_than_what_is_learnt() -> None:
     assert fuse(runs, method="segfuse", qrels=qrels)["q3"]["d5500"] == 0
 
 
+def test_a_window_wider_than_the_lists_is_the_whole_list() -> None:
+    fused = fuse(LEARNT_FROM, method="slidefuse", qrels=JUDGED, window=10**12)["new"]
+    assert fused == pytest.approx({"x": 1 / 3 + 0.5, "y": 1 / 3 + 0.5, "z": 1 / 3})
+
+
 def test_normalising_alone() -> None:
     run = Run({"q": {"a": 4.0, "b": 2.0, "c": 0.0}, "empty": {}}, name="mine")
     for name in ("minmax", "min-max", "min_max", "Min-Max"):

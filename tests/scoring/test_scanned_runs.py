@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.runs.run_files import _OF_RUNS, LazyRun
-from rankscope.runs.table import Run
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.scans import ScannedRun
 from rankscope.tables import native, native_files
@@ -32,13 +30,6 @@ def files(tmp_path: Path) -> tuple[str, str]:
     (tmp_path / "qrels").write_text(QRELS, encoding="utf-8")
     (tmp_path / "run").write_text("".join(LINES), encoding="utf-8")
     return str(tmp_path / "qrels"), str(tmp_path / "run")
-
-
-def test_what_is_delegated_is_what_a_run_has() -> None:
-    made = {"from_rows", "trusted"}
-    public = {name for name in dir(Run) if not name.startswith("_")} - made
-    assert public >= _OF_RUNS
-    assert public <= _OF_RUNS | {*dir(LazyRun), "name"}
 
 
 @pytest.mark.parametrize("seed", range(2))

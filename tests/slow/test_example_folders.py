@@ -33,7 +33,7 @@ from rankscope.diagnosis.routing import Routing
 from rankscope.diagnosis.segments import Segments
 from rankscope.diagnosis.stages import StageRow, Stages
 from rankscope.diagnosis.unanswerable import NoAnswer
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 from rankscope.retrieval.stages.rerank import RERANKERS
 
 for package in ("bm25s", "wordllama", "xgboost"):

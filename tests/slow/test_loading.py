@@ -69,3 +69,14 @@ def test_a_piped_run_is_scanned_and_goes_by_its_name(tmp_path: Path) -> None:
     )
     assert done.stdout.decode() == "['bm25'] 0.5 False\n"
     assert not list(tmp_path.glob("rankscope-piped-*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
+def test_what_came_through_a_pipe_outlives_a_copy_of_the_process() -> None:
+    run(
+        "import os, sys; from rankscope.runs.run_files import _folder; folder = _folder()\n"
+        "child = os.fork()\n"
+        "if not child: sys.exit()\n"
+        "os.waitpid(child, 0)\n"
+        "assert folder.is_dir()\n"
+    )

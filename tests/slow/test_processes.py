@@ -19,7 +19,7 @@ import rankscope as rs
 from conftest import Rankscope
 from rankscope.benchmark.verify import verify
 from rankscope.files import COMPRESSIONS, PARTS, replacing
-from rankscope.records import BenchmarkReport
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.judging.judgment_log import JudgmentLog
 from rankscope.temporary import sweep
 

@@ -21,7 +21,8 @@ from reliability.tampering import missed
 from benchmark.world import cli, made, write_world
 from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.verify import verify
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 TIMINGS = "Timings.json"

@@ -12,7 +12,7 @@ from rankscope.benchmark.changes import read_values
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import RankscopeError
 from rankscope.part import FileRef, dotted
-from rankscope.records import SystemRecord
+from rankscope.records.report import SystemRecord
 
 
 @pytest.mark.parametrize("name", ["*", "^.*$", "^score$", "", "[0]"])

@@ -19,7 +19,7 @@ from rankscope.benchmark.systems import Description
 from rankscope.benchmark.targets import Targets
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import UnknownNameError
-from rankscope.runs.origin import fingerprint
+from rankscope.records.origin import fingerprint
 from rankscope.runs.validation import Reference
 from rankscope.statistics.settings import Settings
 

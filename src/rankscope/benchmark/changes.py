@@ -23,7 +23,8 @@ from rankscope.errors import FormatError, InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
-from rankscope.records import BenchmarkReport, ExperimentManifest, SystemRecord
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
 from rankscope.scoring.scores import RunScores
 from rankscope.statistics.intervals import Interval

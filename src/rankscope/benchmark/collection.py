@@ -40,7 +40,7 @@ from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.ontology.terms import Ontology, read_ontology
-from rankscope.records import CollectionInfo, OntologyInfo
+from rankscope.records.report import CollectionInfo, OntologyInfo
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training

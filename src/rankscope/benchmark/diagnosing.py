@@ -11,13 +11,13 @@ from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.diagnosis.analysis import Analysed, AnyAnalysis, Inputs, Need, all_analyses
+from rankscope.diagnosis.exactness import Exactness
 from rankscope.diagnosis.query_fields import Query
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
-from rankscope.runs.origin import Exactness
 from rankscope.scoring.scores import Scores
 
 Answer = Analysed | NotApplicable

@@ -11,7 +11,8 @@ from rankscope.benchmark.folders import read_table
 from rankscope.document.blocks import Document
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
-from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.explorer.contents import Contents
 from rankscope.reports.explorer.of_folder import contents_of_experiment

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rankscope.records import GitState, Machine
+from rankscope.records.manifest import GitState, Machine
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LARGEST = 1 << 24

@@ -26,29 +26,26 @@ from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
-from rankscope.records import (
+from rankscope.records.figure_kpis import figure_kpis
+from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
+from rankscope.records.origin import EngineFacts, ModelUsage
+from rankscope.records.report import (
     Analyses,
     BenchmarkReport,
     Diagnostics,
     EvaluationReport,
-    ExperimentManifest,
     ExperimentTimings,
-    GitState,
-    Machine,
     MeasureInfo,
     MeasureValue,
     RunInfo,
-    RunRef,
     SystemRecord,
     status_of,
 )
-from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.records.tops import best_judged, tops
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
-from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.table import Run
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.clusters import Sample

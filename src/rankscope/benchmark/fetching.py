@@ -13,10 +13,10 @@ from rankscope.benchmark.artifacts import Content
 from rankscope.benchmark.basis import Benchmark, versions
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, naming, share_parts
+from rankscope.records.origin import EngineFacts, Identity, ModelUsage, Timings, fingerprint
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
 from rankscope.runs.collapsing import Chunks
-from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings, fingerprint
 from rankscope.runs.table import Run
 
 

@@ -24,9 +24,9 @@ from rankscope.errors import InputError, counted
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.records import BenchmarkReport
 from rankscope.records.kept import KeptRecord
-from rankscope.runs.origin import fingerprint
+from rankscope.records.origin import fingerprint
+from rankscope.records.report import BenchmarkReport
 from rankscope.tables.parquet import recorded_frame
 
 if TYPE_CHECKING:

@@ -48,13 +48,13 @@ from rankscope.diagnosis.analysis import Need, all_analyses
 from rankscope.diagnosis.approximation import approximation
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
-from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
-from rankscope.records.report import NO_TIME, RunInfo
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.origin import fingerprint
+from rankscope.records.report import NO_TIME, BenchmarkReport, EvaluationReport, RunInfo
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.checks import gold_outside_corpus, no_document_in_common, unknown_documents
-from rankscope.runs.origin import fingerprint
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments

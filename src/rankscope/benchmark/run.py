@@ -33,13 +33,14 @@ from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
-from rankscope.records import BenchmarkReport, ExperimentManifest, ExperimentTimings
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.origin import Timings
+from rankscope.records.report import BenchmarkReport, ExperimentTimings
 from rankscope.records.table_names import TIMINGS
 from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
-from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.writing import write_trec_or_jsonl
 

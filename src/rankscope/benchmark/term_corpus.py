@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.benchmark.config.collection_files import NAME_MARK
 from rankscope.collection.corpus import Corpus, Document
-from rankscope.runs.origin import fingerprint
+from rankscope.records.origin import fingerprint
 
 if TYPE_CHECKING:
     from rankscope.ontology.terms import Ontology, Term

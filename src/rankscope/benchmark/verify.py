@@ -27,7 +27,8 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
-from rankscope.records import BenchmarkReport, ExperimentManifest, ExperimentTimings
+from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.report import BenchmarkReport, ExperimentTimings
 from rankscope.records.table_names import TIMINGS
 from rankscope.reports.explorer.packing import without_compression
 

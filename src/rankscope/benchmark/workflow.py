@@ -18,11 +18,11 @@ from rankscope.benchmark.artifacts import Content, PartForm, Store
 from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.diagnosing import Answer, Evidence, analysis_stages
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
+from rankscope.diagnosis.exactness import Exactness
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import empty, no_document_in_common, no_query_in_common
-from rankscope.runs.origin import Exactness
 from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.plans import meant

@@ -282,17 +282,13 @@ def schema(*, kind: str) -> None:
     (ExperimentManifest) or timings (ExperimentTimings).
     """
     from rankscope.benchmark.config.json_schema import config_json_schema
-    from rankscope.part import schema_text
-    from rankscope.records import (
-        BenchmarkReport,
-        EvaluationReport,
-        ExperimentManifest,
-        ExperimentTimings,
-    )
+    from rankscope.part import json_of
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 
     if kind == "config":
         print_json(config_json_schema())
         return
     records = (EvaluationReport, BenchmarkReport, ExperimentManifest, ExperimentTimings)
     record = next(record for record in records if record.kind == kind)
-    click.echo(schema_text(record.json_schema()))
+    click.echo(json_of(record.json_schema(), width=500))

@@ -58,7 +58,8 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     from rankscope.document.views import document_of
     from rankscope.errors import InputError
     from rankscope.part import without_texts
-    from rankscope.records import BenchmarkReport, ExperimentManifest
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import BenchmarkReport
     from rankscope.reports.explorer.of_runs import contents_of_record
     from rankscope.scoring.score_files import ScoreRecord
 
@@ -90,8 +91,8 @@ def _record(path: Path) -> Record:
     from rankscope.benchmark.in_languages import LanguageReport
     from rankscope.errors import FormatError
     from rankscope.files import check_regular, decoded, read_bytes
-    from rankscope.records import BenchmarkReport
     from rankscope.records.diagnosis import Diagnosis
+    from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult

@@ -122,8 +122,8 @@ TABLES_BUT_QUERY = options(
     _common("--doc-id-from RULE", "Turn chunk ids into document ids, as with '#'"),
     _reading(
         "--collapse WAY",
-        "Score a document by its best chunk, first chunk, or their sum",
-        one_of=["best", "first", "sum"],
+        "Score a document by its best chunk, or by the sum of them",
+        one_of=["best", "sum"],
     ),
     _reading("--relevant NAME", "Column that holds the relevant documents (gold)"),
     _reading("--retrieved NAME", "Column that holds what was retrieved (run)"),

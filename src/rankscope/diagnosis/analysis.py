@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rankscope.collection.decisions import Decisions
     from rankscope.collection.ratings import Ratings
     from rankscope.diagnosis.document_texts import DocumentTexts
+    from rankscope.diagnosis.exactness import Exactness
     from rankscope.diagnosis.query_fields import Query
     from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.repeats import Repeats
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.swept_options import Swept
     from rankscope.document.blocks import Block
     from rankscope.measures.judged import FloatArray
-    from rankscope.runs.origin import Exactness
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scores import Scores

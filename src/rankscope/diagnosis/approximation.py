@@ -24,12 +24,12 @@ from rankscope.diagnosis.analysis import (
     analysis,
     found,
 )
+from rankscope.diagnosis.exactness import Exactness
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import declare
 from rankscope.part import left_out
-from rankscope.runs.origin import Exactness
 
 ENOUGH = 0.9
 """A recall below this is a warning."""

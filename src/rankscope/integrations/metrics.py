@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
-    from rankscope.records import BenchmarkReport
+    from rankscope.records.report import BenchmarkReport
     from rankscope.retrieval.golden import RetrieverScores
     from rankscope.scoring.scores import Scores
     from rankscope.statistics.comparison import Comparison

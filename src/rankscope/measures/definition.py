@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard, cast
 
 from rankscope.errors import InputError, shown
 
@@ -120,18 +120,13 @@ class Parameter:
         return self._number(value)
 
     def _number(self, value: object) -> float | int | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not _is_number(value, self.lowest, self.highest):
             return None
-        try:
-            exact = float(value)
-        except OverflowError:
-            return None
-        inside = self.lowest <= exact <= self.highest
-        if not inside or (self.open_ended and exact in (self.lowest, self.highest)):
+        if self.open_ended and value in (self.lowest, self.highest):
             return None
         if self.kind == "whole":
-            return int(value) if exact.is_integer() else None
-        return exact
+            return int(value) if float(value).is_integer() else None
+        return float(value)
 
     def _list(self, value: object) -> tuple[float, ...] | None:
         if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_ENTRIES:
@@ -150,23 +145,20 @@ def _plain(value: object) -> str:
     return shown(value)
 
 
+def _is_number(value: object, low: float, high: float) -> TypeGuard[float]:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain and low <= cast("float", value) <= high
+
+
 def _table(value: object) -> GainTable | None:
-    if isinstance(value, tuple):
-        try:
-            value = dict(value)
-        except (TypeError, ValueError):
-            return None
-    if not isinstance(value, dict) or not 0 < len(value) <= MOST_ENTRIES:
+    try:
+        table = dict(value) if isinstance(value, dict | tuple) else {}
+    except (TypeError, ValueError):
         return None
-    rows = []
-    for row in value.items():
-        for item in row:
-            if isinstance(item, bool) or not isinstance(item, int | float):
-                return None
-            if not (math.isfinite(item) and 0 <= item <= LARGEST):
-                return None
-        rows.append((float(row[0]), float(row[1])))
-    return tuple(sorted(rows))
+    cells = [*table, *table.values()]
+    if not 0 < len(table) <= MOST_ENTRIES or not all(_is_number(n, 0, LARGEST) for n in cells):
+        return None
+    return tuple(sorted((float(grade), float(gain)) for grade, gain in table.items()))
 
 
 def number(

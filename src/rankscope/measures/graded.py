@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,10 +63,6 @@ def _logarithmic_factors(
     )
 
 
-def _normalised_factors(run: JudgedRun, **options: Any) -> Factors:
-    return replace(_logarithmic_factors(run, **options), share_of="DCG")
-
-
 @define("CG", GAIN, REL, LEAST, range=(0.0, INFINITY))
 def cumulative_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
@@ -92,7 +88,13 @@ def discounted_gain(
     return discounted_total(run, gained(run, gain, rel, least), cutoff)
 
 
-@define("nDCG", GAIN, REL, LEAST, factors=_normalised_factors)
+@define(
+    "nDCG",
+    GAIN,
+    REL,
+    LEAST,
+    factors=lambda run, **more: replace(_logarithmic_factors(run, **more), share_of="DCG"),
+)
 def normalised_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
 
     Gain = str | GainTable
+
+
+_DISCOUNTS = np.log2(np.arange(1.0, 1026.0))
 
 
 class Gained(NamedTuple):
@@ -71,16 +73,10 @@ def gained(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = N
 def discount(rank: IntArray) -> FloatArray:
     """Return log2(rank + 1); those of usual ranks are known."""
     try:
-        known: FloatArray = _discounts().take(rank)
+        known: FloatArray = _DISCOUNTS.take(rank)
     except IndexError:
         known = np.log2(rank + 1.0)
     return known
-
-
-@cache
-def _discounts() -> FloatArray:
-    discounts: FloatArray = np.log2(np.arange(1.0, 1026.0))
-    return discounts
 
 
 @once_for_judgments

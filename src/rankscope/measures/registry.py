@@ -70,14 +70,6 @@ def _sections(doc: str) -> dict[str, str]:
     return sections
 
 
-def _cutoff_rule(function: Callable[..., Any]) -> CutoffRule:
-    parameter = inspect.signature(function).parameters.get("cutoff")
-    if parameter is None:
-        return "none"
-    may_be_none = parameter.default is None or "None" in str(parameter.annotation)
-    return "optional" if may_be_none else "required"
-
-
 def define(
     name: str,
     *parameters: Parameter,
@@ -114,14 +106,18 @@ def define(
         if name in _definitions:
             raise InputError(f"there is a measure {name} already; choose another name")
         taken = {parameter.name for parameter in parameters}
-        sections, cutoff = _sections(function.__doc__ or ""), _cutoff_rule(function)
-        family = function.__module__.rpartition(".")[2]
-        built_in = function.__module__ == f"rankscope.measures.{family}"
+        sections = _sections(function.__doc__ or "")
+        rule: CutoffRule = "none"
+        taker = inspect.signature(function).parameters.get("cutoff")
+        if taker is not None:
+            may_be_none = taker.default is None or "None" in str(taker.annotation)
+            rule = "optional" if may_be_none else "required"
+        package, _, family = function.__module__.rpartition(".")
         _definitions[name] = Definition(
             name=name,
             function=function,
-            family=family if built_in else "own",
-            cutoff=cutoff,
+            family=family if package == "rankscope.measures" else "own",
+            cutoff=rule,
             parameters=(
                 *parameters,
                 JUDGED_ONLY,
@@ -134,7 +130,7 @@ def define(
             higher_is_better=higher_is_better,
             no_relevant=sections.get("No relevant document", "0"),
             short_run=sections.get("Short run", "ranks past its end count as nonrelevant"),
-            example=example or (name if cutoff == "none" else f"{name}@10"),
+            example=example or (name if rule == "none" else f"{name}@10"),
             aggregate=aggregate,
             needs=needs,
             strict=strict,
@@ -182,10 +178,9 @@ def definition_of(name: str) -> Definition:
     _load_families()
     if name not in _definitions:
         _load_plugins()
-    try:
-        return _definitions[name]
-    except KeyError:
-        raise UnknownNameError("measure", name, list(_definitions)) from None
+    if name not in _definitions:
+        raise UnknownNameError("measure", name, list(_definitions))
+    return _definitions[name]
 
 
 def known_names() -> list[str]:

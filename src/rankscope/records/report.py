@@ -16,9 +16,9 @@ from rankscope.document.views import Shown
 from rankscope.findings import Finding, NotApplicable
 from rankscope.part import FileRef, High, Low, Part, left_out
 from rankscope.records.kept import KeptRecord
+from rankscope.records.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.records.table_names import TIMINGS
 from rankscope.runs.collapsing import Chunks
-from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval

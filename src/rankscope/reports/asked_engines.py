@@ -9,8 +9,8 @@ from rankscope.document.blocks import Block, Cell, Column, Section, Table
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport
-    from rankscope.runs.origin import EngineFacts, KeptUsage, ModelUsage
+    from rankscope.records.origin import EngineFacts, KeptUsage, ModelUsage
+    from rankscope.records.report import BenchmarkReport
 
 TITLE = "Engines and models"
 

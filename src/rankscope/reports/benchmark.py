@@ -56,9 +56,9 @@ from rankscope.reports.verdict import cautions, decision_of, missed_targets, rea
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.records import (
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import (
         BenchmarkReport,
-        ExperimentManifest,
         Kpi,
         MeasureInfo,
         MeasureValue,

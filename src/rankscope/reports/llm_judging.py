@@ -23,9 +23,9 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
+    from rankscope.records.origin import KeptUsage, ModelUsage
     from rankscope.retrieval.llm.judging_batches import JudgingPlan
     from rankscope.retrieval.llm.llm_judge import LlmJudging
-    from rankscope.runs.origin import KeptUsage, ModelUsage
 
 SHOWN = 10
 """So many pairs without a grade are shown."""

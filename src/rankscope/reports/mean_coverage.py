@@ -11,7 +11,7 @@ from rankscope.errors import counted, shown
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport
+    from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.accounting import Accounting
 
 TITLE = "What each mean covers"

@@ -26,7 +26,8 @@ from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport, ExperimentManifest, SystemRecord
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import BenchmarkReport, SystemRecord
 
 TITLE = "How to repeat it"
 

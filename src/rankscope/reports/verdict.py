@@ -21,8 +21,8 @@ from rankscope.statistics.decision import Decision, Price, decide, decide_alone,
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.records import BenchmarkReport, MeasureInfo
-    from rankscope.runs.origin import ModelUsage
+    from rankscope.records.origin import ModelUsage
+    from rankscope.records.report import BenchmarkReport, MeasureInfo
 
 MOST = 3
 """How many names or values a sentence lists before it counts the rest."""
@@ -149,7 +149,7 @@ def _silent_models(report: BenchmarkReport) -> list[str]:
 def silence(usage: ModelUsage) -> str:
     """Say to how many questions a language model gave no usable answer.
 
-    >>> from rankscope.runs.origin import ModelUsage
+    >>> from rankscope.records.origin import ModelUsage
     >>> counts = dict.fromkeys(("requests", "cached", "retried", "unreadable"), 0)
     >>> none = dict.fromkeys(("prompt_tokens", "completion_tokens", "seconds"), 0)
     >>> none |= dict.fromkeys(("cost", "p50", "p95"))

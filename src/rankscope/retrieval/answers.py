@@ -15,10 +15,10 @@ from pathlib import Path
 
 import polars as pl
 
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 from rankscope.retrieval.receipts import Receipt, Receipts
-from rankscope.runs.origin import EngineFacts
 
 _SCHEMA = {
     "query": pl.String(),

@@ -34,6 +34,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.records.origin import EngineFacts, ModelUsage, Timings
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.hiding import hidden_in_errors, scrub
 from rankscope.retrieval.progress import Progress, current_cancel, watched
@@ -54,7 +55,6 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.receipts import Receipts, noted
 from rankscope.retrieval.waiting import PACE, Pace, Stop, TimedOutError, within
-from rankscope.runs.origin import EngineFacts, ModelUsage, Timings
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
+from rankscope.records.origin import EngineFacts, Identity, ModelUsage, fingerprint
 from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.retrieval.receipts import Receipt
 from rankscope.runs.order import ranked
-from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, fingerprint
 from rankscope.runs.table import Run
 
 __all__ = [

@@ -4,8 +4,6 @@ Systems often index pieces of documents and judgments name documents. A rule say
 chunk belongs to (`Chunking.of`), and of the chunks of one document one entry remains:
 
 - ``best``: the document has the highest score of its chunks;
-- ``first``: documents rank as their first chunks do in the order of the run, and have minus that
-  rank as score;
 - ``sum``: the document has the sum of the scores of its chunks.
 
 An id that the rule says nothing about is taken for a document's own; how many there are is said.
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from rankscope.runs.order import Floats, Ints
 
-Collapse = Literal["first", "best", "sum"]
+Collapse = Literal["best", "sum"]
 """What becomes of the chunks of one document."""
 
 NAMED = 3
@@ -49,7 +47,7 @@ class Chunks:
     rule: str
     """What says which document a chunk is of: a separator, a regular expression, a table."""
     collapse: Collapse
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+    """What a document scores: the best of its chunks, or their sum."""
     chunks: int
     """Rows of the run before."""
     documents: int
@@ -146,23 +144,21 @@ class Chunking:
         return self.rule, self.collapse, rows
 
     def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-        """Collapse one query's (chunk_id, score) pairs, which come best first."""
+        """Collapse one query's (chunk_id, score) pairs."""
         names, _ = self.documents(chunk_id for chunk_id, _ in pairs)
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         document = np.array([numbers[name] for name in names], np.int64)
         score = np.array([score for _, score in pairs], np.float64)
-        rows, scores = self.collapsed(np.array([0, len(pairs)]), score, document, None)
+        rows, scores = self.collapsed(np.array([0, len(pairs)]), score, document)
         return [
             (names[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
 
-    def collapsed(
-        self, offsets: Ints, score: Floats, document: Ints, best: Ints | None
-    ) -> tuple[Ints, Floats]:
+    def collapsed(self, offsets: Ints, score: Floats, document: Ints) -> tuple[Ints, Floats]:
         """Collapse rows that are grouped by query; ``document`` numbers their documents.
 
-        ``best`` are the rows best first (None: they are). Returned are the row of the first listed
-        chunk of each document, in their order, and the document's score.
+        Returned are the row of the first listed chunk of each document, in their order, and the
+        document's score.
         """
         sizes = np.diff(offsets)
         group = np.repeat(np.arange(len(sizes)), sizes)
@@ -171,22 +167,14 @@ class Chunking:
         if self.collapse == "best":
             value = np.full(len(first), -np.inf)
             np.maximum.at(value, entry, score)
-        elif self.collapse == "sum":
-            if (score < 0).any():
-                raise InputError(
-                    "scores below 0 cannot be summed up: a document would lose by every chunk that "
-                    "is found; collapse by best or first"
-                )
-            in_order = slice(None) if best is None else best
-            value = np.bincount(entry[in_order], score[in_order], len(first))
+        elif (score < 0).any():
+            raise InputError(
+                "scores below 0 cannot be summed up: a document would lose by every chunk that "
+                "is found; collapse by best"
+            )
         else:
-            ahead = np.arange(len(score)) if best is None else np.argsort(best)
-            top = np.full(len(first), len(score))
-            np.minimum.at(top, entry, ahead)
-            begins = np.searchsorted(np.sort(top), offsets[:-1])
-            rank = np.empty(len(first), np.int64)
-            rank[np.argsort(top)] = np.arange(len(first))
-            value = (begins[group[first]] - rank - 1).astype(np.float64)
+            best_first = np.argsort(-score)  # the order of the rows makes no difference to a sum
+            value = np.bincount(entry[best_first], score[best_first], len(first))
         listed = np.argsort(first)
         return first[listed], value[listed]
 
@@ -212,14 +200,8 @@ def names_table(text: str) -> bool:
 
 
 _DOCUMENT = (
-    "doc_id",
-    "document_id",
-    "doc",
-    "document",
-    "docno",
-    "parent_id",
-    "source_id",
-    "source",
+    *("doc_id", "document_id", "doc", "document", "docno"),
+    *("parent_id", "source_id", "source"),
 )
 
 

@@ -47,28 +47,31 @@ def _leading_to(theirs: str, ours: str) -> str:
     return f"; give doc_id_from={separator[1] if separator else f'^(.+){stem}[0-9]+$'!r}"
 
 
-def near_misses(retrieved: Collection[str], gold: Collection[str]) -> dict[str, list[str]]:
-    """Return gold that was found only under an id nearly the same, by how that differs.
+def _alike(way: str, ours: Collection[str], theirs: Collection[str]) -> list[tuple[str, str]]:
+    """Return the pairs, one of each side, that are the same but for this.
 
-    A suffix counts where one of the two ids is the other with something behind it: ``doc_1`` and
+    A suffix counts where one of the two is the other with something behind it: ``doc_1`` and
     ``doc_2`` are two documents.
     """
-    ours = set(retrieved)
-    lost = [doc_id for doc_id in gold if doc_id not in ours]
+    change = _WAYS[way]
+    changed = {change(id_): id_ for id_ in reversed(list(theirs))}
+    if way != _SUFFIX:
+        return [(id_, changed[change(id_)]) for id_ in ours if change(id_) in changed]
+    known = set(theirs)
+    longer = [(id_, changed[id_]) for id_ in ours if changed.get(id_, id_) != id_]
+    return longer + [(id_, stem) for id_ in ours if (stem := change(id_)) in known and stem != id_]
+
+
+def near_misses(retrieved: Collection[str], gold: Collection[str]) -> dict[str, list[str]]:
+    """Return gold that was found only under an id nearly the same, by how that differs."""
+    lost = [doc_id for doc_id in gold if doc_id not in retrieved]
     misses: dict[str, list[str]] = {}
-    for way in _NEAR if lost else ():
-        change = _WAYS[way]
-        changed = {change(doc_id): doc_id for doc_id in ours}
-        if way == _SUFFIX:
-            changed = {stem: doc_id for stem, doc_id in changed.items() if stem != doc_id}
-            alike = [(doc_id, changed[doc_id]) for doc_id in lost if doc_id in changed]
-            alike += [(doc_id, change(doc_id)) for doc_id in lost if change(doc_id) in ours]
-        else:
-            alike = [(name, changed[change(name)]) for name in lost if change(name) in changed]
-        if alike:
-            wanted, got = alike[0]
+    for way in _NEAR:
+        pairs = _alike(way, lost, retrieved)
+        if pairs:
+            wanted, got = pairs[0]
             reason = _differ(way, wanted, got) + _leading_to(wanted, got)
-            misses[reason] = [name for name, _ in alike]
+            misses[reason] = [doc_id for doc_id, _ in pairs]
     return misses
 
 
@@ -104,12 +107,11 @@ def guess_mismatch(
 ) -> str:
     """Guess why two sets of ids do not meet: which one change would make most of them meet."""
     best, most = "", 0
-    for way, change in _WAYS.items():
-        changed = {change(id_): id_ for id_ in reversed(list(theirs))}
-        alike = [id_ for id_ in ours if change(id_) in changed]
-        overlap = len(set(map(change, alike)))
+    for way in _WAYS:
+        pairs = _alike(way, ours, theirs)
+        overlap = len({other for _, other in pairs})
         if overlap > most:
-            mine, other = alike[0], changed[change(alike[0])]
+            mine, other = pairs[0]
             remedy = _leading_to(other, mine) if of_documents else ""
             best, most = _differ(way, mine, other) + remedy, overlap
     for whose, ids, others in (

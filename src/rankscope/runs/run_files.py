@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, counted, shown
 from rankscope.files import PathLike, can_be_read_again, is_path, open_raw, source_name
 from rankscope.tables.columns import NO_QUESTIONS
-from rankscope.temporary import mark, new_folder, remove, sweep, unlock
+from rankscope.temporary import mark, new_temporary_folder, remove, room_needed, unlock
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -31,7 +30,6 @@ LONGEST_NAME = 200
 
 REMEDY = "give answers by the id of their question: {query_id: answer}"
 
-_PIPED = "rankscope-piped-"
 _BLOCK = 1 << 20
 
 
@@ -116,16 +114,6 @@ def answered_questions(answers: int, listed: Sequence[str], source: str) -> Sequ
 
 # --- runs that are read when something asks for their rows ---------------------------------------
 
-_OF_RUNS = frozenset(
-    {
-        *("answers", "best_first", "collapsed", "collapsed_from", "doc_ids"),
-        *("fingerprint", "in_given_order", "is_list", "layout", "named", "offsets"),
-        *("query_ids", "reading", "renamed", "unwritable", "scores", "sizes", "to_dict"),
-        *("to_pandas", "to_polars", "trec_columns", "values", "write"),
-    }
-)
-"""What a table of a run has, beside what is known here."""
-
 
 class LazyRun(ABC):
     """Stands for a run that is not in memory; what is not known here is asked of the run."""
@@ -162,7 +150,9 @@ class LazyRun(ABC):
         return None
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OF_RUNS:  # asking what this is reads nothing
+        from rankscope.runs.table import Run  # noqa: PLC0415
+
+        if name.startswith("_") or not hasattr(Run, name):  # asking what this is reads nothing
             raise AttributeError(name)
         return getattr(self.loaded, name)
 
@@ -203,9 +193,7 @@ class LazyFile(LazyRun):
 @cache
 def _folder() -> Path:
     """Make the temporary folder of this process; what a killed process left is removed."""
-    parent = Path(tempfile.gettempdir())
-    sweep(parent.glob(f"{_PIPED}*"))
-    folder, handle = new_folder(parent, _PIPED)
+    folder, handle = new_temporary_folder("rankscope-piped-")
 
     def end(maker: int = os.getpid()) -> None:
         if os.getpid() == maker:  # and not in a copy of the process
@@ -227,14 +215,11 @@ def spooled(path: PathLike) -> PathLike:
     target = _folder() / f"{mark()}{''.join(Path(text).suffixes)}"
     raw = open_raw(path)
     try:
-        with open(target, "xb") as copy:
+        with room_needed(target.parent, "what comes through the pipe"), open(target, "xb") as copy:
             shutil.copyfileobj(raw, copy, _BLOCK)
-    except OSError as error:
+    except InputError:
         remove(target)
-        raise InputError(
-            f"{target.parent.parent}: what comes through the pipe cannot be put aside here "
-            f"({error.strerror}); make room, or set TMPDIR to a folder on another disk"
-        ) from None
+        raise
     finally:
         if text != "-":
             raw.close()

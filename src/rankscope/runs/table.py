@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
@@ -177,8 +176,8 @@ class Run(PairTable):
         """Return the run of the documents that the chunks in it belong to.
 
         ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a table from chunk to
-        document or its file; ``collapse`` what a document scores: the ``best`` of its chunks, by
-        the rank of the ``first``, or their ``sum``. See `rankscope.runs.collapsing`.
+        document or its file; ``collapse`` what a document scores: the ``best`` of its chunks, or
+        their ``sum``. See `rankscope.runs.collapsing`.
 
         >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
         {'a': 0.9, 'b': 0.7}
@@ -193,8 +192,7 @@ class Run(PairTable):
         by_row = self.doc_ids.replace_strict(
             chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
         ).to_numpy()
-        best = None if chunking.collapse == "best" else self.best_first()
-        rows, scores = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row, best)
+        rows, scores = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row)
         sizes = np.diff(np.searchsorted(rows, self._offsets))
         documents = pl.Series("doc_id", list(numbers), dtype=pl.String).gather(by_row[rows])
         run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)

@@ -76,7 +76,7 @@ class Reference:
     query_ids: list[str] | None = None
     corpus_ids: Callable[[], Iterable[str]] | None = None
     listed: tuple[str, ...] = ()
-    """The questions of a golden list, in its order."""
+    """The questions of a golden list, in its order: answers without query ids are to these."""
     chunking: Chunking | None = None
     """How chunks become documents, before runs are checked."""
     columns: Columns = NO_COLUMNS
@@ -89,24 +89,24 @@ class Reference:
         qrels: Any = None,
         queries: Any = None,
         corpus: Any = None,
+        labels: Mapping[str, float] | None = None,
         chunking: Chunking | None = None,
         columns: Columns = NO_COLUMNS,
         duplicates: Duplicates | None = None,
-        labels: Mapping[str, float] | None = None,
     ) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
         listed: tuple[str, ...] = ()
         if qrels is not None:
-            judgments = prepared(_rows(qrels, QRELS, columns)[0], labels=labels)
-            if judgments.reading.shape == QUERY_ROWS:
-                listed = judgments.queries
+            rows = prepared(_rows(qrels, QRELS, columns)[0], labels=labels)
+            if rows.reading.shape == QUERY_ROWS:
+                listed = rows.queries
             if isinstance(qrels, Qrels) and qrels.is_listed:
                 listed = tuple(qrels.query_ids)
-            findings, _ = QRELS_CHECKS.all(judgments)
+            findings, _ = QRELS_CHECKS.all(rows)
             if not any(finding.severity == "error" for finding in findings):
-                judged = Qrels.from_rows(judgments)
+                judged = Qrels.from_rows(rows)
                 judged = judged.without(judged.no_answer)
         query_ids = None if queries is None else _ids_of(queries, Queries)
         ids = None if corpus is None else passes_over_ids(corpus, chunking)
@@ -117,24 +117,27 @@ class Reference:
     ) -> Validation:
         """Check one run; ``strict`` makes errors of what runs that are handed in must not have."""
         rows, format = _rows(run, RUN, self.columns, format=format)
-        rows = without_duplicates(_named(rows, self.listed), self.duplicates)
-        rows = _in_documents(rows, self.chunking)
+        rows = _named(without_duplicates(rows, self.duplicates), self.listed)
+        if self.chunking is not None:
+            try:
+                whole = Run.from_rows(rows, name=rows.source)
+                rows, _ = _rows(whole.collapsed(self.chunking), RUN)
+            except InvalidDataError:
+                pass  # rows with errors stay as they are, to be shown
         under_test = RunUnderTest(rows, self, max_depth, strict, format)
         seen, not_applicable = RUN_CHECKS.all(under_test)
         fatal = STRICT if strict else ()
-        seen = [
+        findings = worst_first(
             finding.model_copy(update={"severity": "error"}) if finding.code in fatal else finding
-            for finding in seen
-        ]
-        findings = worst_first([*seen, *self.findings])
-        lengths = under_test.lengths
+            for finding in (*seen, *self.findings)
+        )
         return Validation(
             run=rows.source,
             ok=all(finding.severity != "error" for finding in findings),
             rows=rows.frame.height,
             queries=len(under_test.query_ids),
-            fewest=min(lengths, default=0),
-            most=max(lengths, default=0),
+            fewest=min(under_test.lengths, default=0),
+            most=max(under_test.lengths, default=0),
             findings=tuple(findings),
             not_applicable=tuple(not_applicable),
         )
@@ -153,13 +156,20 @@ class RunUnderTest:
     strict: bool = False
     format: str | None = None
 
+    def __post_init__(self) -> None:
+        self.has_ranks = "rank" in self.rows.frame.columns
+        self.has_scores = "score" in self.rows.frame.columns
+        scores = scores_of(self.rows)
+        self.scores = scores.set(~scores.is_finite(), None)
+        """The scores, or minus the ranks; null where there is no finite number."""
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows as they are in the file: ids, score and rank, null where there is no number."""
         columns = [self.rows.ids(name) for name in ("query_id", "doc_id")]
         if self.has_ranks:
             columns.append(as_numbers(self.rows.frame["rank"]).cast(pl.Float64).fill_nan(None))
-        return pl.DataFrame([*columns, self.given_scores.fill_nan(None)])
+        return pl.DataFrame([*columns, self.scores])
 
     def is_repeated(self, column: str) -> pl.Series:
         """Tell which rows have a value that their query had before."""
@@ -169,61 +179,31 @@ class RunUnderTest:
     def by_query(self) -> pl.DataFrame:
         """A row for each query with documents: how many, and what its scores do."""
         score = pl.col("score")
-        falling = score.sort(descending=True, nulls_last=True)
-        made = {
-            "documents": pl.len(),
-            "is_deep": pl.len() > self.max_depth,
-            "rises": (score.diff() > 0).any(),
-            "has_ties": score.drop_nulls().n_unique() < score.count(),
-            "is_level": (score.n_unique() == 1) & (pl.len() > 1),
-        }
-        for cutoff in self.cuts:
-            is_tied = falling.slice(cutoff - 1, 2).n_unique() == 1
-            made[f"tie_at_{cutoff}"] = is_tied & (pl.len() > cutoff)
+        by_rank = score
         if self.has_ranks:
             by_rank = score.sort_by("rank", nulls_last=True, maintain_order=True)
-            made["rises_by_rank"] = (by_rank.diff() > 0).any()
-        return self.frame.group_by("query_id", maintain_order=True).agg(**made)
+        return self.frame.group_by("query_id", maintain_order=True).agg(
+            documents=pl.len(),
+            is_deep=pl.len() > self.max_depth,
+            rises=(score.diff() > 0).any(),
+            rises_by_rank=(by_rank.diff() > 0).any(),
+            tied=(score.is_duplicated() & score.is_not_null()).sum(),
+            is_level=(score.n_unique() == 1) & (pl.len() > 1),
+        )
 
     def where(self, column: str) -> list[str]:
         """Return the queries in which something is so."""
-        return self.by_query.filter(column)["query_id"].to_list()
+        return self.by_query.filter(pl.col(column).cast(pl.Boolean))["query_id"].to_list()
 
     @property
     def lengths(self) -> list[int]:
         """How many documents the queries have."""
         return self.by_query["documents"].to_list()
 
-    @property
-    def cuts(self) -> list[int]:
-        """The ranks at which ties are looked for: that of many measures, and the depth."""
-        return sorted({10, self.max_depth})
-
-    @property
-    def tied_documents(self) -> int:
-        """How many documents share a score with another one of their query."""
-        scored = self.frame.drop_nulls("score")
-        return int(scored.select(pl.col("score").is_duplicated().over("query_id"))["score"].sum())
-
     @cached_property
     def several(self) -> int:
         """How many queries have two documents or more."""
         return sum(length > 1 for length in self.lengths)
-
-    @cached_property
-    def given_scores(self) -> pl.Series:
-        """The scores, null where there is no number, or minus the ranks."""
-        return scores_of(self.rows)
-
-    @property
-    def has_ranks(self) -> bool:
-        """Whether there is a column of ranks."""
-        return "rank" in self.rows.frame.columns
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether there is a column of scores, and not of ranks only."""
-        return "score" in self.rows.frame.columns
 
     @property
     def query_ids(self) -> list[str]:
@@ -271,13 +251,11 @@ class RunUnderTest:
         """Say something about the rows that are bad; nothing if there are none."""
         return seen_rows(message, self.rows, bad.arg_true())
 
-    def seen_queries(self, message: str, query_ids: list[str], **evidence: object) -> Seen | None:
+    def seen_queries(self, message: str, query_ids: list[str]) -> Seen | None:
         """Say something about queries; nothing if there are none."""
-        if not query_ids:
-            return None
-        source = self.rows.source
-        places = tuple(Place(source, query_id=query_id) for query_id in query_ids[:PLACES_SHOWN])
-        return Seen(message, len(query_ids), places, evidence)
+        few = query_ids[:PLACES_SHOWN]
+        places = tuple(Place(self.rows.source, query_id=query_id) for query_id in few)
+        return Seen(message, len(query_ids), places) if places else None
 
     def seen_run(self, message: str) -> Seen:
         """Say something about the run as a whole."""
@@ -335,20 +313,6 @@ def _rows(
         return file.rows(layout.roles), file.format
 
 
-def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:
-    """Return a function that passes over the ids, of documents where chunks are collapsed.
-
-    Only what cannot be read again is kept.
-    """
-    if chunking is not None:
-        chunks = passes_over_ids(corpus)
-        return lambda: dict.fromkeys(chunking.documents(chunks())[0])
-    if is_path(corpus) and can_be_read_again(corpus):
-        return lambda: stream_doc_ids(corpus)
-    ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
-    return lambda: ids
-
-
 def _named(rows: Rows, listed: Sequence[str]) -> Rows:
     """Give answers without query ids those of the questions, if their order is known."""
     if not rows.reading.by_position or not listed:
@@ -362,15 +326,18 @@ def _named(rows: Rows, listed: Sequence[str]) -> Rows:
     return replace(rows, frame=rows.frame.with_columns(query_id), queries=queries)
 
 
-def _in_documents(rows: Rows, chunking: Chunking | None) -> Rows:
-    """Collapse chunks, if that is asked for; rows with errors stay as they are, to be shown."""
-    if chunking is None:
-        return rows
-    try:
-        run = Run.from_rows(rows, name=rows.source)
-    except InvalidDataError:
-        return rows
-    return _rows(run.collapsed(chunking), RUN)[0]
+def passes_over_ids(corpus: Any, chunking: Chunking | None = None) -> Callable[[], Iterable[str]]:
+    """Return a function that passes over the ids, of documents where chunks are collapsed.
+
+    Only what cannot be read again is kept.
+    """
+    if chunking is not None:
+        chunks = passes_over_ids(corpus)
+        return lambda: dict.fromkeys(chunking.documents(chunks())[0])
+    if is_path(corpus) and can_be_read_again(corpus):
+        return lambda: stream_doc_ids(corpus)
+    ids = list(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
+    return lambda: ids
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:

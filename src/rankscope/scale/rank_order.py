@@ -11,8 +11,9 @@ from rankscope.errors import RankscopeError
 from rankscope.runs import order
 from rankscope.runs.table import ranks_follow, scores_of
 from rankscope.scale.partials import PartError
-from rankscope.scale.spool import Spool, temporary_folder
+from rankscope.scale.spool import SPOOL, Spool
 from rankscope.tables.rows import as_numbers
+from rankscope.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ def ranks_go_by_score(scan: Scan, parts: Callable[[], Iterable[Part]], workers: 
     names = pl.Series("query_id", scan.query_ids, dtype=pl.String)
     numbers = pl.DataFrame({"query_id": names, "query": np.arange(len(names))})
     unsettled = 0
-    with temporary_folder() as folder:
+    with temporary_folder(SPOOL) as folder:
         spool = Spool(folder, scan.sizes)
         for rows in workers.map(ranked_rows, parts()):
             if rows is None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import InputError
-from rankscope.scale.spool import room_needed
-from rankscope.temporary import flush_folder, new_folder, remove, sweep, unlock
+from rankscope.temporary import flush_folder, new_folder, remove, room_needed, sweep, unlock
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -8,9 +8,7 @@ rows needs more.
 from __future__ import annotations
 
 import io
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InputError, RankscopeError
+from rankscope.errors import RankscopeError
 from rankscope.runs import order
 from rankscope.runs.table import Run
 from rankscope.scale.partials import PartError, Partial, partial_of, unpacked
 from rankscope.scoring.scan_tables import scan_of, ties_by_place
 from rankscope.scoring.scans import summed
 from rankscope.tables.pairs import repeated_rows
-from rankscope.temporary import new_folder, remove, sweep, unlock
+from rankscope.temporary import room_needed, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,33 +36,10 @@ if TYPE_CHECKING:
 BUCKET_ROWS = 1 << 20
 """About so many rows are in a bucket."""
 
-_PREFIX = "rankscope-spool-"
+SPOOL = "rankscope-spool-"
+"""What temporary folders are called."""
+
 _LENGTH = 8  # bytes that say how long the next piece of a bucket is
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Make a folder that is removed at the end; what killed processes left is removed, too."""
-    parent = Path(tempfile.gettempdir())
-    sweep(parent.glob(f"{_PREFIX}*"))
-    folder, handle = new_folder(parent, _PREFIX)
-    try:
-        yield folder
-    finally:
-        remove(folder)
-        unlock(handle)
-
-
-@contextmanager
-def room_needed(folder: Path) -> Iterator[None]:
-    """Say it in a sentence if the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"{folder.parent}: rows cannot be put aside here ({error.strerror}); make room, or set "
-            "TMPDIR to a folder on another disk"
-        ) from None
 
 
 class Spool:
@@ -165,7 +140,7 @@ def settled(
         judged=queries["query_id"].is_in(names.implode()),
     )
     query_ids, taken_back, hits, added = queries["query_id"], [], [], []
-    with temporary_folder() as folder:
+    with temporary_folder(SPOOL) as folder:
         spool = Spool(folder, queries["size"].to_numpy())
         for found_rows in collect(queries.drop("size")):
             spool.add(found_rows.rows)

@@ -12,9 +12,9 @@ from engines import world as engines
 from remote.engines import served
 
 from rankscope import Corpus, Document, Qrels
+from rankscope.records.origin import fingerprint
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
-from rankscope.runs.origin import fingerprint
 
 WORDS = engines.WORDS
 DOCUMENTS: dict[str, dict[str, Any]] = {

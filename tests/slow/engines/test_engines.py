@@ -28,13 +28,13 @@ from engines.world import (
 )
 from rankscope import Corpus
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.remote.filters import passes, texts_of
 from rankscope.retrieval.remote.loaded_engine import Batch, LoadedEngine
-from rankscope.runs.origin import EngineFacts
 
 SPECS: dict[str, Any] = {
     "qdrant": ("qdrant_client", lambda: {"qdrant": {}}),

@@ -11,6 +11,7 @@ import pytest
 
 from rankscope import Corpus
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.cache_entries import is_whole
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.progress import watched
@@ -25,7 +26,6 @@ from rankscope.retrieval.remote.loaded_engine import (
     LoadedOptions,
     Loading,
 )
-from rankscope.runs.origin import EngineFacts
 
 
 class ShelfOptions(LoadedOptions):

@@ -11,11 +11,11 @@ import pytest
 from engines.world import connection, dsn
 from rankscope import Corpus
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import THIS_PROCESS, Query, System
 from rankscope.retrieval.registry import SYSTEMS, build_system
-from rankscope.runs.origin import EngineFacts
 
 TABLE = f"recipes_{os.getpid()}"
 ROWS = [(1, "leek soup", "en"), (2, "apple pie", "en"), (3, "leek tart", "fr"), (4, "bread", "en")]

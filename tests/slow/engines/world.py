@@ -22,10 +22,10 @@ import pytest
 from engines.qdrant_server import QdrantServer
 from engines.qdrant_server import qdrant_server as running_qdrant
 from rankscope import Corpus
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.remote.loaded_engine import LoadedEngine
-from rankscope.runs.origin import EngineFacts
 
 DIMENSIONS = 64
 

@@ -13,10 +13,10 @@ pytest.importorskip("httpx", reason="language models are asked through httpx")
 
 from llm.server import Server, serving
 from llm.world import build, embedded, fetched, reranked, rewritten
+from rankscope.records.origin import ModelUsage
 from rankscope.retrieval.cache_entries import read_entry, write_entry
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.stage import one_request
-from rankscope.runs.origin import ModelUsage
 
 SEVERAL = [Query(f"q{n}", f"soup {n}") for n in range(4)]
 

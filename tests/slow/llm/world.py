@@ -8,10 +8,10 @@ from typing import Any
 
 from llm.server import Server
 from rankscope import Corpus
+from rankscope.records.origin import ModelUsage
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import Component, System, all_parts
 from rankscope.retrieval.registry import build_system
-from rankscope.runs.origin import ModelUsage
 
 DOCUMENTS = {
     **{f"d{n:02}": f"soup number {n} with salt" for n in range(28)},

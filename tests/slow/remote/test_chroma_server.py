@@ -8,10 +8,10 @@ import pytest
 from engines.world import chroma_server
 
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
-from rankscope.runs.origin import EngineFacts
 from remote.engines import DOCUMENTS, Documents, letters, many_letters
 
 httpx = pytest.importorskip("httpx")

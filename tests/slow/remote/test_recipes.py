@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import Query, Ranking
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.remote.api_recipes import read_recipe, recipe_names
-from rankscope.runs.origin import EngineFacts
 from remote.engines import Asked, Documents, Elasticsearch, StandIn, options_of, running
 
 pytest.importorskip("httpx")

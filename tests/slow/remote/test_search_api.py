@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from rankscope.errors import InputError, RankscopeError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import SYSTEMS, build_system
-from rankscope.runs.origin import EngineFacts
 from remote.engines import (
     Asked,
     StandIn,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rankscope.errors import counted, shown
+from rankscope.records.origin import ModelUsage, fingerprint
 from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
 from rankscope.retrieval.llm.client import (
     Client,
@@ -29,7 +30,6 @@ from rankscope.retrieval.llm.stopwatch import counted_as
 from rankscope.retrieval.receipts import Receipt, note
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.stage import one_request
-from rankscope.runs.origin import ModelUsage, fingerprint
 
 log = logging.getLogger(__name__)
 

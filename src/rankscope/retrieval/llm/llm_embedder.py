@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from rankscope.errors import InputError, shown
+from rankscope.records.origin import ModelUsage
 from rankscope.retrieval.llm.answer_forms import UnreadableError
 from rankscope.retrieval.llm.client import Client, NoAnswerError
 from rankscope.retrieval.llm.llm_options import LlmOptions
@@ -19,7 +20,6 @@ from rankscope.retrieval.llm.spending import estimated
 from rankscope.retrieval.protocol import Capabilities
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.vector.embedders import EMBEDDERS, Embedder
-from rankscope.runs.origin import ModelUsage
 
 LARGEST = 3e38
 """Vectors are kept in single precision."""

@@ -26,6 +26,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
 from rankscope.part import Part
+from rankscope.records.origin import ModelUsage
 from rankscope.reports.judging.judging_pool import JudgingPool
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.retrieval.llm.answer_forms import Grades
@@ -43,7 +44,6 @@ from rankscope.retrieval.llm.prompts import Prompt
 from rankscope.retrieval.options import read_options
 from rankscope.retrieval.progress import Progress
 from rankscope.retrieval.registry import Context
-from rankscope.runs.origin import ModelUsage
 from rankscope.statistics.settings import Settings
 
 HUMAN = "human"

@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
+from rankscope.records.origin import fingerprint
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
-from rankscope.runs.origin import fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from threading import Condition, Lock
 import numpy as np
 
 from rankscope.errors import InputError, counted
+from rankscope.records.origin import KeptUsage, ModelUsage
 from rankscope.retrieval.llm.llm_options import Budget, LlmOptions, Price
 from rankscope.retrieval.receipts import Receipt
-from rankscope.runs.origin import KeptUsage, ModelUsage
 
 MILLION = 1_000_000
 

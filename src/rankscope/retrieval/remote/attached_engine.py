@@ -17,11 +17,11 @@ from pydantic import AfterValidator, model_validator
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.options import Snapshot, SpecError, Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, check_depth, snapshot_of
 from rankscope.retrieval.remote.engine_folder import remove_folder
 from rankscope.retrieval.remote.loaded_engine import LoadedEngine, LoadedOptions
-from rankscope.runs.origin import EngineFacts
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,198}[A-Za-z0-9]")
 

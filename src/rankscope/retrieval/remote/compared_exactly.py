@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.diagnosis.exactness import Exactness, QueryExactness
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.remote.attached_engine import AttachedEngine
 from rankscope.retrieval.remote.filters import passes
 from rankscope.retrieval.remote.loaded_engine import Asked, LoadedEngine
 from rankscope.retrieval.vector.similarity import Vectors
-from rankscope.runs.origin import Exactness, QueryExactness
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import InputError
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.remote.api_options import AskOptions, HttpOptions
 from rankscope.retrieval.remote.api_requests import fixed_request, path_with_variables
 from rankscope.retrieval.remote.placeholders import ValueOf, as_json
 from rankscope.retrieval.remote.web import REFUSED, Web, WebError
-from rankscope.runs.origin import EngineFacts
 
 _SECONDS = 10.0
 """How long each of these requests may take."""

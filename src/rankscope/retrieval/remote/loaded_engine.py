@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.hiding import scrub
 from rankscope.retrieval.options import Options, Text
 from rankscope.retrieval.progress import report
@@ -44,7 +45,6 @@ from rankscope.retrieval.texts import Fields, Texts, without_text
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.vector.embeddings import Embeddings
 from rankscope.retrieval.vector.query_vectors import query_vectors
-from rankscope.runs.origin import EngineFacts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from typing import Any
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.protocol import (
     Capabilities,
     Component,
@@ -27,7 +28,6 @@ from rankscope.retrieval.remote.postgres_statements import vector_text, without_
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.vector.embeddings import Embeddings
 from rankscope.retrieval.vector.query_vectors import query_vectors
-from rankscope.runs.origin import EngineFacts
 
 log = logging.getLogger(__name__)
 

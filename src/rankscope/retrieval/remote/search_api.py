@@ -19,6 +19,7 @@ import numpy as np
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
+from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.protocol import (
     Capabilities,
     Component,
@@ -44,7 +45,6 @@ from rankscope.retrieval.remote.placeholders import MissingValueError
 from rankscope.retrieval.remote.web import REFUSED, Web, WebError
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.vector.embeddings import Embeddings
-from rankscope.runs.origin import EngineFacts
 
 _PLAIN_WORD = "test"
 """Asked when the first query is refused: is it the query, or the request?"""

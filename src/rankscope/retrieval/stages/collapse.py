@@ -32,7 +32,7 @@ class CollapseOptions(Options):
     doc_id_from: Text
     """What document a chunk is of: a separator such as '#', a regular expression, or a table."""
     collapse: Collapse = "best"
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+    """What a document scores: the best of its chunks, or their sum."""
     chunks: int | None = Field(default=None, ge=1)
     """How many chunks are asked for; if not given, five for each document wanted."""
 

@@ -21,10 +21,10 @@ from rankscope.runs.fusion.learning import Training
 from rankscope.runs.fusion.methods import method_named
 from rankscope.runs.fusion.pooling import (
     INVERTED,
+    NORMALISATIONS,
     Pool,
     SideBySide,
     normalisation_named,
-    normalised,
 )
 from rankscope.runs.run_files import run_names
 from rankscope.runs.table import Run, as_run
@@ -43,18 +43,13 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     normalise: str | None = None,
     qrels: Any = None,
-    k: float | None = None,
-    p: float | None = None,
-    sigma: float | None = None,
-    gamma: float | None = None,
-    segments: int | None = None,
-    window: int | None = None,
     depth: int | None = None,
     name: str | None = None,
     query: str | None = None,
     retrieved: str | None = None,
     doc: str | None = None,
     score: str | None = None,
+    **constants: float | None,
 ) -> Run:
     """Fuse runs into one: for each query all documents any run returned, best first.
 
@@ -67,8 +62,8 @@ def fuse(
       as given
     - ``qrels``: the judgments that trained methods learn from, of queries in the runs. A query is
       fused by what the other judged queries show, never by its own judgments
-    - ``k`` (rrf: 60), ``p`` (rbc: 0.9), ``sigma`` (lognisr: 0.01), ``gamma`` (gmnz: 1),
-      ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
+    - ``constants``: ``k`` (rrf: 60), ``p`` (rbc: 0.9), ``sigma`` (lognisr: 0.01), ``gamma``
+      (gmnz: 1), ``segments`` (probfuse: 25), ``window`` (slidefuse: 5)
 
     ``depth`` keeps the best so many documents of each fused list. The run is called ``name``, or
     as the method. ``query``, ``retrieved``, ``doc`` and ``score`` name columns of tables, as in
@@ -89,11 +84,9 @@ def fuse(
     Run 'rrf': 1 rows, 1 queries
     ...
     """
-    constants = {"k": k, "p": p, "sigma": sigma, "gamma": gamma}
-    constants |= {"segments": segments, "window": window}
-    options = {"weights": weights, "normalise": normalise, "qrels": qrels, **constants}
     columns = Columns(query=query, retrieved=retrieved, doc=doc, score=score)
     named = named_runs(runs, columns)
+    options = {"weights": weights, "normalise": normalise, "qrels": qrels, **constants}
     fusion = Fusion(named, method, options)
     by_run = _weights(weights, list(named))
     return fusion.run(by_run, depth=depth, name=name or fusion.method.name)
@@ -124,7 +117,7 @@ def normalize(run: Any, method: str = "minmax") -> Any:
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
     """Normalise runs together."""
     side = SideBySide([_turned(run, rule) for run in runs])
-    tables = [(pool, normalised(pool, rule)) for pool in side.pools()]
+    tables = [(pool, NORMALISATIONS[rule](pool)) for pool in side.pools()]
     return [
         _ranked(side, ((pool, table[:, which]) for pool, table in tables), run.name)
         for which, run in enumerate(runs)
@@ -163,26 +156,27 @@ class Fusion:
                 raise InputError(f"{self.method.name} takes no {option}; it takes {takes}")
             if option in _RANGES:
                 _check(option, value, *_RANGES[option])
-        self._settings = {**self.method.options, **given}
-        self._settings.pop("weights", None)
-        rule, qrels = self._settings.pop("normalise", None), self._settings.pop("qrels", None)
-        self._rule = None if rule is None else normalisation_named(rule)
+        settings = {**self.method.options, **given}
+        settings.pop("weights", None)
+        rule, qrels = settings.pop("normalise", None), settings.pop("qrels", None)
+        self._settings, self._rule = settings, rule and normalisation_named(rule)
         self._side = SideBySide([_turned(run, self._rule) for run in runs.values()], only)
         self._training: Training | None = None
         if self.method.learns is not None:
-            lesson = self.method.learns(self._settings)
+            lesson = self.method.learns(settings)
             self._training = Training(self._side, self.method.name, qrels, lesson)
         self._known = list(self._inputs()) if reuse else None
 
     def _inputs(self) -> Iterator[tuple[Pool, dict[str, Any]]]:
         """Yield the pools, each with what the method looks at."""
         for pool in self._side.pools():
-            known: dict[str, Any] = {"pool": pool, "rank": pool.rank}
+            known: dict[str, Any] = {"pool": pool, "rank": pool.table(pool.rank)}
             if "score" in self.method.inputs:
-                known["score"] = normalised(pool, self._rule) if self._rule else pool.score
+                rule = self._rule and NORMALISATIONS[self._rule]
+                known["score"] = rule(pool) if rule else pool.table(pool.score)
             if self._training is not None:
                 known["chances"] = self._training.chances(pool)
-                known["chance"] = self._training.chance(pool, known["chances"])
+                known["chance"] = pool.table(known["chances"])
             yield pool, {name: known[name] for name in self.method.inputs if name in known}
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
@@ -197,10 +191,10 @@ class Fusion:
                     values = self.method.function(**inputs, **settings)
                 bad = np.flatnonzero(~np.isfinite(values))
                 if bad.size:
-                    query_id = self._side.query_ids[pool.low + int(pool.query[bad[0]])]
+                    number, doc_id = pool.known.row(int(bad[0]))
                     raise InputError(
-                        f"query {shown(query_id)}: the fused score of document "
-                        f"{shown(pool.doc_id[int(bad[0])])} is too large to be a number; scale the "
+                        f"query {shown(self._side.query_ids[pool.low + number])}: the fused score "
+                        f"of document {shown(doc_id)} is too large to be a number; scale the "
                         "scores or normalise them"
                     )
                 yield pool, values
@@ -219,9 +213,9 @@ def _ranked(
     doc_ids, scores = [pl.Series("doc_id", dtype=pl.String)], [np.empty(0)]
     for pool, score in scored:
         rows = pool.by_query[~np.isnan(score[pool.by_query])]
-        size = np.bincount(pool.query[rows], minlength=pool.queries)
+        size = np.bincount(pool.query_of[rows], minlength=pool.queries)
         offsets = np.concatenate([[0], np.cumsum(size)])
-        documents, values = pool.doc_id.gather(rows), score[rows] + 0.0  # no negative zero
+        documents, values = pool.known["doc_id"].gather(rows), score[rows] + 0.0  # no negative zero
         best = order.best_first(offsets, values, documents.gather)
         best = np.arange(len(rows)) if best is None else best
         if depth is not None:

@@ -19,11 +19,10 @@ import polars as pl
 
 from rankscope.collection.qrels import as_qrels
 from rankscope.errors import InputError, shown
-from rankscope.runs.fusion.pooling import Ranking
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.pooling import Pool, SideBySide
-    from rankscope.runs.order import Bools, Floats, Ints
+    from rankscope.runs.order import Floats, Ints
 
 RELEVANT = 1.0
 """The lowest grade that counts as relevant."""
@@ -32,35 +31,21 @@ UNIT = 1 << 40
 """Fractions are added up as whole numbers of 1 / UNIT."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lists:
-    """One run's lists for a block of queries, with what is relevant in them."""
-
-    ranking: Ranking
-    depth: int
-    """The length of the run's longest list, over all queries."""
-    hit: Bools
-    """By row: whether the document is relevant."""
-    relevant: Ints
-    """By query: how many documents are, returned or not."""
-
-    def counted(self, cell: Ints, cells: int) -> tuple[Ints, Ints]:
-        """Count the relevant rows and all rows, by query and by the cell that each row is in."""
-        place, shape = self.ranking.query * cells + cell, (len(self.relevant), cells)
-        hits, rows = (
-            np.bincount(at, minlength=shape[0] * cells) for at in (place[self.hit], place)
-        )
-        return hits.reshape(shape), rows.reshape(shape)
-
-
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a method learns: a share of relevant documents for each cell that lists are cut into."""
+    """What a method learns of a run: the share that is relevant in each cell of its lists.
 
-    cell: Callable[[Ranking], Ints]
-    """The cell that each row is in."""
-    counts: Callable[[Lists], tuple[Ints, Ints | int]]
-    """What is relevant, by query and cell, and of how much; both in whole numbers."""
+    All functions return something for each row of a pool.
+    """
+
+    cell: Callable[[Pool], Ints]
+    """The cell that it is in; these rise from rank to rank, and are at most the rank less 1."""
+    worth: Callable[[Pool, Floats, Ints], Floats] = lambda _, hit, __: hit
+    """What it adds, from whether it is relevant, and how many documents are for its query."""
+    of: Callable[[Pool], Ints] | None = None
+    """What a query adds to what is divided by; None: as much as it has rows in the cell."""
+    unit: int = 1
+    """What 1 is in whole numbers."""
 
 
 class Training:
@@ -69,18 +54,17 @@ class Training:
     def __init__(self, side: SideBySide, method: str, qrels: Any, lesson: Lesson) -> None:
         if qrels is None:
             raise InputError(f"{method} learns from judgments; give qrels of queries in the runs")
-        self._side, self._lesson = side, lesson
         table = as_qrels(qrels)
-        self._judged = np.array([query_id in table for query_id in side.query_ids], np.bool_)
-        judged = np.flatnonzero(self._judged)
-        if not judged.size:
+        judged = [query_id for query_id in side.query_ids if query_id in table]
+        if not judged:
             raise InputError(f"{method} has nothing to learn from: no judged query is in the runs")
-        if judged.size == 1:
+        if len(judged) == 1:
             raise InputError(
-                f"{method} never fuses a query by its own judgments, and "
-                f"{shown(side.query_ids[judged[0]])} is the only judged query in the runs; give "
-                "judgments of at least two"
+                f"{method} never fuses a query by its own judgments, and {shown(judged[0])} is the "
+                "only judged query in the runs; give judgments of at least two"
             )
+        self._lesson = lesson
+        self._judged = np.array([query_id in table for query_id in side.query_ids], np.int64)
         ids = pl.DataFrame({"query_id": pl.Series(side.query_ids, dtype=pl.String)})
         self._pairs = (
             table.to_polars()
@@ -89,95 +73,79 @@ class Training:
             .select(pl.col("query").cast(pl.Int64), "doc_id")
             .unique()
         )
-        numbers = self._pairs["query"].to_numpy()
-        self._relevant = np.bincount(numbers, minlength=len(side.query_ids))
-        self._total = [
-            sum(
-                self._counts(which, Ranking.of(run, low, high), low, high).sum(axis=1)
-                for low, high in side.blocks()
-            )
-            for which, run in enumerate(side.runs)
-        ]
+        self._relevant = np.bincount(self._pairs["query"], minlength=len(self._judged))
+        self._depth = int(side.sizes.max(initial=1))
+        self._total = np.zeros((len(side.runs) * self._depth, 2), np.int64)
+        for pool in side.pools():
+            place, part, shown_by_part = self._shown(pool)
+            begins = np.flatnonzero(np.diff(part, prepend=-1))
+            np.add.at(self._total, place[begins], shown_by_part)
 
-    def _counts(self, which: int, ranking: Ranking, low: int, high: int) -> Ints:
-        """Return the counts of a block's judged queries, 0 for others: (2, queries, cells)."""
-        rows = pl.DataFrame({"query": ranking.query + low, "doc_id": ranking.doc_id})
-        hits = rows.with_row_index().join(self._pairs, on=["query", "doc_id"], how="semi")["index"]
-        hit = np.zeros(len(ranking.score), np.bool_)
-        hit[hits.to_numpy()] = True
-        depth = int(self._side.runs[which].sizes.max(initial=1))
-        lists = Lists(ranking, depth, hit, self._relevant[low:high])
-        relevant, of = self._lesson.counts(lists)
-        counts = np.stack([relevant, np.broadcast_to(of, relevant.shape)])
-        return counts * self._judged[low:high, None]
+    def _shown(self, pool: Pool) -> tuple[Ints, Ints, Ints]:
+        """Return what judged queries show: by row its cell's place in the total, and its part.
 
-    def chances(self, pool: Pool) -> list[Floats]:
-        """Return by run how often documents were relevant: (queries, cells); 0 if none was seen."""
-        made = []
-        for which, ranking in enumerate(pool.rankings):
-            counts = self._counts(which, ranking, pool.low, pool.low + pool.queries)
-            relevant, of = self._total[which][:, None] - counts
-            made.append(relevant / np.maximum(of, 1))
-        return made
+        A part is all rows of a list that are in one cell; by part, how much is relevant, and how
+        many rows there are.
+        """
+        rows = pool.rows.with_columns(pl.col("query") + pool.low).with_row_index()
+        found_in = rows.join(self._pairs, on=["query", "doc_id"], how="semi")["index"].to_numpy()
+        hit, query = np.zeros(len(pool.rank)), pool.query + pool.low
+        hit[found_in] = 1.0
+        worth = self._lesson.worth(pool, hit, self._relevant[query])
+        place = pool.run * self._depth + self._lesson.cell(pool)
+        part = np.cumsum((np.diff(place, prepend=-1) != 0) | (pool.rank == 1)) - 1
+        worths = np.rint(np.bincount(part, worth) * self._lesson.unit)
+        judged = np.bincount(part, self._judged[query])
+        return place, part, np.stack([worths, judged], axis=1).astype(np.int64)
 
-    def chance(self, pool: Pool, chances: list[Floats]) -> Floats:
-        """Return the table of these, for the cell that each candidate is in."""
-        return pool.table(
-            chance[ranking.query, self._lesson.cell(ranking)]
-            for chance, ranking in zip(chances, pool.rankings, strict=True)
-        )
+    def chances(self, pool: Pool) -> Floats:
+        """Return by row how often documents in its cell were relevant; 0 if none was seen."""
+        place, part, shown_by_part = self._shown(pool)
+        relevant, of = (self._total[place] - shown_by_part[part]).T
+        if self._lesson.of is not None:
+            others = self._judged.sum() - self._judged[pool.query + pool.low]
+            of = others * self._lesson.of(pool)
+        return np.where(of > 0, relevant / np.maximum(of, 1), 0.0)
 
 
-def by_rank() -> Lesson:
-    """Learn the share of relevant documents among those at each rank."""
-
-    def cell(ranking: Ranking) -> Ints:
-        return ranking.rank - 1
-
-    return Lesson(cell, lambda lists: lists.counted(cell(lists.ranking), lists.depth))
+BY_RANK = Lesson(lambda pool: pool.rank - 1)
+"""The share of relevant documents among those at each rank."""
 
 
 def by_part(edges: Ints) -> Lesson:
     """Learn how many of the ranks between two edges are relevant; nothing behind the last edge."""
+    widths = np.append(np.diff(edges), 0)
 
-    def cell(ranking: Ranking) -> Ints:
-        return np.searchsorted(edges, ranking.rank - 1, side="right") - 1
+    def cell(pool: Pool) -> Ints:
+        return np.searchsorted(edges, pool.rank - 1, side="right") - 1
 
-    def counts(lists: Lists) -> tuple[Ints, Ints]:
-        hits, _ = lists.counted(cell(lists.ranking), len(edges))
-        hits[:, -1] = 0
-        return hits, np.append(np.diff(edges), 1)
-
-    return Lesson(cell, counts)
+    return Lesson(cell, of=lambda pool: widths[cell(pool)])
 
 
 def by_segment(segments: int) -> Lesson:
     """Learn the share of relevant documents in each segment, as a mean over queries."""
 
-    def counts(lists: Lists) -> tuple[Ints, int]:
-        hits, rows = lists.counted(segment_of(lists.ranking, segments), segments)
-        return _in_units(hits / np.maximum(rows, 1)), UNIT
+    def worth(pool: Pool, hit: Floats, _: Ints) -> Floats:
+        step = -(-pool.size // segments)
+        return hit / np.minimum(step, pool.size - segment_of(pool, segments) * step)
 
-    return Lesson(lambda ranking: segment_of(ranking, segments), counts)
+    return Lesson(lambda pool: segment_of(pool, segments), worth, _unit_of_queries, UNIT)
 
 
-def segment_of(ranking: Ranking, segments: int) -> Ints:
+def segment_of(pool: Pool, segments: int) -> Ints:
     """Return the segment of each row, from 0: a list of n is cut into pieces of ⌈n / segments⌉."""
-    return (ranking.rank - 1) // -(-ranking.size // segments)
+    return (pool.rank - 1) // -(-pool.size // segments)
 
 
-def average_precision() -> Lesson:
-    """Learn the mean average precision."""
-
-    def counts(lists: Lists) -> tuple[Ints, int]:
-        ranking, hits = lists.ranking, np.cumsum(lists.hit)
-        before = ranking.spread(np.append(0, hits)[:-1][ranking.first])
-        precision = (hits - before) / ranking.rank * lists.hit
-        total = np.bincount(ranking.query, precision, minlength=len(lists.relevant))
-        return _in_units(total / np.maximum(lists.relevant, 1))[:, None], UNIT
-
-    return Lesson(lambda ranking: np.zeros(len(ranking.score), np.int64), counts)
+def _unit_of_queries(pool: Pool) -> Ints:
+    return np.full(len(pool.rank), UNIT)
 
 
-def _in_units(share: Floats) -> Ints:
-    return np.rint(share * UNIT).astype(np.int64)
+def _precision_share(pool: Pool, hit: Floats, relevant: Ints) -> Floats:
+    so_far = np.cumsum(hit)
+    before = pool.spread((so_far - hit)[pool.first])
+    return hit * (so_far - before) / pool.rank / np.maximum(relevant, 1)
+
+
+AVERAGE_PRECISION = Lesson(lambda pool: 0 * pool.rank, _precision_share, _unit_of_queries, UNIT)
+"""The mean average precision."""

@@ -9,7 +9,7 @@ The parameters of a function say what it looks at, and its keyword arguments wha
 - ``score``: scores as given, or normalised as ``normalise`` says
 - ``weights``: one for each run
 - ``chance``: how often documents like this one were relevant in the other judged queries. What they
-  are likened by is what the method ``learns``; ``chances`` has it by run and query
+  are likened by is what the method ``learns``; ``chances`` has it by row of the pool
 - ``pool``: everything, for what needs more
 
 Tables have a row for each candidate and a column for each run, and NaN where a run did not return
@@ -19,15 +19,15 @@ a candidate. A run that lacks a query returned nothing for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.errors import UnknownNameError
-from rankscope.runs.fusion import learning
-from rankscope.runs.fusion.pooling import normalised, plain_name
+from rankscope.runs.fusion import learning, pooling
+from rankscope.runs.fusion.pooling import plain_name
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.learning import Lesson
@@ -160,7 +160,7 @@ def rbc(rank: Floats, weights: Floats, *, p: float = 0.9) -> Floats:
 @method("borda", "bordafuse", "wbordafuse")
 def borda(pool: Pool, weights: Floats) -> Floats:
     """Borda count: each run gives its best candidate as many points as there are candidates."""
-    return _sum(pool.borda_points, weights)
+    return _sum(pool.borda_points(), weights)
 
 
 @method("condorcet", "wcondorcet")
@@ -174,7 +174,7 @@ def condorcet(pool: Pool, weights: Floats) -> Floats:
     is_equal = bool((weights == weights[0]).all()) and len(weights) < np.iinfo(np.int8).max
     votes = np.ones(len(weights), np.int8) if is_equal else weights / weights.sum()
     last = int(pool.candidates.max(initial=0)) + 1
-    rank = np.where(np.isnan(pool.rank), last, pool.rank)[pool.by_query].T.astype(np.int32)
+    rank = np.nan_to_num(pool.table(pool.rank), nan=last)[pool.by_query].T.astype(np.int32)
     wins_less_losses = np.empty(rank.shape[1])
     ends = np.cumsum(pool.candidates)
     for begin, end in zip((ends - pool.candidates).tolist(), ends.tolist(), strict=True):
@@ -195,7 +195,7 @@ def condorcet(pool: Pool, weights: Floats) -> Floats:
 @method("minmax")
 def minmax(pool: Pool, weights: Floats) -> Floats:
     """Linear mix of scores from 0 for each list's worst document to 1 for its best."""
-    return _sum(normalised(pool, "minmax"), weights)
+    return _sum(pooling.minmax(pool), weights)
 
 
 @method("zscore")
@@ -205,13 +205,11 @@ def zscore(pool: Pool, weights: Floats) -> Floats:
     What a run did not return has the lowest of its list, since 0 would be better than half of it;
     -1 where all scores are equal; nothing from a run that lacks the query.
     """
-    table = normalised(pool, "zscore")
-    for which, ranking in enumerate(pool.rankings):
-        lowest = table[pool.candidate[which][ranking.last], which]
-        absent = np.zeros(pool.queries)
-        absent[ranking.query[ranking.last]] = np.where(lowest < 0, lowest, -1.0)
-        np.copyto(table[:, which], absent[pool.query], where=np.isnan(table[:, which]))
-    return _sum(table, weights)
+    table, last = pooling.zscore(pool), pool.last
+    lowest = table[pool.candidate[last], pool.run[last]]
+    absent = np.zeros((pool.queries, pool.runs))
+    absent[pool.query[last], pool.run[last]] = np.where(lowest < 0, lowest, -1.0)
+    return _sum(np.where(np.isnan(table), absent[pool.query_of], table), weights)
 
 
 @method("combsum", "sum", "wsum")
@@ -289,29 +287,28 @@ def bayesfuse(chance: Floats) -> Floats:
     return _sum(np.log(odds / np.where(odds < 1, 1 - odds, 0.001)))
 
 
-@method("mapfuse", learns=lambda _: learning.average_precision())
+@method("mapfuse", learns=lambda _: learning.AVERAGE_PRECISION)
 def mapfuse(rank: Floats, chance: Floats) -> Floats:
     """Sum of reciprocal ranks, each run weighted by its mean average precision."""
     return _sum(chance / rank)
 
 
-@method("posfuse", learns=lambda _: learning.by_rank())
+@method("posfuse", learns=lambda _: learning.BY_RANK)
 def posfuse(chance: Floats) -> Floats:
     """Sum of the probabilities that the document at this rank is relevant."""
     return _sum(chance)
 
 
-@method("slidefuse", learns=lambda _: learning.by_rank())
-def slidefuse(pool: Pool, chances: Sequence[Floats], *, window: int = 5) -> Floats:
+@method("slidefuse", learns=lambda _: learning.BY_RANK)
+def slidefuse(pool: Pool, chances: Floats, *, window: int = 5) -> Floats:
     """Sum of the probabilities that documents around this rank are relevant."""
-    columns = []
-    for chance, ranking in zip(chances, pool.rankings, strict=True):
-        up_to = np.cumsum(np.pad(chance, ((0, 0), (1, 0))), axis=1)
-        low = np.maximum(ranking.rank - 1 - window, 0)
-        high = np.minimum(ranking.rank + window, ranking.size)
-        within = up_to[ranking.query, high] - up_to[ranking.query, low]
-        columns.append(within / (high - low))
-    return _sum(pool.table(columns))
+    around, rows = np.zeros(len(chances)), np.arange(len(chances))
+    reach = min(window, int(pool.size.max(initial=1)))
+    for step in range(-reach, reach + 1):  # not by running sums: other lists would show through
+        at = rows[(pool.rank + step >= 1) & (pool.rank + step <= pool.size)]
+        around[at] += chances[at + step]
+    high, low = np.minimum(pool.rank + window, pool.size), np.maximum(pool.rank - 1 - window, 0)
+    return _sum(pool.table(around / (high - low)))
 
 
 @method("segfuse", learns=lambda _: learning.by_part(SEGMENT_EDGES))
@@ -323,5 +320,4 @@ def segfuse(score: Floats, chance: Floats) -> Floats:
 @method("probfuse", learns=lambda options: learning.by_segment(options["segments"]))
 def probfuse(pool: Pool, chance: Floats, *, segments: int = 25) -> Floats:
     """Probabilistic fusion: how often each segment of each run's lists was relevant."""
-    segment = pool.table(learning.segment_of(ranking, segments) for ranking in pool.rankings)
-    return _sum(chance / (segment + 1))
+    return _sum(chance / (pool.table(learning.segment_of(pool, segments)) + 1))

@@ -1,4 +1,4 @@
-"""Where a run came from: what exactly answered, how long that took, and how exact it was."""
+"""Where a run came from: what exactly answered, and what that took."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from rankscope.part import Part, left_out
+from rankscope.part import Part
 
 
 class Identity(Part):
@@ -91,7 +91,27 @@ class EngineFacts(Part):
     """How many documents were sent to it in this call; 0: it had them."""
 
 
-class KeptUsage(Part):
+class Spent(Part):
+    """What requests to a language model took."""
+
+    requests: int
+    """How many there were, repeated ones included."""
+    prompt_tokens: int | None
+    """Tokens sent, as the endpoint counts them; null: not known of any."""
+    completion_tokens: int | None
+    """Tokens received; null: not known of any."""
+    cost: float | None
+    """What these tokens cost at the stated prices; null: no price was stated, or no tokens are
+    known."""
+    seconds: float
+    """How long requests took, added up."""
+    p50: float | None
+    """The median over requests; null: there was none."""
+    p95: float | None
+    """The 95th percentile over requests; null: there was none."""
+
+
+class KeptUsage(Spent):
     """What replies took when they were made, of those that were kept from before and used again.
 
     An earlier run had asked for them, or another system. Each counts once, however often it is
@@ -99,26 +119,11 @@ class KeptUsage(Part):
     out replies whose tokens are not known.
     """
 
-    requests: int
-    """Replies that did not have to be asked for: as many requests that were not sent again."""
-    prompt_tokens: int | None
-    """Tokens sent for them, as the endpoint counted; null: not known of any."""
-    completion_tokens: int | None
-    """Tokens received; null: not known of any."""
-    cost: float | None
-    """What these tokens cost at the prices that are stated now; null: no price was stated, or no
-    tokens are known."""
-    seconds: float
-    """How long they took when they were made, added up."""
-    p50: float | None
-    """The median over these replies; null: there are none."""
-    p95: float | None
-    """The 95th percentile over these replies; null: there are none."""
     uncounted: int = 0
     """Of the requests, those whose tokens are not known, as the endpoint did not count them."""
 
 
-class ModelUsage(Part):
+class ModelUsage(Spent):
     """What asking a language model took, in one fetch or one round of judging.
 
     Requests, tokens, cost and seconds are of what was asked in it; what was kept from before and
@@ -129,8 +134,6 @@ class ModelUsage(Part):
     """What asked, such as the reranker llm_listwise."""
     model: str
     """The model that was asked."""
-    requests: int
-    """Requests that were sent, repeated ones included."""
     answered: int
     """Questions with a usable answer, from the model or kept from before."""
     cached: int
@@ -146,51 +149,6 @@ class ModelUsage(Part):
     their place is not kept, and the same command asks them again."""
     unreadable: int
     """Answers that could not be read."""
-    prompt_tokens: int
-    """Tokens sent, as the endpoint counts them."""
-    completion_tokens: int
-    """Tokens received."""
-    cost: float | None
-    """What they cost at the stated prices; null: no price was stated."""
-    seconds: float
-    """How long requests took, added up."""
-    p50: float | None
-    """The median over requests; null: nothing was asked."""
-    p95: float | None
-    """The 95th percentile over requests; null: nothing was asked."""
     kept: KeptUsage | None = None
     """What replies had taken that were kept from before; null: not known, as of embedders, whose
     vectors are kept without it."""
-
-
-class QueryExactness(Part):
-    """One query, answered approximately and exactly."""
-
-    query_id: str
-    """The query."""
-    wanted: int
-    """How many documents an exact search finds, up to k."""
-    hits: int
-    """How many of the first k of the answer are as near as these; near-ties count."""
-    stored_hits: int | None = left_out()
-    """The same for a search through everything as it is stored, quantised, without the index that
-    leads to it; left out where the engine does not let one."""
-    filtered: float
-    """The share of documents that the query's filter leaves out."""
-
-
-class Exactness(Part):
-    """One system against exact search over the same vectors."""
-
-    system: str
-    """The system."""
-    k: int
-    """How many documents are looked at."""
-    tolerance: float
-    """Documents whose similarity is less than that of the k-th by no more than this count."""
-    documents: int
-    """How many documents have a vector."""
-    filters: bool
-    """Whether queries are filtered."""
-    queries: tuple[QueryExactness, ...]
-    """Those that were answered, and for which there is something to find."""
