@@ -158,9 +158,9 @@ def test_experiments_are_listed_newest_first(
     experiment: Path, second: Path, tmp_path: Path
 ) -> None:
     for folder, finished in ((experiment, "2025-01-02"), (second, "2025-03-04")):
-        path = Path(shutil.copytree(folder, tmp_path / folder.name)) / "ExperimentManifest.json"
+        path = Path(shutil.copytree(folder, tmp_path / folder.name)) / "Timings.json"
         data = json.loads(path.read_text())
-        path.write_text(json.dumps({**data, "finished": f"{finished}T00:00:00Z"}))
+        path.write_text(json.dumps({**data, "created": f"{finished}T00:00:00Z"}))
     for name, content in (("damaged", "{"), ("other", '{"schema": "rankscope/manifest/99"}')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ExperimentManifest.json").write_text(content)

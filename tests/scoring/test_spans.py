@@ -348,11 +348,12 @@ def test_pieces_may_have_grades_that_are_fractions() -> None:
 
 def test_one_table_holds_passages_and_what_was_retrieved() -> None:
     row = {"user_input": "q", "reference_contexts": [FOX], "retrieved_contexts": ["no", FOX]}
-    named = {"relevant": "reference_contexts", "retrieved": "retrieved_contexts"}
+    gold, found = "reference_contexts", "retrieved_contexts"
     for run in (None, [row]):
-        scores = rs.evaluate([row], run, "RR", **named)
+        scores = rs.evaluate([row], run, "RR", relevant=gold, retrieved=found)
         assert scores["RR"] == 0.5
-        assert all(column in scores.reading for column in named.values())
+        assert gold in scores.reading
+        assert found in scores.reading
 
 
 def test_pieces_come_in_the_shapes_of_ids() -> None:

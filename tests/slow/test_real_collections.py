@@ -65,7 +65,7 @@ def test_judgments_of_trec_eval() -> None:
 def test_ratings() -> None:
     ratings = as_ratings(at_hand("electronics") / "ratings.tsv")
     assert ratings.raters == ("rater_1", "rater_2", "rater_3")
-    assert len(ratings) == 3 * 3188
+    assert ratings.to_polars().height == 3 * 3188
     assert ratings.final is not None
     assert ratings.final.height == 3188
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np

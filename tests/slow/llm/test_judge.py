@@ -247,7 +247,7 @@ def test_the_command_writes_ratings_qrels_and_a_report(
     )
     assert (code, err) == (0, "")
     ratings = as_ratings(folder / "ratings.csv")
-    assert len(ratings) == 48
+    assert ratings.to_polars().height == 48
     assert (folder / "out.txt").read_text().splitlines()[0].split() == ["q1", "0", "d0", "0"]
     asked = len(server.sent)
     code, out, _ = run("--model", "llm.yaml", "--format", "json", to="again.jsonl")
