@@ -268,8 +268,8 @@ def no_document_in_common(run: RunUnderTest) -> Seen | None:
     It is a warning for fewer than ten queries, and where a corpus is known that holds documents of
     both.
 
-    Do: make the document ids of run and qrels the same; if they do match, pass the corpus
-    (--corpus) to confirm.
+    Do: make the document ids of run and qrels the same; if they do match, confirm it with
+    corpus=….
     """
     qrels = run.qrels
     judged, retrieved = set(qrels.doc_ids), dict.fromkeys(run.frame["doc_id"])

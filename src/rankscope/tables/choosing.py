@@ -114,7 +114,7 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
     strong = [column for column in neutral if not is_weak(column.name)]
     names = _ids_among(mine or strong or neutral)
-    plain = {folded(name): name for name in names}
+    plain = {name.casefold(): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
         return plain["docno"]
     return one_column(names, f"hold the {word} documents", word, table)
