@@ -25,10 +25,6 @@ NoRelevant = Literal["zero", "out"]
 """What happens to queries without a relevant document: they score 0, or are left out."""
 
 
-def _unchanged(measure: Measure) -> Measure:
-    return measure
-
-
 def _trec_eval_9(measure: Measure) -> Measure:
     """Use version 9's rule for the rank at which a recall point is reached."""
     has_rule = measure.definition.parameter("rule") is not None
@@ -77,10 +73,7 @@ def _ranx(measure: Measure) -> Measure:
 
 
 DIFFERENT = {
-    (
-        "ir_measures",
-        "Accuracy",
-    ): "it leaves out queries for which no relevant document is retrieved",
+    ("ir_measures", "Accuracy"): "it leaves out queries without a retrieved relevant document",
     ("ir_measures", "Compat"): "its ideal has equal scores in the order of the judgments",
     ("ir_measures", "ERR"): "it rounds the value of each query to five decimals",
     ("ranx", "NumRelRet"): "it prints the mean over queries, not the sum",
@@ -89,10 +82,6 @@ DIFFERENT = {
 """By profile and measure: why a tool's own number is another one."""
 
 # --- profiles ------------------------------------------------------------------------------------
-
-
-def _always(measure: Measure) -> None:  # noqa: ARG001
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +101,8 @@ class Profile:
     queries: QueryPolicy = "all"
     identical_ids: bool = True
     no_relevant: NoRelevant = "zero"
-    meaning: Callable[[Measure], Measure] = _unchanged
-    apart: Callable[[Measure], Profile | None] = _always
+    meaning: Callable[[Measure], Measure] = lambda measure: measure
+    apart: Callable[[Measure], Profile | None] = lambda _: None
 
     def rules_for(self, measure: Measure) -> Profile:
         """Return the rules that count for a measure."""

@@ -15,8 +15,6 @@ import pytest
 
 import rankscope as rs
 from conftest import Rankscope
-from rankscope.scale import run_cuts
-from rankscope.scoring import inputs
 from scale.runs_on_disk import ordered, qrels, rows, text
 
 
@@ -111,10 +109,8 @@ def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -
     assert not list(folder.glob(".rankscope-scores-*"))
 
 
-def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
-    monkeypatch.setattr(inputs, "LARGE", 200)
-    monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
     for name, broken in (("r03", False), ("r01", False), ("r02", True)):
         path = folder / "runs" / f"{name}.run"
         content = path.read_bytes() + (b"q1 Q0\n" if broken else b"")
