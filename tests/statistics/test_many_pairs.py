@@ -91,7 +91,6 @@ def test_blocks_change_no_bit(options: dict[str, Any], monkeypatch: pytest.Monke
     whole = [pair.to_dict() for pair in compare_pairs(matrix, pairs, settings)]
     for rows in (1, 7):
         monkeypatch.setattr(arrays, "BLOCK", rows * queries)
-        monkeypatch.setattr(arrays, "FEW", rows * queries)
         monkeypatch.setattr(pairing, "KEPT", 0)
         monkeypatch.setattr(pairing, "MADE", rows)
         compared = compare_pairs(matrix, pairs, settings)

@@ -53,7 +53,7 @@ def test_each_stratum_is_its_own_comparison() -> None:
         [expected] = mean_intervals(values, bounds=(0, 1))
         assert mean == pytest.approx(values.mean())
         assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
-    assert english.p == pytest.approx(paired_tests(change, test="t")[0].p)
+    assert english.p == pytest.approx(paired_tests(change, test="t")[0][0])
     raw = [stratum.p for stratum in found.strata]
     assert [stratum.p_corrected for stratum in found.strata] == corrected(raw).tolist()
     assert found.difference == pytest.approx((SYSTEM - BASE).mean())
