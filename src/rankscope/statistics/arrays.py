@@ -86,7 +86,9 @@ def row_deviations(rows: FloatArray, means: FloatArray | None = None) -> FloatAr
     """Return the sample standard deviation (n − 1) of each row, likewise."""
     means = row_means(rows) if means is None else means
     count = rows.shape[1]
-    return np.sqrt(row_means((rows - means[:, np.newaxis]) ** 2) * (count / (count - 1)))
+    return np.asarray(
+        np.sqrt(row_means((rows - means[:, np.newaxis]) ** 2) * (count / (count - 1)))
+    )
 
 
 def random_source(seed: int, purpose: int) -> np.random.PCG64:

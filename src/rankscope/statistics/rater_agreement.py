@@ -150,7 +150,7 @@ class Rated:
     def squares(self) -> FloatArray:
         """By item: Σ_c n_c², n_c the number of its ratings that are c."""
         item, _, votes = self.votes
-        return np.bincount(item, weights=votes.astype(np.float64) ** 2, minlength=self.items)
+        return np.bincount(item, votes.astype(np.float64) ** 2, self.items).astype(np.float64)
 
     def paired(self) -> Rated:
         """Return the ratings of items that have at least two: a single one agrees with nobody."""
@@ -158,7 +158,7 @@ class Rated:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """By item: the sum of a value by rating."""
-        return np.bincount(self.item, weights=values, minlength=self.items)
+        return np.bincount(self.item, values, self.items).astype(np.float64)
 
 
 def cohen_kappa(
