@@ -34,7 +34,6 @@ from rankscope.tables.documents import is_answer
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
     from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.tests import TestResult
 
 BATCH_METRICS = ("hit@1", "hit@3", "hit@5", "ndcg@5", "ndcg@10", "mrr")
 """What `evaluate_retrieval_batch` computes unless it is told otherwise."""
@@ -370,7 +369,7 @@ def paired_bootstrap_test(
     p = (count + 1) / (B + 1). The ontology benchmark's count / B can be 0, which no number of
     resamples shows.
     """
-    p = _paired(values_a, values_b, test="bootstrap", resamples=n_bootstrap, seed=seed).p
+    p, _ = _paired(values_a, values_b, test="bootstrap", resamples=n_bootstrap, seed=seed)
     return p, p < 0.05
 
 
@@ -384,14 +383,11 @@ def statistical_significance_test(
     there is no spread for t: p is the sign test's, and ``t_statistic`` infinite (0 for equal
     scores).
     """
-    result = _paired(scores_a, scores_b, test="t")
-    statistic = result.statistic
-    if "no spread" in result.method:
-        statistic = math.copysign(math.inf, statistic)
+    p, statistic = _paired(scores_a, scores_b, test="t")
     return {
         "t_statistic": statistic,
-        "p_value": result.p,
-        "significant": result.p < alpha,
+        "p_value": p,
+        "significant": p < alpha,
         "mean_a": _average(scores_a),
         "mean_b": _average(scores_b),
     }
@@ -536,9 +532,13 @@ def _interval(values: Sequence[float], **options: Any) -> Interval:
     return interval
 
 
-def _paired(values_a: Sequence[float], values_b: Sequence[float], **options: Any) -> TestResult:
+def _paired(
+    values_a: Sequence[float], values_b: Sequence[float], **options: Any
+) -> tuple[float, float]:
     from rankscope.statistics.tests import paired_tests  # noqa: PLC0415
 
     _refuse_unequal(values_a, values_b)
-    [result] = paired_tests([[a - b for a, b in zip(values_a, values_b, strict=True)]], **options)
-    return result
+    p, statistic = paired_tests(
+        [[a - b for a, b in zip(values_a, values_b, strict=True)]], **options
+    )
+    return float(p[0]), float(statistic[0])

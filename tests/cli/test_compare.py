@@ -14,7 +14,6 @@ from conftest import Rankscope
 SMALL = Path(__file__).parents[1] / "data" / "small"
 QRELS = str(SMALL / "qrels.tsv")
 RUNS = (str(SMALL / "letters.run"), str(SMALL / "words.run"))
-BY = ("--queries", str(SMALL / "queries.jsonl"), "--by")
 
 
 @pytest.fixture
@@ -57,11 +56,7 @@ def test_options_reach_the_comparison(compared: Any) -> None:
     assert settings.items() <= data["settings"].items()
 
 
-def test_strata_and_seeds(compared: Any) -> None:
-    labels = {
-        one["label"] for part in compared(*BY, "difficulty")["strata"] for one in part["strata"]
-    }
-    assert "easy" in labels
+def test_seeds(compared: Any) -> None:
     assert compared("--seeds", "all=letters")["runs"] == ["all", "words"]
 
 

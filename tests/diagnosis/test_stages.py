@@ -162,7 +162,7 @@ def test_a_measure_of_subtopics_has_no_ceiling(tmp_path: Path) -> None:
     path = tmp_path / "subtopics.qrels"
     path.write_text("q 1 a 1\nq 2 b 1\nq 1 c 1\n")
     runs = {"x": {"q": ["a", "z"]}, "y": {"q": ["b", "c"]}, "both": {"q": ["a", "b"]}}
-    pipeline = [{"system": "both", "kind": "fuse", "of": ["x", "y"]}]
+    pipeline = [StageSpec("both", "fuse", ("x", "y"))]
     diagnosis = rs.diagnose(path, runs, ["alpha_nDCG@5"], stages=pipeline, only="stages")
     answer = stages.of(diagnosis.analyses)
     assert answer is not None

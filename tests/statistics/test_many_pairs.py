@@ -16,7 +16,6 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.reports.comparison_page import comparison_document
 from rankscope.reports.shown_systems import MOST_SYSTEMS, shown_systems
 from rankscope.statistics import arrays
-from rankscope.statistics import comparison as comparing
 from rankscope.statistics import system_pairs as pairing
 from rankscope.statistics.comparison import Comparison, compare, compare_pairs
 from rankscope.statistics.matrix import Matrix, Scale
@@ -91,7 +90,6 @@ def test_blocks_change_no_bit(options: dict[str, Any], monkeypatch: pytest.Monke
     whole = [pair.to_dict() for pair in compare_pairs(matrix, pairs, settings)]
     for rows in (1, 7):
         monkeypatch.setattr(arrays, "BLOCK", rows * queries)
-        monkeypatch.setattr(arrays, "FEW", rows * queries)
         monkeypatch.setattr(pairing, "KEPT", 0)
         monkeypatch.setattr(pairing, "MADE", rows)
         compared = compare_pairs(matrix, pairs, settings)
@@ -213,12 +211,3 @@ def test_a_table_of_a_part_changes_no_number() -> None:
     names = [row[0].value for row in tables_of(comparison_document(based, max_systems=3))[0].rows]
     assert len(names) == 4
     assert "run000" in names, "wherever it ranks"
-
-
-def test_what_takes_a_record_for_each_pair_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "STRATIFIED", 5)
-    qrels, runs = runs_of(5)
-    strata = {query_id: query_id[-1] for query_id in qrels}
-    with pytest.raises(InputError, match="there are 10"):
-        compare(qrels, runs, ["RR"], resamples=100, strata=strata)
-    compare(qrels, runs, ["RR"], resamples=100, strata=strata, baseline="run000")

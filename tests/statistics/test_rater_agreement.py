@@ -71,7 +71,7 @@ TABLE: Any = [
 ]
 
 ALPHAS = (0.5905511811023623, 0.6285441176470589, 0.6203059805285118)
-KAPPAS = (0.625, 0.6052631578947368, 0.4972067039106145)
+KAPPAS = (0.625, 0.4972067039106145)
 GWET = 0.64796479648
 
 
@@ -117,7 +117,7 @@ def naive_cohen(first: Any, second: Any, weights: Weights) -> float | None:
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if not np.isnan(a + b)]
 
     def weight(a: float, b: float) -> float:
-        return {"none": float(a != b), "linear": abs(a - b), "quadratic": (a - b) ** 2}[weights]
+        return {"none": float(a != b), "quadratic": (a - b) ** 2}[weights]
 
     chance = sum(weight(a, b) for a, _ in pairs for _, b in pairs)
     return 1 - len(pairs) * sum(weight(a, b) for a, b in pairs) / chance if chance else None

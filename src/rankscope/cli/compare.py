@@ -30,7 +30,6 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
     one_of=TESTS,
     default="t",
 )
-@rare("--by FIELD", "Compare within each value of a field of --queries", "Statistics")
 @rare(
     "--correction NAME",
     "Correct p-values for their number",
@@ -77,7 +76,6 @@ def compare(
     run: tuple[str, ...],
     measures: tuple[str, ...],
     baseline: str | None,
-    by: str | None,
     intersect: bool,
     seeds: tuple[str, ...],
     queries_file: str | None,
@@ -102,9 +100,7 @@ def compare(
 
     shared.check_standard_input(qrels, *run, queries_file, corpus)
     is_page = output.format == "html" or output.html is not None
-    fields = shared.query_fields(
-        queries_file, texts=is_page, by=by, cluster=cluster, weights=weights
-    )
+    fields = shared.query_fields(queries_file, texts=is_page, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
     with working("Comparing"):
         scored = score(
@@ -117,7 +113,6 @@ def compare(
             scored.scores,
             baseline=baseline,
             settings=settings,
-            strata=fields["by"],
             clusters=fields["cluster"],
             weights=fields["weights"],
             seeds=_seeds(seeds),

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, ValidationError
 
+from rankscope.collection.corpus import Corpus, read_corpus
+from rankscope.collection.costs import as_costs
+from rankscope.collection.decisions import as_decisions
+from rankscope.collection.queries import Queries, read_queries
+from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis.analysis import Analysed, Inputs, all_analyses
 from rankscope.diagnosis.query_fields import UNKNOWN_QUERIES
 from rankscope.diagnosis.stages import StageSpec
@@ -24,6 +29,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Record, dotted, left_out
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
+from rankscope.runs.table import as_run
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -38,10 +44,6 @@ if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores
 
 __all__ = ["Diagnosis", "diagnose"]
-
-
-def _is_zero(value: int) -> bool:
-    return value == 0
 
 
 class Diagnosis(Record, Shown):
@@ -63,7 +65,7 @@ class Diagnosis(Record, Shown):
     """How differences were tested."""
     verdict: tuple[str, ...] = left_out(())
     """With a baseline: how each other system compares with it on the main measure."""
-    no_answer: int = Field(default=0, exclude_if=_is_zero)
+    no_answer: int = Field(default=0, exclude_if=lambda count: count == 0)
     """Queries that are meant to have no answer, if there are any; they are in no mean."""
     summary: tuple[SummaryLine, ...] = ()
     """What would gain most, in at most five sentences; none: nothing stands out."""
@@ -122,7 +124,7 @@ def diagnose(
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    stages: str | Sequence[str | StageSpec | Mapping[str, Any]] | None = None,
+    stages: str | Sequence[str | StageSpec] | None = None,
     decisions: Any = None,
     ratings: Any = None,
     training: Any = None,
@@ -152,11 +154,10 @@ def diagnose(
     'no decisions were given'
     """
     analyses = {analysis.name: analysis for analysis in all_analyses()}
-    asked = _asked(only, analyses)
-    _asked(configs or (), analyses)
-    prepared = {
-        name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked or analyses
-    }
+    asked = _asked(only, analyses) or list(analyses)
+    given = dict(configs or {})
+    _asked(given, analyses)
+    prepared = {name: _config(analyses[name], given.get(name, {})) for name in asked}
     rules = {name: options.pop(name) for name in ScoringOptions.__annotations__ if name in options}
     settings = Settings.of(**options)
     scoring = Scoring.of("diagnose", rules, without=("executor", "overlap"))
@@ -171,11 +172,13 @@ def diagnose(
         judgments.alignments = {}  # each run is aligned once for all that look at it
     if baseline is not None and baseline not in named:
         raise UnknownNameError("run", baseline, named)
-    tables = _tables(named)
-    documents = None if corpus is None else _corpus(corpus)
+    tables = {name: as_run(run, name=name) for name, run in named.items()}
+    documents = read_corpus(corpus) if is_path(corpus) else corpus
+    if documents is not None and not isinstance(documents, Corpus):
+        documents = Corpus(documents)
     scoring = replace(scoring, corpus=documents, ontology=None)  # which the judgments know
     scores = score(judgments, tables, measures, scoring).scores
-    asked_queries = None if queries is None else _matching(_queries(queries), judgments)
+    asked_queries = None if queries is None else _judged(_queries(queries), judgments)
     inputs = Inputs(
         scores=scores,
         runs=tables,
@@ -183,10 +186,10 @@ def diagnose(
         queries=asked_queries,
         corpus=documents,
         pipeline=None if stages is None else _pipeline(stages, tables),
-        decisions=None if decisions is None else _decisions(decisions),
-        ratings=None if ratings is None else _ratings(ratings),
-        training=None if training is None else _training(training, asked_queries),
-        costs=None if costs is None else _costs(costs, tables),
+        decisions=None if decisions is None else as_decisions(decisions),
+        ratings=None if ratings is None else as_ratings(ratings),
+        training=None if training is None else _queries(training),
+        costs=None if costs is None else as_costs(costs, tables),
         search=_search(documents, asked_queries, judgments),
         baseline=baseline,
         documents=None if documents is None else len(documents),
@@ -217,9 +220,7 @@ def _asked(only: str | Iterable[str], known: Mapping[str, AnyAnalysis]) -> list[
     names = [name.strip() for text in texts for name in text.split(",")]
     for name in names:
         if name not in known:
-            error = UnknownNameError("analysis", name, known)
-            listed = "" if "nearest" in str(error) else f"; there are: {', '.join(known)}"
-            raise InputError(f"{error}{listed}")
+            raise UnknownNameError("analysis", name, known)
     return list(dict.fromkeys(names))
 
 
@@ -236,7 +237,14 @@ def _verdict(scores: Scores, baseline: str | None, settings: Settings) -> tuple[
     return tuple(pair.sentence for pair in comparison.pairs.select(base=baseline))
 
 
-def _matching(queries: list[Query], judgments: Judgments) -> list[Query]:
+def _queries(queries: Any) -> list[Query]:
+    table = read_queries(queries) if is_path(queries) else queries
+    if not isinstance(table, Queries):
+        table = Queries(table)
+    return [(query_id, text, table.metadata_of(query_id)) for query_id, text in table.items()]
+
+
+def _judged(queries: list[Query], judgments: Judgments) -> list[Query]:
     """Return the queries; none of them judged is an error."""
     judged = dict.fromkeys([*judgments.query_ids, *judgments.no_answer])
     if queries and judged and not any(query_id in judged for query_id, _, _ in queries):
@@ -267,115 +275,32 @@ def _unknown(queries: list[Query] | None, judgments: Judgments) -> list[Finding]
     ]
 
 
-def _training(training: Any, asked: list[Query] | None) -> list[Query]:
-    """Take training questions; of judgments, which hold ids only, texts are looked up."""
-    try:
-        return _queries(training)
-    except InputError:
-        if asked is None or not is_path(training):
-            raise
-        from rankscope.collection.qrels import read_qrels  # noqa: PLC0415
-
-        try:
-            learnt = set(read_qrels(training).query_ids)
-        except InputError:
-            learnt = set()
-        questions = [query for query in asked if query[0] in learnt]
-        if not questions:
-            raise
-        return questions
-
-
 def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
     try:
         config: AnalysisConfig = analysis.config.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         known = ", ".join(analysis.config.model_fields) or "nothing"
-        if not first["loc"]:
-            raise InputError(
-                f"{analysis.name}: expected options by name, got {shown(given, 40)}; what can be "
-                f"set: {known}"
-            ) from None
-        raise InputError(
-            f"{analysis.name}.{dotted(first['loc'])}: {first['msg'].lower()}; what can be set: "
-            f"{known}"
-        ) from None
+        where = f".{dotted(first['loc'])}" if first["loc"] else ""
+        problem = first["msg"].lower() if where else f"expected options, got {shown(given, 40)}"
+        raise InputError(f"{analysis.name}{where}: {problem}; what can be set: {known}") from None
     return config
 
 
-def _tables(runs: Mapping[str, Any]) -> dict[str, Any]:
-    from rankscope.runs.table import as_run  # noqa: PLC0415
-
-    return {name: as_run(run, name=name) for name, run in runs.items()}
-
-
-def _queries(queries: Any) -> list[Query]:
-    from rankscope.collection.queries import Queries, read_queries  # noqa: PLC0415
-
-    table = read_queries(queries) if is_path(queries) else queries
-    if not isinstance(table, Queries):
-        table = Queries(table)
-    return [(query_id, text, table.metadata_of(query_id)) for query_id, text in table.items()]
-
-
-def _corpus(corpus: Any) -> Any:
-    from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
-
-    if is_path(corpus):
-        return read_corpus(corpus)
-    return corpus if isinstance(corpus, Corpus) else Corpus(corpus)
-
-
-def _pipeline(
-    stages: str | Sequence[str | StageSpec | Mapping[str, Any]], runs: Mapping[str, Any]
-) -> list[StageSpec]:
+def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
     """Return the stages as specs: each of some names builds on the one before it."""
     names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
-    specs: list[StageSpec] = []
+    specs: dict[str, StageSpec] = {}
     for stage in names:
-        if isinstance(stage, Mapping):
-            stage = _spec(stage)  # noqa: PLW2901
         if not isinstance(stage, StageSpec):
-            below = (specs[-1].system,) if specs else ()
+            below = tuple(specs)[-1:]
             stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
         if stage.system not in runs:
             raise UnknownNameError("run (stages)", stage.system, runs)
-        if stage.system in {spec.system for spec in specs}:
+        if stage.system in specs:
             raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
-        specs.append(stage)
-    return specs
-
-
-def _spec(stage: Mapping[str, Any]) -> StageSpec:
-    """Make a stage of ``{"system": "reranked", "of": ["bm25"], "kind": "rerank", "depth": 50}``."""
-    known = ("system", "kind", "of", "depth")
-    for key in stage:
-        if key not in known:
-            raise UnknownNameError("key of a stage", str(key), known)
-    if not isinstance(stage.get("system"), str):
-        raise InputError(f"stages: expected the name of a run as system, got {shown(stage)}")
-    below = stage.get("of", ())
-    names = (below,) if isinstance(below, str) else tuple(map(str, below))
-    return StageSpec(stage["system"], str(stage.get("kind", "stage")), names, stage.get("depth"))
-
-
-def _decisions(decisions: Any) -> Any:
-    from rankscope.collection.decisions import as_decisions  # noqa: PLC0415
-
-    return as_decisions(decisions)
-
-
-def _ratings(ratings: Any) -> Any:
-    from rankscope.collection.ratings import as_ratings  # noqa: PLC0415
-
-    return as_ratings(ratings)
-
-
-def _costs(costs: Any, runs: Mapping[str, Any]) -> Any:
-    from rankscope.collection.costs import as_costs  # noqa: PLC0415
-
-    return as_costs(costs, runs)
+        specs[stage.system] = stage
+    return list(specs.values())
 
 
 def _search(corpus: Any, queries: list[Query] | None, judgments: Judgments) -> Search | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from rankscope.diagnosis.figures import FIGURES, Figure, figures_of, why_missing
+from rankscope.diagnosis.figures import FIGURES, figures_of, why_missing
 from rankscope.errors import UnknownNameError
 from rankscope.part import Part
 from rankscope.records.report import FigureKpi, status_of
@@ -44,30 +45,23 @@ def figure_kpis(analyses: Part, goals: Mapping[str, FigureGoal]) -> tuple[Figure
     if not goals:
         return ()
     figures = figures_of(analyses)
-    rows = []
+    rows: list[FigureKpi] = []
     for name, goal in goals.items():
-        measured: list[Figure | None] = [figure for figure in figures if figure.name == name]
-        rows += [_row(name, goal, figure, analyses) for figure in measured or [None]]
+        target: dict[str, Any] = {"figure": name, "target": goal.target, "strict": goal.strict}
+        higher = FIGURES[name].higher_is_better
+        measured = [
+            FigureKpi(
+                system=figure.system,
+                value=figure.value,
+                interval=figure.interval,
+                status=status_of(
+                    figure.value, goal.target, higher_is_better=higher, strict=goal.strict
+                ),
+                **target,
+            )
+            for figure in figures
+            if figure.name == name
+        ]
+        reason = "" if measured else why_missing(name, analyses)
+        rows += measured or [FigureKpi(value=None, status="unknown", reason=reason, **target)]
     return tuple(rows)
-
-
-def _row(name: str, goal: FigureGoal, figure: Figure | None, analyses: Part) -> FigureKpi:
-    if figure is None:
-        return FigureKpi(
-            figure=name,
-            value=None,
-            target=goal.target,
-            strict=goal.strict,
-            status="unknown",
-            reason=why_missing(name, analyses),
-        )
-    higher = FIGURES[name].higher_is_better
-    return FigureKpi(
-        figure=name,
-        system=figure.system,
-        value=figure.value,
-        interval=figure.interval,
-        target=goal.target,
-        strict=goal.strict,
-        status=status_of(figure.value, goal.target, higher_is_better=higher, strict=goal.strict),
-    )

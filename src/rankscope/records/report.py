@@ -188,34 +188,39 @@ class Diagnostics(Part):
     """Sentences of the system about what it indexed."""
 
 
-class EvaluationReport(KeptRecord):
+class ScoredSystem(Part):
+    """What a system answered, and how good that is."""
+
+    run: RunInfo
+    """What it answered."""
+    measures: list[MeasureValue]
+    """Its means, in the order asked; none for a system that is broken."""
+    accounting: Accounting | None
+    """What the means are made of; null for a system that is broken."""
+    broken: str | None = left_out()
+    """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
+    per_query: FileRef
+    """Parquet with the columns query_id, measure, value: every value behind the means."""
+
+
+class EvaluationReport(ScoredSystem, KeptRecord):
     """How good one system is on one collection."""
 
     kind: ClassVar[str] = "evaluation"
 
     experiment: str
     """The experiment it belongs to."""
-    run: RunInfo
-    """The run that was scored."""
     collection: CollectionInfo
     """What it was scored on."""
     profile: str
     """Whose rules counted."""
     rules: dict[str, str]
     """The single rules: ties, precision, queries, no_relevant."""
-    measures: list[MeasureValue]
-    """The means, in the order asked."""
-    accounting: Accounting | None
-    """What the means are made of; null for a system that is broken."""
-    broken: str | None = left_out()
-    """Why the system was not scored: its run is empty, or has nothing in common with the qrels."""
     diagnostics: Diagnostics
     """Versions, findings, notes."""
-    per_query: FileRef
-    """Parquet with the columns query_id, measure, value: every value behind the means."""
 
 
-class SystemRecord(Part):
+class SystemRecord(ScoredSystem):
     """One system of a benchmark."""
 
     name: str
@@ -228,20 +233,10 @@ class SystemRecord(Part):
     """The systems of this benchmark that it builds on."""
     report: str
     """Its EvaluationReport, relative to the folder."""
-    run: RunInfo
-    """What it answered."""
-    measures: list[MeasureValue]
-    """Its means; none for a system that is broken."""
-    accounting: Accounting | None
-    """What they are made of; null for a system that is broken."""
-    broken: str | None = left_out()
-    """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
     timing: SkipJsonSchema[Timings] = Field(default=NO_TIME, exclude=True)
     """How long it took; kept in Timings.json."""
     again: tuple[RunInfo, ...] = left_out(())
     """Its other runs, where it was asked more than once."""
-    per_query: FileRef
-    """Parquet: query_id, measure, value."""
     results: FileRef
     """Parquet with the top of each answer: query_id, rank, doc_id, title, score, grade (null: not
     judged), adds (what the document adds to the main measure)."""

@@ -1,4 +1,4 @@
-"""A comparison as a document: the verdict, means with intervals, pairs, strata."""
+"""A comparison as a document: the verdict, means with intervals, pairs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from rankscope.document.blocks import (
     Point,
     Points,
     Section,
-    Sentence,
-    Sentences,
     Table,
-    cells,
     ends,
     finding_lines,
     plain_rows,
@@ -45,7 +42,6 @@ from rankscope.statistics.sentences import differ, listed
 if TYPE_CHECKING:
     from rankscope.statistics.comparison import Comparison, SystemMean
     from rankscope.statistics.settings import Settings
-    from rankscope.statistics.strata import StratifiedPair
     from rankscope.statistics.system_pairs import Pair, Verdict
 
 
@@ -82,7 +78,6 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
         Section("Means", (chart, _means_table(comparison, shown))),
         *_groups_section(comparison, shown),
         Section("Pairs", (pairs_table(pairs), *_pairs_left(comparison, pairs))),
-        Section("By stratum", tuple(_strata_blocks(comparison, shown))),
         coverage_section(_covered(comparison, shown), profile=comparison.profile),
         definitions_section(
             list(comparison.measures), asked=comparison.measures, profile=comparison.profile
@@ -170,7 +165,6 @@ def _points(comparison: Comparison) -> Iterator[Point]:
     careful += [
         f"{pair.measure}: only {differ(pair)}, too few for any test" for pair in undecidable
     ]
-    careful += [part.finding.sentence for part in comparison.strata if part.finding is not None]
     if careful:
         yield Point("Careful", tuple(careful[:MOST_CAREFUL]), "warning")
     notes = [*aliases(comparison.measures), *_parts(comparison)]
@@ -405,35 +399,3 @@ def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
 def _mean_cell(mean: SystemMean) -> Cell:
     link = queries_link(measure=mean.measure, a=mean.run, sort="a")
     return Cell(mean.mean, ends(mean.interval), best=mean.best, link=link)
-
-
-def _strata_blocks(comparison: Comparison, shown: Sequence[str]) -> Iterator[Table | Sentences]:
-    known = set(shown)
-    for part in comparison.strata:
-        if not {part.system, part.base} <= known:
-            continue
-        yield _strata_table(part)
-        if part.finding is not None:
-            yield Sentences((Sentence(f"warning: {part.finding.sentence}", "warning"),))
-
-
-def _strata_table(part: StratifiedPair) -> Table:
-    return Table(
-        (
-            Column("stratum", "text"),
-            *map(Column, ("queries", "base", "system")),
-            Column("difference", signed=True),
-            Column("p", "p"),
-        ),
-        tuple(
-            (
-                *cells(stratum.label, stratum.n, stratum.base_mean, stratum.system_mean),
-                Cell(stratum.difference, ends(stratum.interval)),
-                Cell(stratum.p_corrected),
-            )
-            for stratum in part.strata
-        ),
-        title=(
-            f"{part.measure}, {part.system} against {part.base}, by stratum (p: {part.correction})"
-        ),
-    )

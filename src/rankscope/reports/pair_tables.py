@@ -62,7 +62,6 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
 
 
 _DATA = (
-    "stratum",
     "measure",
     "base",
     "system",
@@ -91,7 +90,7 @@ _DATA = (
 
 
 def comparison_data(comparison: Comparison) -> Lines:
-    """Return a row for each measure and pair, then, with its name, one for each stratum of it."""
+    """Return a row for each measure and pair."""
     return Lines(_DATA, lambda: _data_rows(comparison))
 
 
@@ -99,18 +98,7 @@ def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
     correction = comparison.settings.correction
     for pair in comparison.pairs:
         row: dict[str, Value] = {name: getattr(pair, name, None) for name in _DATA}
-        row |= {"stratum": "", "correction": correction}
+        row["correction"] = correction
         row |= {"low": pair.interval.low, "high": pair.interval.high, "level": pair.interval.level}
         row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
         yield [row[name] for name in _DATA]
-    for part in comparison.strata:
-        for stratum in part.strata:
-            row = {name: getattr(stratum, name, None) for name in _DATA}
-            row |= {"measure": part.measure, "base": part.base, "system": part.system}
-            row |= {"stratum": stratum.label, "queries": stratum.n, "correction": correction}
-            row |= {
-                "low": stratum.interval.low,
-                "high": stratum.interval.high,
-                "level": stratum.interval.level,
-            }
-            yield [row[name] for name in _DATA]

@@ -33,7 +33,6 @@ from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.power import POWER, detectable_like
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.strata import StratifiedPair, stratify
 from rankscope.statistics.system_pairs import VERDICTS, Equivalence, Pair, Pairs
 from rankscope.statistics.tests import ENUMERATED, corrected
 
@@ -47,9 +46,6 @@ __all__ = ["Comparison", "compare"]
 
 LETTERED = 15
 """Up to so many systems letters are read beside means; of more, who may be the best is marked."""
-
-STRATIFIED = 20_000
-"""So many pairs can be compared by stratum: each is a record of its own."""
 
 MOST_TOGETHER = 50
 """Of more systems than this an analysis compares only the pairs that it is about."""
@@ -362,8 +358,6 @@ class Comparison(Record, Shown):
     """By system and measure."""
     pairs: Pairs
     """By pair and measure."""
-    strata: tuple[StratifiedPair, ...]
-    """By measure and pair: the comparison within groups of queries, if any were named."""
     accounting: dict[str, Accounting]
     """What the means are made of, by run."""
     findings: tuple[Finding, ...] = ()
@@ -439,7 +433,6 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
     margin: float | None = None,
-    strata: Mapping[str, object] | None = None,
     seeds: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -450,11 +443,11 @@ def compare(
     Runs are compared with ``baseline``, or all with each other. ``test``: t (Student's paired t,
     the sign test for values 0 and 1), permutation or bootstrap, with a ``correction`` (holm, or
     bonferroni, bh, none) over the pairs of one measure (``family="measure"``) or of all
-    (``"all"``). With a ``margin``, runs can also be shown to be
-    equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
-    runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
-    share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
-    all means and tests. What each method is and how it errs: docs/explanation/statistics.md.
+    (``"all"``). With a ``margin``, runs can also be shown to be equivalent. ``seeds`` gives for a
+    system the names of its runs, which are averaged query by query. ``clusters`` gives a label by
+    query id: queries that share one (paraphrases, a session) are not independent; ``weights`` what
+    each query weighs in all means and tests. What each method is and how it errs:
+    docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. All other ``options`` are those of
@@ -484,7 +477,6 @@ def compare(
         scored.scores,
         baseline=baseline,
         settings=settings,
-        strata=strata,
         seeds=seeds,
         clusters=clusters,
         weights=weights,
@@ -496,7 +488,6 @@ def compare_scores(
     *,
     baseline: str | None = None,
     settings: Settings,
-    strata: Mapping[str, object] | None = None,
     seeds: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -527,14 +518,8 @@ def compare_scores(
         for first, second in combinations(range(len(systems)), 2)
         if all_pairs or base is None or base in (first, second)
     ]
-    if strata is not None and len(pairs) * len(matrix.scales) > STRATIFIED:
-        raise InputError(
-            f"strata can be had for {STRATIFIED:,} pairs of systems and measures, and there are "
-            f"{len(pairs) * len(matrix.scales):,}; name a baseline, or compare fewer runs"
-        )
     tested = family_tests(matrix, pairs, settings)
     compared = tested.compared()
-    labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     groups = None
     if len(pairs) == math.comb(len(systems), 2):
@@ -554,7 +539,6 @@ def compare_scores(
         weighted=weights is not None,
         means=tuple(_system_means(matrix, settings, groups)),
         pairs=compared,
-        strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
         accounting=accounting,
         findings=scores.findings,
     )

@@ -98,17 +98,20 @@ def decide(comparison: Comparison, measure: str, prices: Sequence[Price] = ()) -
     among the prices: readers feel these.
     """
     field = _Field(comparison, measure, prices)
-    if all(pair.is_same for pair in field.pairs):
-        value = number(field.means[0].mean)
+    first, *others = field.means
+    base = next((mean for mean in field.means if mean.run == comparison.baseline), None)
+    if all(pair.is_same for pair in comparison.pairs.select(measure=measure)):
+        systems = "Both systems" if len(others) == 1 else f"All {len(others) + 1} systems"
         return Decision(
             rule="all the same",
             choice=comparison.baseline,
-            headline=f"{field.all_of_them} give the same {measure} on every question",
-            reason=value,
+            headline=f"{systems} give the same {measure} on every question",
+            reason=number(first.mean),
         )
-    if comparison.baseline is None:
-        return _without_baseline(field)
-    return _with_baseline(field, next(m for m in field.means if m.run == comparison.baseline))
+    if len(others) == 1:
+        other = next(mean for mean in field.means if mean is not base) if base else first
+        return _of_two(field, field.versus(other, base or others[0]))
+    return _without_baseline(field, first, others) if base is None else _with_baseline(field, base)
 
 
 def decide_alone(name: str, measure: str, mean: float, interval: str, questions: int) -> Decision:
@@ -123,8 +126,81 @@ def decide_alone(name: str, measure: str, mean: float, interval: str, questions:
 
 
 @dataclass(frozen=True, slots=True)
+class _Versus:
+    """One system beside another: what their pair shows, whichever way round it was compared."""
+
+    measure: str
+    first: SystemMean
+    second: SystemMean
+    pair: Pair | None
+    """None where the two were not compared with each other."""
+    turned: bool
+    """Whether the first is the base of the pair."""
+    higher_is_better: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the first is better: by their pair, or by their letters if there is none."""
+        if self.pair is not None:
+            verdict = self.pair.verdict
+            return _OPPOSITE.get(verdict, verdict) if self.turned else verdict
+        letters = each_letter(self.first.letters), each_letter(self.second.letters)
+        if not all(letters) or letters[0] & letters[1]:
+            return "can't tell"
+        return (
+            "better" if (self.first.mean > self.second.mean) == self.higher_is_better else "worse"
+        )
+
+    @property
+    def change(self) -> str:
+        """How much more the first has than the second: ``+0.010 [-0.015, +0.034]``."""
+        if self.pair is None:
+            return number(self.first.mean - self.second.mean, signed=True)
+        difference = -self.pair.difference if self.turned else self.pair.difference
+        interval = ends(self.pair.interval, turned=self.turned, sign=True)
+        return f"{number(difference, signed=True)} {interval}"
+
+    @property
+    def numbers(self) -> str:
+        """The difference with its measure and p-value."""
+        p = "" if self.pair is None else f", {p_of(self.pair)}"
+        return f"{self.measure} {self.change}{p}"
+
+    @property
+    def record(self) -> str:
+        """On how many questions the first is better, worse and the same."""
+        if self.pair is None:
+            return ""
+        wins, losses = self.pair.wins, self.pair.losses
+        wins, losses = (losses, wins) if self.turned else (wins, losses)
+        won = f"{self.first.run} wins {counted(wins, 'question')}"
+        return f"{won}, loses {losses:,} and ties {self.pair.ties:,}."
+
+    @property
+    def how_many(self) -> str:
+        """How many questions would show the difference."""
+        pair = self.pair
+        if pair is None:
+            return ""
+        if pair.is_same:
+            return "They are the same on every question."
+        if not pair.decidable:
+            shown = could_have_shown(pair)
+            return f"{shown[:1].upper()}{shown[1:]}."
+        if math.isinf(pair.detectable) or not pair.difference:
+            return ""
+        needed = pair.queries * (pair.detectable / pair.difference) ** 2
+        if needed > FARTHEST * pair.queries:
+            both = f"{self.first.run} against {self.second.run}"
+            return f"No number of questions that one could judge would settle {both}."
+        digits = max(0, len(str(int(needed))) - 2)
+        rounded = max(round(needed, -digits), pair.queries)
+        return f"About {counted(int(rounded), 'question')} like these would settle it."
+
+
+@dataclass(frozen=True, slots=True)
 class _Field:
-    """How systems compare on one measure, and the phrases that say so."""
+    """How systems compare on one measure, and what they cost."""
 
     comparison: Comparison
     measure: str
@@ -143,156 +219,81 @@ class _Field:
         return sorted(means, key=lambda mean: (sign * mean.mean, mean.run != baseline))
 
     @property
-    def pairs(self) -> list[Pair]:
-        return self.comparison.pairs.select(measure=self.measure)
-
-    @property
     def questions(self) -> str:
         return counted(self.comparison.queries, "question")
 
-    @property
-    def all_of_them(self) -> str:
-        systems = len(self.comparison.runs)
-        return "Both systems" if systems == 2 else f"All {systems} systems"
+    def versus(self, first: SystemMean, second: SystemMean) -> _Versus:
+        """Return what is known of two systems."""
+        both = {"measure": self.measure}
+        pair = self.comparison.pairs.find(base=second.run, system=first.run, **both)
+        turned = pair is None
+        if pair is None:
+            pair = self.comparison.pairs.find(base=first.run, system=second.run, **both)
+        return _Versus(self.measure, first, second, pair, turned, self.higher_is_better)
 
-    def pair(self, first: SystemMean, second: SystemMean) -> tuple[Pair, bool] | None:
-        """Return the pair of two systems, and whether it was compared the other way round."""
-        for base, system, turned in ((second, first, False), (first, second, True)):
-            pair = self.comparison.pairs.find(
-                measure=self.measure, base=base.run, system=system.run
-            )
-            if pair is not None:
-                return pair, turned
-        return None
-
-    def relation(self, first: SystemMean, second: SystemMean) -> Verdict:
-        """Say whether the first is better: by their pair, or by their letters if there is none."""
-        known = self.pair(first, second)
-        if known is not None:
-            pair, turned = known
-            return _OPPOSITE.get(pair.verdict, pair.verdict) if turned else pair.verdict
-        unknown = not (first.letters and second.letters)
-        if unknown or each_letter(first.letters) & each_letter(second.letters):
-            return "can't tell"
-        return "better" if (first.mean > second.mean) == self.higher_is_better else "worse"
-
-    def change(self, first: SystemMean, second: SystemMean) -> str:
-        """Return how much more the first has than the second: ``+0.010 [-0.015, +0.034]``."""
-        known = self.pair(first, second)
-        if known is None:
-            return number(first.mean - second.mean, signed=True)
-        pair, turned = known
-        difference = -pair.difference if turned else pair.difference
-        return f"{number(difference, signed=True)} {ends(pair.interval, turned=turned, sign=True)}"
-
-    def numbers(self, first: SystemMean, second: SystemMean) -> str:
-        """Return the difference of two systems with its measure and p-value."""
-        known = self.pair(first, second)
-        p = "" if known is None else f", {p_of(known[0])}"
-        return f"{self.measure} {self.change(first, second)}{p}"
-
-    def record(self, first: SystemMean, second: SystemMean) -> str:
-        """Say on how many questions the first is better, worse and the same."""
-        known = self.pair(first, second)
-        if known is None:
-            return ""
-        pair, turned = known
-        wins, losses = (pair.losses, pair.wins) if turned else (pair.wins, pair.losses)
-        won = f"{first.run} wins {counted(wins, 'question')}"
-        return f"{won}, loses {losses:,} and ties {pair.ties:,}."
-
-    def how_many(self, first: SystemMean, second: SystemMean) -> str:
-        """Say how many questions would show the difference of two systems."""
-        known = self.pair(first, second)
-        if known is None:
-            return ""
-        pair, _ = known
-        if pair.is_same:
-            return "They are the same on every question."
-        if not pair.decidable:
-            shown = could_have_shown(pair)
-            return f"{shown[:1].upper()}{shown[1:]}."
-        if math.isinf(pair.detectable) or not pair.difference:
-            return ""
-        needed = pair.queries * (pair.detectable / pair.difference) ** 2
-        if needed > FARTHEST * pair.queries:
-            return (
-                f"No number of questions that one could judge would settle {first.run} against "
-                f"{second.run}."
-            )
-        digits = max(0, len(str(int(needed))) - 2)
-        rounded = max(round(needed, -digits), pair.queries)
-        return f"About {counted(int(rounded), 'question')} like these would settle it."
-
-    def price(self, candidates: Sequence[SystemMean]) -> Price | None:
-        """Return the first price that is known for all candidates, and differs."""
+    def cheapest(self, candidates: Sequence[SystemMean]) -> tuple[str, Price] | None:
+        """Return the cheapest by the first price that is known for all candidates and differs."""
         names = [mean.run for mean in candidates]
-        return next((price for price in self.prices if price.differs(names)), None)
+        price = next((price for price in self.prices if price.differs(names)), None)
+        return None if price is None else (min(names, key=price.of.__getitem__), price)
 
-    def dearer_by(self, dearer: SystemMean, cheaper: SystemMean, price: Price) -> str:
+    def dearer_by(self, dearer: str, cheaper: str, price: Price) -> str:
         """Say how much more one system costs than another."""
-        both = [dearer.run, cheaper.run]
-        times_taken = [each for each in self.prices if each.is_time and each.differs(both)]
-        for each in (*times_taken, price):
-            if each.of[dearer.run] > each.of[cheaper.run]:
-                ratio = times(each.of[dearer.run], each.of[cheaper.run])
-                return f"at {ratio} the {each.title}"
+        taken = [each for each in self.prices if each.is_time and each.differs([dearer, cheaper])]
+        for each in (*taken, price):
+            if each.of[dearer] > each.of[cheaper]:
+                return f"at {times(each.of[dearer], each.of[cheaper])} the {each.title}"
         return f"at a higher {price.title}"
 
 
 def _with_baseline(field: _Field, base: SystemMean) -> Decision:
+    """Decide among three systems or more of which one is the baseline."""
     others = [mean for mean in field.means if mean is not base]
-    better = [mean for mean in others if field.relation(mean, base) == "better"]
-    if better:
-        first = better[0]
-        near = [mean for mean in better[1:] if field.relation(first, mean) != "better"]
-        beaten = f"{_verb([first, *near], 'beat', 'beats')} {base.run}"
-        if near:
-            return _choose(field, [first, *near], f"{_both([first, *near])} {beaten}")
-        if len(others) == 1:
-            return _of_two(field, first, base, "better")
-        return Decision(
-            rule="one winner",
-            choice=first.run,
-            headline=f"Use {first.run}",
-            reason=f"it beats {base.run} by {field.numbers(first, base)}",
-            evidence=_rest(field, first, [mean for mean in others if mean is not first]),
-        )
-    nearest = next((m for m in others if field.relation(m, base) != "worse"), None)
-    if len(others) == 1:
-        return _of_two(field, others[0], base, field.relation(others[0], base))
-    if nearest is None:
+    verdicts = {mean.run: field.versus(mean, base).verdict for mean in others}
+    better = [mean for mean in others if verdicts[mean.run] == "better"]
+    if not better:
+        near = [mean for mean in others if verdicts[mean.run] != "worse"]
+        versus = field.versus((near or others)[0], base)
+        nearest = f"The nearest is {versus.first.run}: {versus.numbers}."
+        none = f"{field.questions} show no system to be better"
         return Decision(
             rule="nobody beats the baseline",
             choice=base.run,
             headline=f"Stay with {base.run}",
-            reason=f"all {len(others)} others are worse",
-            evidence=f"The nearest is {others[0].run}: {field.numbers(others[0], base)}.",
+            reason=none if near else f"all {len(others)} others are worse",
+            evidence=_sentences(nearest, versus.how_many if near else ""),
         )
+    first, *rest = better
+    near = [mean for mean in rest if field.versus(first, mean).verdict != "better"]
+    if near:
+        names = listed((mean.run for mean in [first, *near]), MOST_NAMES)
+        both = " both" if len(near) == 1 else ""
+        return _choose(field, [first, *near], f"{names}{both} beat {base.run}")
+    beaten = [
+        mean.run
+        for mean in others
+        if mean is not first and field.versus(first, mean).verdict == "better"
+    ]
     return Decision(
-        rule="nobody beats the baseline",
-        choice=base.run,
-        headline=f"Stay with {base.run}",
-        reason=f"{field.questions} show no system to be better",
-        evidence=_sentences(
-            f"The nearest is {nearest.run}: {field.numbers(nearest, base)}.",
-            field.how_many(nearest, base),
-        ),
+        rule="one winner",
+        choice=first.run,
+        headline=f"Use {first.run}",
+        reason=f"it beats {base.run} by {field.versus(first, base).numbers}",
+        evidence=f"It beats {listed(beaten, MOST_NAMES)}, too." if beaten else "",
     )
 
 
-def _without_baseline(field: _Field) -> Decision:
-    first, *others = field.means
-    near = [mean for mean in others if field.relation(first, mean) != "better"]
-    if len(others) == 1:
-        return _of_two(field, first, others[0], field.relation(first, others[0]))
+def _without_baseline(field: _Field, first: SystemMean, others: Sequence[SystemMean]) -> Decision:
+    """Decide among three systems or more, best first."""
+    near = [mean for mean in others if field.versus(first, mean).verdict != "better"]
     if not near:
+        nearest = field.versus(first, others[0]).numbers
         return Decision(
             rule="one winner",
             choice=first.run,
             headline=f"Use {first.run}",
             reason=f"it beats all {len(others)} others",
-            evidence=f"The nearest is {others[0].run}: {field.numbers(first, others[0])}.",
+            evidence=f"The nearest is {others[0].run}: {nearest}.",
         )
     if len(near) < len(others):
         rest = [mean.run for mean in others if mean not in near]
@@ -300,51 +301,47 @@ def _without_baseline(field: _Field) -> Decision:
         are = "is" if len(rest) == 1 else "are"
         fact = f"No system beats {best}; {listed(rest, MOST_NAMES)} {are} worse than {first.run}"
         return _choose(field, [first, *near], fact)
-    cheapest = _cheapest(field, field.means)
+    cheapest, largest = field.cheapest(field.means), field.versus(first, others[-1])
     return Decision(
         rule="nothing can be told",
-        choice=cheapest,
+        choice=None if cheapest is None else cheapest[0],
         headline=f"{field.questions} can't tell the {len(field.means)} systems apart",
-        reason="" if cheapest is None else f"start with {cheapest}, the cheapest",
+        reason="" if cheapest is None else f"start with {cheapest[0]}, the cheapest",
         evidence=_sentences(
-            f"The largest difference is {first.run} against {others[-1].run}: "
-            f"{field.numbers(first, others[-1])}.",
-            field.how_many(first, others[-1]),
+            f"The largest difference is {first.run} against {others[-1].run}: {largest.numbers}.",
+            largest.how_many,
         ),
     )
 
 
-def _of_two(field: _Field, first: SystemMean, second: SystemMean, relation: Verdict) -> Decision:
+def _of_two(field: _Field, versus: _Versus) -> Decision:
     """Decide between two systems."""
-    if relation in ("better", "worse"):
-        winner = first if relation == "better" else second
+    first, second, verdict, pair = versus.first, versus.second, versus.verdict, versus.pair
+    if verdict in ("better", "worse"):
         return Decision(
-            rule="one winner" if winner.run == first.run else "nobody beats the baseline",
-            choice=winner.run,
-            headline=f"{first.run} is {relation} than {second.run}",
-            reason=field.numbers(first, second),
-            evidence=field.record(first, second),
+            rule="one winner" if verdict == "better" else "nobody beats the baseline",
+            choice=first.run if verdict == "better" else second.run,
+            headline=f"{first.run} is {verdict} than {second.run}",
+            reason=versus.numbers,
+            evidence=versus.record,
         )
-    candidates = [first, second]
-    cheapest = _cheapest(field, candidates)
-    choice = field.comparison.baseline or cheapest
-    known = field.pair(first, second)
-    if relation == "equivalent" and known is not None:
-        pair, turned = known
+    cheapest = field.cheapest([first, second])
+    choice = field.comparison.baseline or (None if cheapest is None else cheapest[0])
+    if verdict == "equivalent" and pair is not None:
         margin = "" if pair.equivalence is None else f" within ±{pair.equivalence.margin:g}"
         return Decision(
             rule="several cannot be told apart",
             choice=choice,
             headline=f"{first.run} and {second.run} are equivalent{margin}",
-            reason=f"{field.measure} {equivalent(pair, turned=turned)}",
-            evidence=field.record(first, second),
+            reason=f"{versus.measure} {equivalent(pair, turned=versus.turned)}",
+            evidence=versus.record,
         )
     return Decision(
         rule="nothing can be told",
         choice=choice,
         headline=f"{field.questions} can't tell {first.run} from {second.run}",
-        reason=field.numbers(first, second),
-        evidence=field.how_many(first, second),
+        reason=versus.numbers,
+        evidence=versus.how_many,
     )
 
 
@@ -352,41 +349,28 @@ def _choose(field: _Field, candidates: Sequence[SystemMean], fact: str) -> Decis
     """Choose the cheapest of systems that cannot be told apart, best first."""
     apart = "the two" if len(candidates) == 2 else "them"
     evidence = f"{fact}. {field.questions} can't tell {apart} apart."
-    cheapest = _cheapest(field, candidates)
+    cheapest = field.cheapest(candidates)
     if cheapest is None:
-        names = listed((mean.run for mean in candidates), MOST_NAMES)
-        return Decision(
-            rule="several cannot be told apart",
-            choice=None,
-            headline=f"Choose {names.replace(' and ', ' or ')} by what they cost",
-            reason=f"{candidates[0].run} against {candidates[1].run}: "
-            f"{field.numbers(candidates[0], candidates[1])}",
-            evidence=evidence,
-        )
-    chosen = next(mean for mean in candidates if mean.run == cheapest)
-    dearer = next(mean for mean in candidates if mean is not chosen)
-    price = field.price(candidates)
-    assert price is not None
-    reason = (
-        f"{dearer.run} adds {field.change(dearer, chosen).removeprefix('+')} "
-        f"{field.dearer_by(dearer, chosen, price)}"
-        if dearer is candidates[0]
-        else f"it is the cheapest by {price.title}, and {dearer.run} adds nothing that shows"
-    )
+        names = listed((mean.run for mean in candidates), MOST_NAMES).replace(" and ", " or ")
+        versus = field.versus(candidates[0], candidates[1])
+        headline = f"Choose {names} by what they cost"
+        reason = f"{versus.first.run} against {versus.second.run}: {versus.numbers}"
+    else:
+        name, price = cheapest
+        chosen = next(mean for mean in candidates if mean.run == name)
+        dearer = next(mean for mean in candidates if mean is not chosen)
+        headline = f"Start with {name}"
+        reason = f"it is the cheapest by {price.title}, and {dearer.run} adds nothing that shows"
+        if dearer is candidates[0]:
+            change = field.versus(dearer, chosen).change.removeprefix("+")
+            reason = f"{dearer.run} adds {change} {field.dearer_by(dearer.run, name, price)}"
     return Decision(
         rule="several cannot be told apart",
-        choice=cheapest,
-        headline=f"Start with {cheapest}",
+        choice=None if cheapest is None else cheapest[0],
+        headline=headline,
         reason=reason,
         evidence=evidence,
     )
-
-
-def _cheapest(field: _Field, candidates: Sequence[SystemMean]) -> str | None:
-    price = field.price(candidates)
-    if price is None:
-        return None
-    return min((mean.run for mean in candidates), key=price.of.__getitem__)
 
 
 def times(large: float, small: float) -> str:
@@ -402,28 +386,6 @@ def times(large: float, small: float) -> str:
         return f"about {ratio:.1f} ×"
     digits = -math.floor(math.log10(ratio))
     return f"about {int(round(ratio, digits)):,} ×"
-
-
-def _both(means: Sequence[SystemMean]) -> str:
-    names = listed((mean.run for mean in means), MOST_NAMES)
-    return f"{names} both" if len(means) == 2 else names
-
-
-def _verb(means: Sequence[SystemMean], several: str, single: str) -> str:
-    return single if len(means) == 1 else several
-
-
-def _rest(field: _Field, winner: SystemMean, others: Sequence[SystemMean]) -> str:
-    """Say how the winner compares with the rest."""
-    by_relation: dict[Verdict, list[str]] = {}
-    for mean in others:
-        by_relation.setdefault(field.relation(winner, mean), []).append(mean.run)
-    beaten = by_relation.get("better", [])
-    base = field.comparison.baseline
-    names = [name for name in beaten if name != base]
-    if not names:
-        return ""
-    return f"It beats {listed(names, MOST_NAMES)}, too."
 
 
 def _sentences(*parts: str) -> str:

@@ -318,10 +318,10 @@ def pair_interval(
 def _same_cases(first: FloatArray, second: FloatArray) -> float:
     changes = differences(second, first)
     changes /= np.abs(changes).max()  # the squares of tiny values would be 0
-    [student] = paired_tests(changes, test="t")
-    if np.count_nonzero(changes) > ENUMERATED:
-        return student.p
-    return max(student.p, paired_tests(changes)[0].p)
+    p, _ = paired_tests(changes, test="t")
+    if np.count_nonzero(changes) <= ENUMERATED:
+        p = np.maximum(p, paired_tests(changes)[0])
+    return float(p[0])
 
 
 def _other_queries(first: FloatArray, second: FloatArray) -> float:

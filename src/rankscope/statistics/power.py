@@ -23,7 +23,7 @@ from rankscope.findings import Finding
 from rankscope.measures.language import parse_measures
 from rankscope.part import High, Part, Record
 from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.statistics.arrays import check_alpha, noncentral_t, special
+from rankscope.statistics.arrays import check_alpha, special
 from rankscope.statistics.paired_differences import LEAST, Differences
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import paired_runs
@@ -137,7 +137,10 @@ def power_for(difference: float, *, n: int, sd: float, alpha: float = 0.05) -> f
         return 0.0
     critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
     shift = abs(difference) * math.sqrt(n) / sd
-    above, below = noncentral_t(n - 1, shift, [critical, -critical])
+    ends = np.array([critical, -critical])
+    shares = special().nctdtr(n - 1, shift, ends)
+    # SciPy gives NaN far out in a tail, where all shares are within 1e-12 of 0 or 1
+    above, below = np.where(np.isnan(shares), ends > shift, shares)
     return float(min(max(1 - above + below, 0.0), 1.0))
 
 

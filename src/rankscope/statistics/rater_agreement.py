@@ -33,17 +33,20 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray, IntArray
 
-Weights = Literal["none", "linear", "quadratic"]
-"""How much a disagreement weighs: all the same, its distance in grades, or the distance squared."""
+Weights = Literal["none", "quadratic"]
+"""How much a disagreement weighs: all the same, or its distance in grades squared."""
 
 Level = Literal["nominal", "ordinal", "interval"]
 """What grades are: names, places in an order, or numbers with distances."""
 
 MOST_GRADES = 30
-"""With more different grades they are scores, and intervals take their ranks as given."""
+"""With more different grades they are scores, which no table of grades by grades shows."""
 
 MOST_DRAWN = 200_000
 """With more groups than this there is no interval: a bootstrap would take minutes."""
+
+MOST_COUNTS = 20_000_000
+"""With more grades times groups than this neither: their counts would take too much memory."""
 
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's thresholds of alpha: from 0.8 on conclusions can be drawn, from 0.667 on tentative
@@ -147,21 +150,15 @@ class Rated:
     def squares(self) -> FloatArray:
         """By item: Σ_c n_c², n_c the number of its ratings that are c."""
         item, _, votes = self.votes
-        return weighted_sums(item, np.square(votes, dtype=np.float64), self.items)
+        return np.bincount(item, votes.astype(np.float64) ** 2, self.items).astype(np.float64)
 
     def paired(self) -> Rated:
         """Return the ratings of items that have at least two: a single one agrees with nobody."""
         return self.only(self.sizes[self.item] >= 2)
 
-    def sums(self, values: npt.ArrayLike) -> FloatArray:
+    def sums(self, values: FloatArray) -> FloatArray:
         """By item: the sum of a value by rating."""
-        return weighted_sums(self.item, np.asarray(values, dtype=np.float64), self.items)
-
-
-def weighted_sums(groups: IntArray, values: FloatArray, count: int) -> FloatArray:
-    """Return the sum of the values of each of so many groups."""
-    sums = np.bincount(groups, weights=values, minlength=count)
-    return sums.astype(np.float64, copy=False)
+        return np.bincount(self.item, values, self.items).astype(np.float64)
 
 
 def cohen_kappa(
@@ -171,9 +168,8 @@ def cohen_kappa(
 
     κ = 1 − Σ w(a, b)·O(a, b) / Σ w(a, b)·E(a, b), with O the share of items that got a from the
     first and b from the second, and E the product of both raters' shares. The weight w is 1 for any
-    two different grades (``none``), |a − b| (``linear``) or (a − b)² (``quadratic``), in grades and
-    not in how many grades in use lie between them: the value does not depend on whether somebody
-    happened to use a grade in between.
+    two different grades (``none``) or (a − b)² (``quadratic``), in grades and not in how many
+    grades in use lie between them: a grade that nobody happened to use changes nothing.
 
     Edges: no item that both rated: None. Both gave one and the same grade to all: None. One gave a
     single grade and the other did not: 0, as chance would agree as often.
@@ -200,16 +196,11 @@ def cohen_kappa(
     if weights == "none":
         seen = float(np.count_nonzero(left != right))
         chance = float(count * count - shares[0] @ shares[1])
-    elif weights == "quadratic":
+    else:
         centred = pair - values[len(values) // 2]  # whole numbers stay whole, large ones get small
         seen = float(((centred[0] - centred[1]) ** 2).sum())
         squares, sums = (centred**2).sum(axis=1), centred.sum(axis=1)
         chance = float(count * squares.sum() - 2 * sums[0] * sums[1])
-    else:
-        seen = float(np.abs(pair[0] - pair[1]).sum())
-        below = [np.cumsum(share)[:-1] for share in shares]  # E|a − b| is a sum over the gaps
-        crossing = below[0] * (count - below[1]) + below[1] * (count - below[0])
-        chance = float(crossing @ np.diff(values))
     return RaterAgreement(value=1 - count * seen / chance, items=count)
 
 
@@ -230,18 +221,7 @@ def fleiss_kappa(grades: npt.ArrayLike | Rated) -> RaterAgreement:
     >>> round(fleiss_kappa([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 0]]).value, 4)
     0.3333
     """
-    rated = Rated.of(grades).paired()
-    undefined = _undefined(rated)
-    if undefined is not None:
-        return undefined
-    sizes = rated.sizes
-    used = sizes > 0
-    agreeing = (rated.squares - sizes)[used] / (sizes * (sizes - 1))[used]
-    shares = np.bincount(rated.coded.codes, weights=1 / sizes[rated.item]) / np.count_nonzero(used)
-    chance = float(shares @ shares)
-    # from the disagreements, so that no rounding keeps unanimous raters from 1
-    disagreeing = float((1 - agreeing).mean())
-    return RaterAgreement(value=1 - disagreeing / (1 - chance), items=int(np.count_nonzero(used)))
+    return _over_all(Rated.of(grades).paired(), "fleiss")
 
 
 def krippendorff_alpha(
@@ -268,44 +248,58 @@ def krippendorff_alpha(
     [0.78, 0.823, 0.871]
     """
     check_name("level", level, get_args(Level))
-    rated = Rated.of(grades).paired()
+    return _over_all(Rated.of(grades).paired(), level)
+
+
+def _over_all(rated: Rated, form: Level | Literal["fleiss"]) -> RaterAgreement:
+    """Return a coefficient of ratings that are two at least for each item."""
     undefined = _undefined(rated)
     if undefined is not None:
         return undefined
-    count = len(rated.grade)
-    values, codes, totals = rated.coded
-    if level == "nominal":
-        chance = float(count * count - (totals * totals).sum())
-        seen = float(_disagreements(rated).sum())
-    else:
-        scores = _scores(values, totals, level)
-        chance = 2 * float(count * (totals @ scores**2) - (totals @ scores) ** 2)
-        seen = float(_disagreements(rated, scores[codes]).sum())
-    return RaterAgreement(
-        value=1 - (count - 1) * seen / chance, items=int(np.count_nonzero(rated.sizes))
-    )
+    sums = _sums(rated, form, np.zeros(rated.items, np.int64), 1)
+    items = int(np.count_nonzero(rated.sizes))
+    return RaterAgreement(value=float(_coefficients(sums, form)[0]), items=items)
 
 
-def _scores(values: FloatArray, totals: IntArray, level: Level) -> FloatArray:
-    """Return the number of each grade: itself, or the mean rank of its ratings among all."""
-    if level == "ordinal":
-        return np.asarray(np.cumsum(totals) - totals / 2, dtype=np.float64)
-    centred: FloatArray = values - values[len(values) // 2]  # whole numbers stay whole
-    return centred
+def _sums(
+    rated: Rated, form: Level | Literal["fleiss"], groups: IntArray, count: int
+) -> FloatArray:
+    """Return the sums over groups of items that a coefficient is made of, ``[rows, count]``.
 
-
-def _disagreements(rated: Rated, scores: FloatArray | None = None) -> FloatArray:
-    """By item: Σ_{i,j} δ²(x_i, x_j) / (m − 1) over its ratings; exactly 0 where all are equal.
-
-    Without ``scores`` by rating, two different grades are 1 apart.
+    The weight w of ratings; their disagreement Σ_{i,j} δ²(x_i, x_j)·w / (m − 1), exactly 0 where
+    all are equal; then Σ w·x and Σ w·x², or, of names, the weight of each grade. A rating weighs 1;
+    for Fleiss, to whom all items are alike, 1/m.
     """
-    sizes = rated.sizes
-    if scores is None:
+    values, codes, totals = rated.coded
+    sizes, used = rated.sizes, np.flatnonzero(rated.sizes)
+    weight = 1 / sizes[rated.item] if form == "fleiss" else np.ones(len(codes))
+    place = groups[rated.item]
+    if form in ("nominal", "fleiss"):
         apart = sizes * sizes - rated.squares
+        cells = np.bincount(codes * count + place, weight, minlength=len(values) * count)
+        rows = list(cells.reshape(-1, count))
     else:
+        scores = (values - values[len(values) // 2])[codes]  # whole numbers stay whole
+        if form == "ordinal":  # mean ranks among all ratings
+            scores = (np.cumsum(totals) - totals / 2)[codes]
         sums, lengths = rated.sums(scores), rated.sums(scores**2)
         apart = np.where(rated.squares == sizes * sizes, 0.0, 2 * (sizes * lengths - sums**2))
-    return np.asarray(apart / np.maximum(sizes - 1, 1), dtype=np.float64)
+        rows = [np.bincount(place, power, minlength=count) for power in (scores, scores**2)]
+    apart = apart[used] / (sizes[used] - 1) / (sizes[used] if form == "fleiss" else 1)
+    disagreement = np.bincount(groups[used], apart, minlength=count)
+    return np.stack([np.bincount(place, weight, minlength=count), disagreement, *rows])
+
+
+def _coefficients(sums: FloatArray, form: Level | Literal["fleiss"]) -> FloatArray:
+    """Return the coefficient of each column of `_sums`; NaN where chance leaves no disagreement."""
+    total, seen, *rows = sums
+    if form in ("nominal", "fleiss"):
+        chance = total**2 - (np.stack(rows) ** 2).sum(axis=0)
+    else:
+        chance = 2 * (total * rows[1] - rows[0] ** 2)
+    pairs = total if form == "fleiss" else total - 1
+    known = chance > 1e-9  # but for rounding
+    return np.where(known, 1 - pairs * seen / np.where(known, chance, 1.0), np.nan)
 
 
 def _undefined(rated: Rated) -> RaterAgreement | None:
@@ -341,9 +335,8 @@ def agreements(
 
     Edges: no interval with fewer than ten items, or where nothing varies (unanimous raters: a
     bootstrap would claim a certainty it cannot have). Resamples in which the coefficient is
-    undefined are left out, and counted in the interval's note. With more than 30 different grades
-    the ordinal intervals take the ranks of the grades as given, and the nominal coefficients have
-    none.
+    undefined are left out, and counted in the interval's note. Ordinal intervals take the ranks of
+    the grades as they are among all ratings.
 
     Reference: Zapf et al., Measuring inter-rater reliability for nominal data: which coefficients
     and confidence intervals are appropriate?, BMC Medical Research Methodology 2016.
@@ -355,19 +348,18 @@ def agreements(
     """
     check_level(level)
     check_resamples(resamples)
-    rated = Rated.of(grades)
-    answers = {
-        "fleiss": fleiss_kappa(rated),
-        **{name: krippendorff_alpha(rated, level=name) for name in get_args(Level)},
-    }
-    rated = rated.paired()
+    rated = Rated.of(grades).paired()
     drawn = _drawn_groups(rated, groups)
     count = int(drawn.max(initial=-1)) + 1
-    if FEWEST <= count <= MOST_DRAWN and answers["interval"].value not in (None, 1.0):
-        resampled = _resampled(rated, drawn, count, resamples=resamples, seed=seed)
-        for name, values in resampled.items():
-            interval = _interval(values, level)
-            answers[name] = answers[name].model_copy(update={"interval": interval})
+    answers = {}
+    for form in ("fleiss", *get_args(Level)):
+        answers[form] = answer = _over_all(rated, form)
+        many = form in ("fleiss", "nominal") and count * len(rated.coded.values) > MOST_COUNTS
+        if answer.value not in (None, 1.0) and FEWEST <= count <= MOST_DRAWN and not many:
+            sums = _sums(rated, form, drawn, count)
+            means = resampled_means(sums, resamples=resamples, seed=seed)
+            interval = _interval(_coefficients(means * count, form), level)
+            answers[form] = answer.model_copy(update={"interval": interval})
     return Agreements(**answers)
 
 
@@ -386,72 +378,6 @@ def _drawn_groups(rated: Rated, groups: npt.ArrayLike | None) -> IntArray:
             answer[used] = numbers[of_item[used]]
             return answer
     return np.where(used, np.cumsum(used) - 1, -1)
-
-
-def _resampled(
-    rated: Rated, drawn: IntArray, count: int, *, resamples: int, seed: int
-) -> dict[str, FloatArray]:
-    """Return each coefficient under each resample; NaN where it is undefined.
-
-    Every coefficient is a function of sums over items, so all resamples of a sum are one product.
-    """
-    values, codes, totals = rated.coded
-    used = np.flatnonzero(drawn >= 0)
-    rows: list[FloatArray] = []
-
-    def add(by_item: FloatArray) -> int:
-        """Add a row of sums by group, and return its place."""
-        rows.append(weighted_sums(drawn[used], by_item[used], count))
-        return len(rows) - 1
-
-    sizes = rated.sizes.astype(np.float64)
-    size = add(sizes)
-    few = len(values) <= MOST_GRADES
-    levels: tuple[Level, ...] = ("interval",) if few else ("interval", "ordinal")
-    moments = {}
-    for level in levels:
-        scores = _scores(values, totals, level)[codes]
-        sums_by_item = rated.sums(scores), rated.sums(scores**2)
-        moments[level] = add(_disagreements(rated, scores)), *map(add, sums_by_item)
-    if few:
-        nominal = add(_disagreements(rated))
-        agreed = add((rated.squares - sizes) / np.maximum(sizes * (sizes - 1), 1))
-        items = add((sizes > 0).astype(np.float64))
-        counts = np.zeros((len(values), rated.items))
-        item, code, votes = rated.votes
-        counts[code, item] = votes
-        shares = [add(each / np.maximum(sizes, 1)) for each in counts]
-        tables = {
-            (c, k): add(counts[c] * (counts[k] - (c == k)) / np.maximum(sizes - 1, 1))
-            for c in range(len(values))
-            for k in range(c, len(values))
-        }
-    sums = resampled_means(np.stack(rows), resamples=resamples, seed=seed) * count
-    answers: dict[str, FloatArray] = {}
-    for name, (seen, mean, square) in moments.items():
-        chance = 2 * (sums[size] * sums[square] - sums[mean] ** 2)
-        answers[name] = _beyond((sums[size] - 1) * sums[seen], chance)
-    if few:
-        table = np.empty((len(values), len(values), resamples))
-        for (c, k), place in tables.items():
-            table[c, k] = table[k, c] = sums[place]
-        margins = table.sum(axis=1)  # [grade, resample]
-        total = margins.sum(axis=0)
-        chance = total**2 - (margins**2).sum(axis=0)
-        answers["nominal"] = _beyond((total - 1) * sums[nominal], chance)
-        ranks = np.cumsum(margins, axis=0) - margins / 2
-        distances = (ranks[:, np.newaxis] - ranks) ** 2
-        chance = (margins[:, np.newaxis] * margins * distances).sum(axis=(0, 1))
-        answers["ordinal"] = _beyond((total - 1) * (table * distances).sum(axis=(0, 1)), chance)
-        share = sums[shares] / sums[items]
-        answers["fleiss"] = _beyond(1 - sums[agreed] / sums[items], 1 - (share**2).sum(axis=0))
-    return answers
-
-
-def _beyond(seen: FloatArray, chance: FloatArray) -> FloatArray:
-    """Return 1 − seen / chance; NaN where chance leaves no disagreement, but for rounding."""
-    known = chance > 1e-9
-    return np.where(known, 1 - seen / np.where(known, chance, 1.0), np.nan)
 
 
 def _interval(values: FloatArray, level: float) -> Interval | None:

@@ -21,7 +21,7 @@ from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scores import RunScores, Scores
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Sides = tuple[Scores, Scores]
 """The baseline and the candidate."""
+
+Runs = tuple["RunScores", "RunScores"]
+"""Their runs."""
 
 RunNames = tuple[str | None, str | None]
 """Which run of each side is meant; None where it has only one."""
@@ -97,76 +100,66 @@ def paired_runs(
         known = next((side for side in recorded.values() if side), None)
         to_score = default if known is None else parse_measures(list(known.asked.values()))
     sides = _sides(given, recorded, [*to_score, *needed], qrels, profile=profile, scoring=scoring)
-    names = sides[0].run(runs[0]).name, sides[1].run(runs[1]).name
+    both = sides[0].run(runs[0]), sides[1].run(runs[1])
     if measures is None:
-        chosen, left_out = _shared(sides, names)
+        chosen, left_out = _shared(sides, both)
     else:
-        chosen = {_measure(sides, parsed): parsed.asked for parsed in measures}
-        left_out = {}
+        chosen, left_out = {_measure(sides, parsed): parsed.asked for parsed in measures}, {}
     others = [_measure(sides, parsed) for parsed in needed]
-    matrix = _paired(sides, list(dict.fromkeys([*chosen, *others])), names)
+    matrix = _paired(sides, both, list(dict.fromkeys([*chosen, *others])))
+    named = zip(both, matrix.systems, strict=True)
     return PairedRuns(
         matrix=matrix,
         sides=sides,
         measures=chosen,
         left_out=left_out,
-        lost=_lost(sides, names, matrix),
-        findings=tuple(_findings(sides, names, matrix)),
+        lost=_lost(sides, both, matrix),
+        findings=tuple(
+            finding.model_copy(update={"system": system})
+            for run, system in named
+            for finding in run.findings
+        ),
     )
 
 
 def paired(sides: Sides, measures: Sequence[Parsed], runs: RunNames = (None, None)) -> Matrix:
     """Pair one run of each side; `InputError` that says "not comparable" if that cannot be."""
-    names = sides[0].run(runs[0]).name, sides[1].run(runs[1]).name
     chosen = dict.fromkeys(_measure(sides, parsed) for parsed in measures)
-    return _paired(sides, list(chosen), names)
+    return _paired(sides, (sides[0].run(runs[0]), sides[1].run(runs[1])), list(chosen))
 
 
-def _paired(sides: Sides, measures: Sequence[str], names: tuple[str, str]) -> Matrix:
-    obstacles = _what_differs(sides, names)
+def _paired(sides: Sides, runs: Runs, measures: Sequence[str]) -> Matrix:
+    obstacles = list(_what_differs(sides, runs))
     if obstacles:
         raise InputError(
             f"not comparable: {'; '.join(obstacles)}; score both against the same judgments, "
             "by the same rules"
         )
     for measure in measures:
-        problem = _problem(sides, names, measure)
+        problem = _problem(sides, runs, measure)
         if problem:
             raise InputError(f"not comparable: {measure}: {problem}; choose another measure")
-    runs_of_both = []
-    for side, name in zip(sides, names, strict=True):
-        rows = [side.measures.index(measure) for measure in measures]
-        runs_of_both.append((name, side.run(name).only(rows)))
-    matrix = Matrix.of(runs_of_both, measures)
+    names = [run.name for run in runs]
     if names[0] == names[1] and sides[0].source != sides[1].source:
-        names = f"{names[0]} ({sides[0].source})", f"{names[1]} ({sides[1].source})"
-    return replace(matrix, systems=names)
+        names = [f"{run.name} ({side.source})" for run, side in zip(runs, sides, strict=True)]
+    rows = [[side.measures.index(measure) for measure in measures] for side in sides]
+    parts = [run.only(chosen) for run, chosen in zip(runs, rows, strict=True)]
+    return Matrix.of(list(zip(names, parts, strict=True)), measures)
 
 
-def _findings(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Iterator[Finding]:
-    """Yield what makes the values of either run mean less than they seem."""
-    for side, name, system in zip(sides, names, matrix.systems, strict=True):
-        for finding in side.run(name).findings:
-            yield finding.model_copy(update={"system": system})
-
-
-def _lost(sides: Sides, names: tuple[str, str], matrix: Matrix) -> Lost:
+def _lost(sides: Sides, runs: Runs, matrix: Matrix) -> Lost:
     """Return the judged queries that the candidate lacks and the baseline does not.
 
     A score file lists the first hundred that are missing. What the baseline's list does not reach
     was answered if its values differ from the candidate's, which count as 0.
     """
-    before, after = (side.run(name).accounting for side, name in zip(sides, names, strict=True))
-    lacked_before = set(before.missing_queries)
-    lost = set(after.missing_queries) - lacked_before
-    if before.missing > len(lacked_before):
+    before, after = (run.accounting for run in runs)
+    lost = set(after.missing_queries) - set(before.missing_queries)
+    if before.missing > len(set(before.missing_queries)):
         differ = (matrix.values[:, 0] != matrix.values[:, 1]).any(axis=0)
-        lost &= {
-            query_id for query_id, moved in zip(matrix.query_ids, differ, strict=True) if moved
-        }
-    return Lost(
-        max(len(lost), after.missing - before.missing), tuple(sorted(lost)), sides[1].source
-    )
+        lost &= {matrix.query_ids[place] for place in np.flatnonzero(differ)}
+    count = max(len(lost), after.missing - before.missing)
+    return Lost(count, tuple(sorted(lost)), sides[1].source)
 
 
 def _sides(
@@ -181,38 +174,41 @@ def _sides(
     """Score what is a run, and check that what is recorded fits the judgments and the rules."""
     known = next((side.profile.name for side in recorded.values() if side), "rankscope")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
-    scoring = replace(
-        scoring, profile=profile or profile_named(known), ontology=None
-    )  # judgments know it
-    wanted = [parsed.measure for parsed in measures]
+    rules = profile or profile_named(known)
+    scoring = replace(scoring, profile=rules, ontology=None)  # which the judgments know
     sides = []
     for role, side in recorded.items():
         if side is None:
-            run = given[role]
-            is_file = is_path(run)
-            runs = [run] if is_file else run
-            source = os.fspath(run) if is_path(run) else role
-            try:
-                scores = score(judgments, runs, wanted, scoring).scores
-            except InvalidDataError as error:
-                if source in str(error):
-                    raise
-                raise InvalidDataError(f"{source}: {error}", error.findings) from None
-            sides.append(scores.named(source))
-            continue
-        if judgments is not None and side.fingerprint != judgments.fingerprint:
+            side = _scored(given[role], role, judgments, measures, scoring)  # noqa: PLW2901
+        elif judgments is not None and side.fingerprint != judgments.fingerprint:
             raise InputError(
                 f"not comparable: {side.source} was scored against other judgments (sha256 "
                 f"{side.fingerprint[:12]}…) than those given ({judgments.fingerprint[:12]}…); "
                 "score it again against these"
             )
-        if profile is not None and side.profile.name != profile.name:
+        elif profile is not None and side.profile.name != profile.name:
             raise InputError(
                 f"not comparable: {side.source} was scored by the rules of "
                 f"{side.profile.name}, not {profile.name}; score it again by these"
             )
         sides.append(side)
     return sides[0], sides[1]
+
+
+def _scored(
+    run: Any, role: str, judgments: Any, measures: Sequence[Parsed], scoring: Scoring
+) -> Scores:
+    """Score a run; what is wrong with it is said with its name."""
+    source = os.fspath(run) if is_path(run) else role
+    try:
+        wanted = [parsed.measure for parsed in measures]
+        return score(judgments, [run] if is_path(run) else run, wanted, scoring).scores.named(
+            source
+        )
+    except InvalidDataError as error:
+        if source in str(error):
+            raise
+        raise InvalidDataError(f"{source}: {error}", error.findings) from None
 
 
 def _recorded(data: Any, role: str, with_qrels: bool) -> Scores | None:
@@ -228,32 +224,24 @@ def _recorded(data: Any, role: str, with_qrels: bool) -> Scores | None:
     return None
 
 
-def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
+def _what_differs(sides: Sides, runs: Runs) -> Iterator[str]:
     """Say what rules out comparing two runs query by query; nothing if they can be compared."""
     base, candidate = sides
-    runs = [side.run(name) for side, name in zip(sides, names, strict=True)]
-    obstacles = []
+
+    def differ(what: str, before: str, after: str) -> str:
+        return f"{what} ({before} in {base.source}, {after} in {candidate.source})"
+
     if base.profile.name != candidate.profile.name:
-        obstacles.append(
-            f"the rules differ ({base.profile.name} in {base.source}, "
-            f"{candidate.profile.name} in {candidate.source})"
-        )
+        yield differ("the rules differ", base.profile.name, candidate.profile.name)
     elif base.rules != candidate.rules:
         changed = [rule for rule in base.rules if base.rules[rule] != candidate.rules[rule]]
-        obstacles.append(
-            f"the rules differ ({', '.join(changed)} in {base.source} and {candidate.source})"
-        )
+        yield f"the rules differ ({', '.join(changed)} in {base.source} and {candidate.source})"
     if base.fingerprint != candidate.fingerprint:
-        obstacles.append(
-            f"the judgments differ (sha256 {base.fingerprint[:12]}… in {base.source}, "
-            f"{candidate.fingerprint[:12]}… in {candidate.source})"
-        )
+        hashes = [f"sha256 {side.fingerprint[:12]}…" for side in sides]
+        yield differ("the judgments differ", hashes[0], hashes[1].removeprefix("sha256 "))
     policies = [run.accounting.missing_policy for run in runs]
     if policies[0] != policies[1]:
-        obstacles.append(
-            f"judged queries a run lacks are treated differently ({policies[0]} in "
-            f"{base.source}, {policies[1]} in {candidate.source})"
-        )
+        yield differ("judged queries a run lacks are treated differently", *policies)
     before, after = (set(run.query_ids) for run in runs)
     extra = [
         f"{len(query_ids):,} only in {side.source}: {_few(query_ids)}"
@@ -261,8 +249,7 @@ def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
         if query_ids
     ]
     if extra:
-        obstacles.append(f"the queries differ ({'; '.join(extra)})")
-    return obstacles
+        yield f"the queries differ ({'; '.join(extra)})"
 
 
 def _few(query_ids: Iterable[str], most: int = 3) -> str:
@@ -296,12 +283,12 @@ def _measure(sides: Sides, parsed: Parsed) -> str:
     return names[0]
 
 
-def _shared(sides: Sides, names: tuple[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _shared(sides: Sides, runs: Runs) -> tuple[dict[str, str], dict[str, str]]:
     """Return the measures of both sides that can be compared, and why others cannot."""
     chosen, left_out = {}, {}
     for measure, asked in (sides[0].asked | sides[1].asked).items():
         alone = [side.source for side in sides if measure not in side.measures]
-        problem = f"{alone[0]} does not have it" if alone else _problem(sides, names, measure)
+        problem = f"{alone[0]} does not have it" if alone else _problem(sides, runs, measure)
         if problem:
             left_out[measure] = problem
         else:
@@ -312,20 +299,17 @@ def _shared(sides: Sides, names: tuple[str, str]) -> tuple[dict[str, str], dict[
     return chosen, left_out
 
 
-def _problem(sides: Sides, names: tuple[str, str], measure: str) -> str:
+def _problem(sides: Sides, runs: Runs, measure: str) -> str:
     """Return why a measure of both sides cannot be compared; '' if it can."""
     kind = Measure.parse(measure).definition.aggregate
     if kind != "mean":
         how = {"sum": "summed", "pooled": "pooled"}.get(kind, "averaged geometrically")
         return f"it is {how} over queries, and the tests are about means"
-    for side, name in zip(sides, names, strict=True):
-        run = side.run(name)
+    for side, run in zip(sides, runs, strict=True):
         row = run.values[side.measures.index(measure)]
         missing = np.flatnonzero(np.isnan(row))
         if len(missing):
             queries = _few(run.query_ids[place] for place in missing)
-            return (
-                f"{side.source} has no value for {len(missing):,} of {len(row):,} queries "
-                f"({queries})"
-            )
+            count = f"{len(missing):,} of {len(row):,} queries"
+            return f"{side.source} has no value for {count} ({queries})"
     return ""

@@ -11,7 +11,6 @@ the tests that are read together; which one it is must be said beside the result
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,24 +36,10 @@ from rankscope.statistics.intervals import resampled_batches
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.arrays import BoolArray, FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 ENUMERATED = 16
 """Up to so many nonzero differences all sign flips (2^16) are tried, not a sample of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """A two-sided p-value, the statistic behind it, and how it was found.
-
-    The statistic is the mean difference (permutation, bootstrap) or t.
-    """
-
-    __test__ = False  # for pytest, which collects what is called Test…
-
-    p: float
-    statistic: float
-    method: str
 
 
 def paired_tests(
@@ -63,8 +48,8 @@ def paired_tests(
     test: Test = "permutation",
     resamples: int = 10_000,
     seed: int = 0,
-) -> list[TestResult]:
-    """Test each row of ``differences[k, n]`` against "no difference in the mean".
+) -> tuple[FloatArray, FloatArray]:
+    """Test each row of ``differences[k, n]`` against "no difference"; return p-values, statistics.
 
     - ``permutation``: if the systems do not differ, each difference could as well have the other
       sign. p = share of sign flips whose |sum| is at least the observed one: all 2^m of them for
@@ -73,60 +58,51 @@ def paired_tests(
       least the observed one. Too small p-values with few queries: docs/explanation/error-rates.md.
     - ``t``: Student's paired t, mean / (s/√n) with n − 1 degrees of freedom.
 
-    Edges: all differences 0 (identical runs) give p = 1. All differences equal and not 0 leave t
-    and the bootstrap without a spread to compare with; the sign test answers, p = 2^(1−n), which is
-    1 for a single query.
+    The statistic is t, or the mean difference. Edges: all differences 0 (identical runs) give
+    p = 1. All differences equal and not 0 leave t (which is infinite) and the bootstrap without a
+    spread to compare with; the sign test answers, p = 2^(1−n), which is 1 for a single query.
 
     Reference: Fisher, The Design of Experiments, 1935; Smucker, Allan and Carterette, A comparison
     of statistical significance tests for information retrieval evaluation, CIKM 2007.
 
-    >>> [result] = paired_tests([0.1, 0.2, 0.3])
-    >>> result.p, result.method
-    (0.25, 'permutation, exact')
+    >>> p, mean = paired_tests([0.1, 0.2, 0.3])
+    >>> p.tolist(), mean.round(3).tolist()
+    ([0.25], [0.2])
     """
     check_name("test", test, TESTS)
     check_resamples(resamples)
     rows = as_rows(differences, "differences")
-    statistic = row_means(rows)
+    count, means = rows.shape[1], row_means(rows)
     if test == "permutation":
-        p, drawn = _permutation(rows, statistic, resamples, seed)
-        methods = np.where(drawn, f"permutation, {resamples:,} resamples", "permutation, exact")
-    else:
-        p = np.where(statistic == 0, 1.0, max(2.0 ** (1 - rows.shape[1]), SMALLEST))  # by signs
-        methods = np.where(statistic == 0, test, f"{test}, no spread: sign").astype(object)
-        varying = np.flatnonzero(~constant_rows(rows))
-        if len(varying) and test == "bootstrap":
-            p[varying] = _bootstrap(rows[varying], statistic[varying], resamples, seed)
-            methods[varying] = f"bootstrap, {resamples:,} resamples"
-        elif len(varying):
-            p[varying], statistic[varying] = _student(rows[varying], statistic[varying])
-            methods[varying] = "t"
-    columns = zip(p.tolist(), statistic.tolist(), methods.tolist(), strict=True)
-    return [TestResult(*column) for column in columns]
+        return _permutation(rows, means, resamples, seed), means
+    p = np.where(means == 0, 1.0, max(2.0 ** (1 - count), SMALLEST))  # by signs
+    varying = np.flatnonzero(~constant_rows(rows))
+    if test == "bootstrap":
+        p[varying] = _bootstrap(rows[varying], means[varying], resamples, seed)
+        return p, means
+    ratio = np.where(means == 0, 0.0, np.copysign(np.inf, means))
+    if len(varying):
+        error = row_deviations(rows[varying], means[varying]) / np.sqrt(count)
+        ratio[varying] = means[varying] / error
+        p[varying] = 2 * special().stdtr(count - 1, -np.abs(ratio[varying]))
+    return np.maximum(p, SMALLEST), ratio
 
 
-def _permutation(
-    rows: FloatArray, means: FloatArray, resamples: int, seed: int
-) -> tuple[FloatArray, BoolArray]:
-    """Flip signs; return p-values, and which of them are from a sample of all flips.
-
-    Only the sizes matter, so they are sorted and the order of queries is gone.
-    """
-    observed = np.abs(means) * rows.shape[1]
+def _permutation(rows: FloatArray, means: FloatArray, resamples: int, seed: int) -> FloatArray:
+    """Flip signs. Only the sizes matter, so they are sorted and the order of queries is gone."""
     lengths = np.sort(np.abs(rows), axis=1)
-    threshold = observed - SAME * lengths.sum(axis=1)
+    threshold = np.abs(means) * rows.shape[1] - SAME * lengths.sum(axis=1)
     nonzero = np.count_nonzero(lengths, axis=1)
-    is_sampled = nonzero > ENUMERATED
     p = np.empty(len(rows))
-    sampled = np.flatnonzero(is_sampled)
+    sampled = np.flatnonzero(nonzero > ENUMERATED)
     for batch in blocks(len(sampled), rows.shape[1], 4):
         part = sampled[batch]
         counts = _flips_as_large(lengths[part], threshold[part], resamples, seed)
         p[part] = (counts + 1) / (resamples + 1)
-    for row in np.flatnonzero(~is_sampled).tolist():
+    for row in np.flatnonzero(nonzero <= ENUMERATED).tolist():
         sums = _all_flips(lengths[row, rows.shape[1] - nonzero[row] :])  # zeros are sorted first
         p[row] = np.count_nonzero(np.abs(sums) >= threshold[row]) / len(sums)
-    return p, is_sampled
+    return p
 
 
 def _all_flips(lengths: FloatArray) -> FloatArray:
@@ -171,12 +147,6 @@ def _bootstrap(rows: FloatArray, means: FloatArray, resamples: int, seed: int) -
     for drawn in resampled_batches(centred, resamples=resamples, seed=seed):
         counts += np.count_nonzero(np.abs(drawn) >= threshold[:, np.newaxis], axis=1)
     return np.asarray((counts + 1) / (resamples + 1))
-
-
-def _student(rows: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-    count = rows.shape[1]
-    ratio = means / (row_deviations(rows, means) / np.sqrt(count))
-    return np.maximum(2 * special().stdtr(count - 1, -np.abs(ratio)), SMALLEST), ratio
 
 
 def sign_p(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:

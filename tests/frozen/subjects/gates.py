@@ -137,7 +137,7 @@ def _guarded(
 
 @subject
 def statistics_dependence() -> Any:
-    """Clusters and weights of queries, strata with p-values by Holm, a gate that knows noise.
+    """Clusters and weights of queries, a gate that knows noise.
 
     Cases are such that p-value and interval agree without help. Oracle: the cluster-robust error
     and the noisy interval by their formulas (`test_oracles`).
@@ -146,7 +146,6 @@ def statistics_dependence() -> Any:
         "clusters": {name: _compared(clusters=row) for name, row in CLUSTERS.items()},
         "weights": {name: _compared(weights=row) for name, row in WEIGHTS.items()},
         "clusters and weights": _compared(clusters=CLUSTERS["unequal"], weights=WEIGHTS["some 0"]),
-        "strata": _strata(),
         "noise": {f"{count} runs": _noise(count) for count in (2, 3)},
     }
 
@@ -163,27 +162,6 @@ def _compared(**lists: list[Any]) -> dict[str, Any]:
         "95% intervals of means": [[mean.interval.low, mean.interval.high] for mean in means],
         "difference, p": [pair.difference, pair.p],
         "95% interval": [pair.interval.low, pair.interval.high],
-    }
-
-
-def _strata() -> dict[str, Any]:
-    """Compare the bundled runs within groups of queries, by the last digit of their number."""
-    qrels, runs = bundled()
-    both = {"base": runs["lexical"], "system": runs["hybrid"]}
-    labels = {query_id: "abc"[int(query_id[1:]) % 3] for query_id in runs["lexical"]}
-    options: Any = {"baseline": "base", "test": "t", "interval": "t", "strata": labels}
-    return {
-        pair.measure: {
-            stratum.label: {
-                "queries": stratum.n,
-                "means": [stratum.base_mean, stratum.system_mean],
-                "difference": stratum.difference,
-                "p": stratum.p,
-                "p by holm": stratum.p_corrected,
-            }
-            for stratum in pair.strata
-        }
-        for pair in rs.compare(qrels, both, ["nDCG@10", "AP"], **options).strata
     }
 
 
