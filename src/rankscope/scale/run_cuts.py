@@ -22,7 +22,7 @@ from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, s
 from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.reading import TableFile
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.table_columns import Table
+from rankscope.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,7 +223,7 @@ def _flat_columns(file: ParquetFile) -> dict[str, str]:
         chosen = choose(table, RUN, NO_COLUMNS)
     except InputError:  # the reader says what
         return {}
-    if chosen is None or chosen.listed or chosen.value is None:
+    if chosen.listed or chosen.value is None:
         return {}
     return {"query_id": chosen.query, "doc_id": chosen.documents, "score": chosen.value}
 

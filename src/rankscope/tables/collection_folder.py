@@ -32,22 +32,18 @@ def parts_of(path: PathLike, kind: str = "corpus") -> Sequence[PathLike]:
     Any folder may be a corpus; other tables are one only in shards. Files and folders that begin
     with a full stop are left out.
     """
-    place = Path(os.fspath(path))
+    place, files = Path(os.fspath(path)), list[Path]()
     if os.path.isdir(place):
-        entries = list(islice(place.rglob("*"), _MOST_FILES))
-        if len(entries) == _MOST_FILES:
+        files = list(islice(place.rglob("*"), _MOST_FILES))
+        if len(files) == _MOST_FILES:
             raise InputError(f"{place}: has more than {_MOST_FILES:,} files")
-        files = sorted(
-            entry
-            for entry in entries
-            if entry.is_file() and "/." not in f"/{entry.relative_to(place).as_posix()}"
-        )
-        is_table = kind == "corpus" or all(_SHARD.match(file.name) for file in files)
-        return files if files and is_table else [path]
-    if "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
-        matching = sorted(item for item in place.parent.glob(place.name) if item.is_file())
-        return matching or [path]
-    return [path]
+        files = [file for file in files if "/." not in f"/{file.relative_to(place).as_posix()}"]
+    elif "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
+        files = list(place.parent.glob(place.name))
+    files = sorted(file for file in files if file.is_file())
+    if os.path.isdir(place) and kind != "corpus" and not all(_SHARD.match(f.name) for f in files):
+        return [path]
+    return files or [path]
 
 
 def table_in(path: PathLike, kind: str) -> PathLike:
@@ -78,7 +74,8 @@ class CollectionFolder:
     @classmethod
     def open(cls, home: Path) -> CollectionFolder | None:
         """Look into a folder; None if it is no collection."""
-        entries = _entries(home, folders=True)
+        folders = {path.name: path for path in home.iterdir() if path.is_dir()}
+        entries = {**_files(home), **folders}
         tables: dict[str, Mapping[str | None, Path]] = {}
         for kind, names in _NAMES.items():
             for name in names:
@@ -123,24 +120,22 @@ class CollectionFolder:
         return split
 
 
-def _entries(home: Path, *, folders: bool = False) -> dict[str, Path]:
-    """Return the tables in a folder by name without suffixes: folders first, then by format."""
-    tables: list[tuple[int, str, str, Path]] = []
-    for path in home.iterdir():
-        unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
-        suffix = unpacked.suffix.lower()
-        if path.is_dir() and folders:
-            tables.append((-1, path.name.lower(), path.name, path))
-        elif not path.is_dir() and suffix in _FORMATS:
-            tables.append((_FORMATS.index(suffix), path.name.lower(), unpacked.stem, path))
-    tables.sort(reverse=True)  # the first of a name is put in last
-    return {stem: path for _, _, stem, path in tables if not stem.startswith(".")}
+def _files(home: Path) -> dict[str, Path]:
+    """Return the tables in a folder by name without suffixes; of one name the first by format."""
+    tables: dict[str, Path] = {}
+    for suffix in _FORMATS:
+        for path in sorted(home.iterdir(), key=lambda path: path.name.lower()):
+            unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+            is_table = unpacked.suffix.lower() == suffix and path.name[0] != "."
+            if is_table and not path.is_dir():
+                tables.setdefault(unpacked.stem, path)
+    return tables
 
 
 def _splits(place: Path) -> dict[str | None, Path]:
     """Return the files of a table by split; shards of one split are a pattern."""
     by_split: dict[str | None, Path] = {}
-    for stem, path in sorted(_entries(place).items()) if place.is_dir() else ():
+    for stem, path in sorted(_files(place).items()) if place.is_dir() else ():
         shard = _SHARD.fullmatch(stem)
         name = path.name if shard is None else f"{shard[1]}-*{shard[2]}{path.name[len(stem) :]}"
         by_split[shard[1] if shard else stem] = place / name

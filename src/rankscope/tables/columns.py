@@ -248,11 +248,6 @@ def says_ids(name: str) -> bool:
     return _SAYS_IDS.fullmatch(folded(name)) is not None
 
 
-def promises_ids(name: str) -> bool:
-    """Tell whether a name says that a cell holds several ids: ``expected_ids``."""
-    return says_ids(name) and folded(name).endswith("s")
-
-
 def is_weak(name: str) -> bool:
     """Tell whether a neutral name more often says where a document is from than which it is."""
     return _WEAK.fullmatch(folded(name)) is not None

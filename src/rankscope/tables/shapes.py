@@ -32,7 +32,7 @@ from rankscope.tables.documents import answers_in, is_answer, is_document, is_li
 from rankscope.tables.frames import frame_of
 from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
-from rankscope.tables.table_columns import Table
+from rankscope.tables.table import Table
 from rankscope.tables.table_rows import Input, table_rows
 from rankscope.tables.traces import are_traces, retrievals
 
