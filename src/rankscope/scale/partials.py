@@ -1,8 +1,8 @@
-"""Partials: what is known of a run after some of its parts, and how two such things add up.
+"""Partials: what is known of a run after some of its parts, and how such things add up.
 
-``partial(part, pairs)`` looks at one part, anywhere; ``merge(a, b)`` puts together what is known of
-stretches that follow each other, and is associative. Queries that were in one part only are
-settled. The others are *open*: their rows are brought together later (`rankscope.scale.spool`).
+`partial` looks at one part, anywhere; `merged` puts together what is known of stretches that follow
+each other. Queries that were in one part only are settled. The others are *open*: their rows are
+brought together later (`rankscope.scale.spool`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError
-from rankscope.scoring.judged_pairs import NativePairs, PackedPairs
-from rankscope.scoring.scan_tables import JudgedPairs, scan_of
+from rankscope.scoring.judged_pairs import FilePairs, PackedPairs
+from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.scan_tables import scan_of
 from rankscope.scoring.scans import BY_HIT, Scan, scan_block, summed
 from rankscope.tables.detection import BOM
 from rankscope.tables.native import library
@@ -48,6 +49,47 @@ class Partial:
     """As in `Scan`, over the stretches of all parts."""
 
 
+def partial(part: Part, pairs: PackedPairs, precision: Precision = "double") -> Partial:
+    """Look at one part of a run.
+
+    Raises:
+        PartError: it breaks a rule of runs.
+    """
+    judgments = _judgments(
+        pairs.query_text,
+        pairs.doc_text,
+        *(ends.tobytes() for ends in (pairs.query_ends, pairs.pair_offsets, pairs.doc_ends)),
+    )
+    try:
+        scan = _native(part, judgments, precision) or scan_of(part.run(), judgments, precision)
+        return partial_of(scan)
+    except RankscopeError as error:
+        raise PartError(str(error)) from None  # others cannot all be sent from process to process
+
+
+@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
+def _judgments(
+    query_text: bytes, doc_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_ends: bytes
+) -> Judgments:
+    """Return judgments of these pairs; their grades make no difference to a scan."""
+    queries, offsets, documents = (
+        np.frombuffer(ends, np.int64) for ends in (query_ends, pair_offsets, doc_ends)
+    )
+    pairs = PackedPairs(query_text, queries, offsets, doc_text, documents)
+    return Judgments(FilePairs(pairs, np.ones(len(documents) - 1)))
+
+
+def _native(part: Part, judgments: Judgments, precision: Precision) -> Scan | None:
+    """Return the scan of a part by the native library; None if it refuses it, or is not there."""
+    if library() is None or part.format != "trec":
+        return None
+    data: Any = part.block()
+    if data.startswith(BOM) and part.low:
+        return None
+    data = data.removeprefix(BOM)
+    return scan_block(data, len(data), judgments.native_pairs, precision)
+
+
 def partial_of(scan: Scan) -> Partial:
     """Return a scan as a partial; each query has one stretch."""
     queries = pl.DataFrame(
@@ -65,71 +107,7 @@ def partial_of(scan: Scan) -> Partial:
     return Partial(queries, hits, scan.tied_across)
 
 
-def partial(part: Part, pairs: PackedPairs, precision: Precision = "double") -> Partial:
-    """Look at one part of a run.
-
-    Raises:
-        PartError: it breaks a rule of runs.
-    """
-    try:
-        scan = _native(part, pairs, precision) or scan_of(part.run(), unpacked(pairs), precision)
-        return partial_of(scan)
-    except RankscopeError as error:
-        raise PartError(str(error)) from None  # others cannot all be sent from process to process
-
-
-def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None:
-    """Return the scan of a part by the native library; None if it refuses it, or is not there."""
-    if library() is None or part.format != "trec":
-        return None
-    data: Any = part.block()
-    if data.startswith(BOM):
-        if part.low:
-            return None
-        data = data.removeprefix(BOM)
-    native = _native_pairs(
-        pairs.query_text,
-        pairs.query_ends.tobytes(),
-        pairs.pair_offsets.tobytes(),
-        pairs.doc_text,
-        pairs.doc_ends.tobytes(),
-    )
-    return scan_block(data, len(data), native, precision)
-
-
-@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
-def _native_pairs(
-    query_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_text: bytes, doc_ends: bytes
-) -> NativePairs:
-    ends = [np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)]
-    return NativePairs(PackedPairs(query_text, ends[0], ends[1], doc_text, ends[2]))
-
-
-def unpacked(packed: PackedPairs) -> JudgedPairs:
-    """Return packed pairs in columns."""
-    edges = (packed.query_ends, packed.pair_offsets, packed.doc_ends)
-    return _unpacked(packed.query_text, packed.doc_text, *(each.tobytes() for each in edges))
-
-
-@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
-def _unpacked(
-    query_text: bytes, doc_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_ends: bytes
-) -> JudgedPairs:
-    queries, pairs, documents = (
-        np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)
-    )
-    packed = PackedPairs(query_text, queries, pairs, doc_text, documents)
-    number = np.repeat(np.arange(len(queries) - 1), np.diff(pairs))
-    doc_ids = pl.Series("doc_id", packed.doc_ids(), dtype=pl.String)
-    return JudgedPairs(packed.query_ids(), pl.DataFrame([pl.Series("query", number), doc_ids]))
-
-
-def merge(first: Partial, second: Partial) -> Partial:
-    """Put together what is known of two stretches of a run, the second after the first."""
-    return merge_all([first, second])
-
-
-def merge_all(partials: Sequence[Partial]) -> Partial:
+def merged(partials: Sequence[Partial]) -> Partial:
     """Put together what is known of stretches of a run that follow each other."""
     if len(partials) == 1:
         return partials[0]
@@ -151,39 +129,17 @@ def merge_all(partials: Sequence[Partial]) -> Partial:
     )
 
 
-class Tally:
-    """Partials that are put together as they come, in their order, each a few times at most."""
-
-    def __init__(self) -> None:
-        self._heaps: list[tuple[int, Partial]] = []
-
-    def add(self, partial_run: Partial) -> None:
-        """Take the next one; what is about as large is put together at once."""
-        rows, last = partial_run.queries.height, partial_run
-        while self._heaps and self._heaps[-1][0] <= 2 * rows:
-            _, before = self._heaps.pop()
-            last = merge(before, last)
-            rows = last.queries.height
-        self._heaps.append((max(rows, 1), last))
-
-    def total(self) -> Partial:
-        """Return all of them as one."""
-        total = merge_all([heap for _, heap in self._heaps])
-        self._heaps = [(total.queries.height, total)]
-        return total
-
-
 def as_scan(whole: Partial) -> Scan:
     """Return what is known of a whole run as a scan; no query is open any more."""
-    by_query = whole.queries.to_dict()
+    queries = whole.queries
     by_hit: dict[str, Any] = {name: whole.hits[name].to_numpy() for name in BY_HIT}
     return Scan(
-        query_ids=whole.queries["query_id"],  # type: ignore[arg-type]  # a series takes less room
-        sizes=by_query["size"].to_numpy(),
-        first_score=by_query["first"].to_numpy(),
-        last_score=by_query["last"].to_numpy(),
-        rises=by_query["rises"].to_numpy(),
-        falls=by_query["falls"].to_numpy(),
+        query_ids=queries["query_id"],  # type: ignore[arg-type]  # a series takes less room
+        sizes=queries["size"].to_numpy(),
+        first_score=queries["first"].to_numpy(),
+        last_score=queries["last"].to_numpy(),
+        rises=queries["rises"].to_numpy(),
+        falls=queries["falls"].to_numpy(),
         **by_hit,
         tied_across=whole.tied_across,
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ import polars as pl
 from rankscope.errors import RankscopeError
 from rankscope.runs import order
 from rankscope.runs.table import Run
-from rankscope.scale.partials import PartError, Partial, partial_of, unpacked
+from rankscope.scale.partials import PartError, Partial, partial_of
 from rankscope.scoring.scan_tables import scan_of, ties_by_place
 from rankscope.scoring.scans import summed
 from rankscope.tables.pairs import repeated_rows
@@ -27,19 +26,15 @@ from rankscope.temporary import room_needed, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
     from rankscope.scale.run_cuts import Part
-    from rankscope.scoring.judged_pairs import PackedPairs
+    from rankscope.scoring.judgments import Judgments
 
 BUCKET_ROWS = 1 << 20
 """About so many rows are in a bucket."""
-
-SPOOL = "rankscope-spool-"
-"""What temporary folders are called."""
-
-_LENGTH = 8  # bytes that say how long the next piece of a bucket is
 
 
 class Spool:
@@ -48,12 +43,10 @@ class Spool:
     def __init__(self, folder: Path, sizes: IntArray) -> None:
         self._folder = folder
         self._bucket = (np.cumsum(sizes) - sizes) // BUCKET_ROWS
-        self._count = int(self._bucket[-1]) + 1 if len(sizes) else 0
+        self._pieces: dict[int, list[int]] = {}
 
     def add(self, rows: pl.DataFrame) -> None:
         """Put rows aside; the column ``query`` has the number of their query."""
-        if not rows.height:
-            return
         bucket = pl.Series("bucket", self._bucket[rows["query"].to_numpy()])
         parts = rows.with_columns(bucket).partition_by(
             "bucket", as_dict=True, include_key=False, maintain_order=True
@@ -62,27 +55,18 @@ class Spool:
             for (number,), part in parts.items():
                 buffer = io.BytesIO()
                 part.write_ipc_stream(buffer, compression="uncompressed")
-                with open(self._path(number), "ab") as file:
-                    file.write(buffer.tell().to_bytes(_LENGTH, "little"))
+                self._pieces.setdefault(number, []).append(buffer.tell())
+                with open(self._folder / f"{number}.rows", "ab") as file:
                     file.write(buffer.getbuffer())
 
     def buckets(self) -> Iterator[pl.DataFrame]:
         """Yield the rows of each bucket by query, within a query as they were added."""
-        for number in range(self._count):
-            path = self._path(number)
-            if path.exists():
-                pieces = list(_pieces(path))
-                path.unlink()
-                yield pl.concat(pieces).sort("query", maintain_order=True)
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number}.rows"
-
-
-def _pieces(path: Path) -> Iterator[pl.DataFrame]:
-    with open(path, "rb") as file:
-        while length := file.read(_LENGTH):
-            yield pl.read_ipc_stream(io.BytesIO(file.read(int.from_bytes(length, "little"))))
+        for number, lengths in sorted(self._pieces.items()):
+            path = self._folder / f"{number}.rows"
+            with open(path, "rb") as file:
+                pieces = [pl.read_ipc_stream(io.BytesIO(file.read(size))) for size in lengths]
+            path.unlink()
+            yield pl.concat(pieces).sort("query", maintain_order=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +105,7 @@ def open_rows(part: Part, queries: pl.DataFrame, precision: Precision) -> OpenRo
 
 def settled(
     whole: Partial,
-    pairs: PackedPairs,
+    judgments: Judgments,
     precision: Precision,
     collect: Callable[[pl.DataFrame], Iterable[OpenRows]],
 ) -> Partial:
@@ -132,15 +116,14 @@ def settled(
     Raises:
         PartError: a document is in two parts of a query.
     """
-    judged = unpacked(pairs)
-    names = pl.Series(judged.query_ids, dtype=pl.String)
+    names = pl.Series(judgments.query_ids, dtype=pl.String)
     queries = whole.queries.filter(pl.col("parts") > 1).select("query_id", "size")
     queries = queries.with_columns(
         query=pl.int_range(queries.height, dtype=pl.Int64, eager=True),
         judged=queries["query_id"].is_in(names.implode()),
     )
     query_ids, taken_back, hits, added = queries["query_id"], [], [], []
-    with temporary_folder(SPOOL) as folder:
+    with temporary_folder("rankscope-spool-") as folder:
         spool = Spool(folder, queries["size"].to_numpy())
         for found_rows in collect(queries.drop("size")):
             spool.add(found_rows.rows)
@@ -151,10 +134,10 @@ def settled(
             run = Run.trusted(ids, sizes, rows["doc_id"], rows["score"], name="bucket")
             if repeated_rows(run.offsets, run.doc_ids).size:
                 raise PartError("a document is twice in a query")
-            bucket = partial_of(scan_of(run, judged, precision))
+            bucket = partial_of(scan_of(run, judgments, precision))
             hits.append(bucket.hits)
             added.append(bucket.tied_across)
-    is_open = names.is_in(query_ids.implode()).gather(judged.pairs["query"])
+    is_open = names.is_in(query_ids.implode()).gather(judgments.query)
     kept = whole.hits.filter(~is_open.gather(whole.hits["pair"]))
     ties = summed([whole.tied_across, -summed(taken_back), *added])
     return Partial(
