@@ -1,6 +1,6 @@
 """Parts: a run cut into stretches of rows that workers read by themselves.
 
-A Parquet file is cut at rows, a plain TREC file at bytes, a compressed one into blocks as they come:
+Parquet is cut at rows, plain TREC files at bytes, and compressed ones into blocks as they come,
 where the query changes, if such a place is near, so that few queries are in two parts.
 """
 
