@@ -38,8 +38,8 @@ from rankscope.reports.shown_systems import MOST_SYSTEMS, not_shown, shown_syste
 from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
-    from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import Bounds, BoundsTable
+    from rankscope.scoring.score_files import Accounting
     from rankscope.scoring.scores import RunScores, Scores
 
 FEW = 2_000

@@ -17,9 +17,8 @@ from rankscope.files import is_path
 from rankscope.runs.run_files import LazyRun, NamedFile, name_in_file
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
-from rankscope.scale.partials import PartError, as_scan, merged, partial
+from rankscope.scale.partials import PartError, as_scan, merged, open_rows, partial, settled
 from rankscope.scale.run_cuts import PartedFile, ranks_in_order, refuse_mixed_files
-from rankscope.scale.spool import open_rows, settled
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import scan_of
 from rankscope.tables.columns import RUN
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.runs.order import Precision
+    from rankscope.scale.partials import OpenRows
     from rankscope.scale.run_cuts import Part
-    from rankscope.scale.spool import OpenRows
     from rankscope.scoring.scans import Scan
 
 __all__ = ["RunParts"]
