@@ -441,7 +441,12 @@ def _standard_output() -> Iterator[BinaryIO]:
         return
     content = io.BytesIO()
     yield content
-    put(content.getvalue().decode(errors="backslashreplace"))
+    try:
+        put(content.getvalue().decode())
+    except UnicodeDecodeError:
+        raise InputError(
+            "standard output is a terminal, and this format is not text; name a file"
+        ) from None
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +76,13 @@ class Scaling:
 
         with self._table() as table, watching() as watcher:
             watcher.begun("score runs")
-            runs = score_files(
+            return score_files(
                 files,
                 question,
                 each=lambda run: table.add(run.scored),
                 broken=broken if len(files) > 1 else None,
                 step=lambda done, total: watcher.step("score runs", done, total),
             )
-            table.finish()
-        return runs
 
     def write(self, scores: Scores) -> None:
         """Write the values of runs that were scored here, if that is asked for."""
@@ -92,12 +90,11 @@ class Scaling:
             return
         with self._table() as table:
             table.add(*(scores.run(name) for name in scores.runs))
-            table.finish()
 
-    def _table(self) -> ScoreTable:
-        from rankscope.scale.score_table import ScoreTable
+    def _table(self) -> AbstractContextManager[ScoreTable]:
+        from rankscope.scale.score_table import score_table
 
-        return ScoreTable(self._output)
+        return score_table(self._output)
 
 
 SCALING = Part("scaling", lambda values: Scaling(**values))

@@ -156,8 +156,8 @@ def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: An
             "a run needs qrels=… to be scored with, and a table that holds both the columns "
             "relevant=… and retrieved=…; Scores need none"
         )
-    sides = (candidate, None) if qrels is None else (qrels, candidate)
-    return evaluate(*sides, list(limits), **options)
+    gold, run = (candidate, None) if qrels is None else (qrels, candidate)
+    return evaluate(gold, run, list(limits), **options)
 
 
 def _texts(texts: Any, candidate: Any, qrels: Any) -> dict[str, str]:

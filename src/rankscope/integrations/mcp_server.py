@@ -147,18 +147,18 @@ TOOLS: dict[str, type[Arguments]] = {
 
 def _result(folder: Workspace, asked: Any) -> Any:
     """Return what a tool finds out about files, which it opens by the names that `file` gives."""
-    about: Any = folder.file(asked.qrels), list(map(folder.file, asked.runs))
+    gold, runs = folder.file(asked.qrels), list(map(folder.file, asked.runs))
+    columns: Any = dict(asked.columns)
     if isinstance(asked, Evaluate):
-        return rs.evaluate(*about, asked.measures, **asked.columns)
+        return rs.evaluate(gold, runs, asked.measures, **columns)
     if isinstance(asked, Compare):
-        return rs.compare(*about, asked.measures, baseline=asked.baseline, **asked.columns)
+        return rs.compare(gold, runs, asked.measures, baseline=asked.baseline, **columns)
     if isinstance(asked, Explain):
         query = asked.query_id, asked.measures[0]
-        return rs.explain(*about, *query, depth=asked.depth, **asked.columns)
-    more = {"queries": asked.queries, "corpus": asked.corpus}
-    files = {name: file and folder.file(file) for name, file in more.items()}
-    options = {"baseline": asked.baseline, **files, **asked.columns}
-    return rs.diagnose(*about, asked.measures, **options)
+        return rs.explain(gold, runs, *query, depth=asked.depth, **columns)
+    for name in ("queries", "corpus"):
+        columns[name] = getattr(asked, name) and folder.file(getattr(asked, name))
+    return rs.diagnose(gold, runs, asked.measures, baseline=asked.baseline, **columns)
 
 
 def answer(folder: Workspace, tool: str, given: object) -> tuple[str, dict[str, float]]:

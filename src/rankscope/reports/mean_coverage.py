@@ -12,7 +12,7 @@ from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport
-    from rankscope.scoring.accounting import Accounting
+    from rankscope.scoring.score_files import Accounting
 
 TITLE = "What each mean covers"
 

@@ -162,8 +162,11 @@ _COLUMNS = tuple(field.name for field in fields(Columns))
 
 def _unknown(function: str, option: str, known: list[str]) -> TypeError:
     """Return the error about an option that a function does not have."""
+    import inspect  # noqa: PLC0415
     from difflib import get_close_matches  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415
 
-    nearest = get_close_matches(option, known, n=1)
+    parameters = inspect.signature(getattr(import_module("rankscope"), function)).parameters
+    nearest = get_close_matches(option, [*parameters, *known], n=1)
     advice = f"; did you mean {nearest[0]!r}?" if nearest else ""
     return TypeError(f"{function}() got an unexpected keyword argument {option!r}{advice}")

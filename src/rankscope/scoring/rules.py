@@ -25,6 +25,14 @@ NoRelevant = Literal["zero", "out"]
 """What happens to queries without a relevant document: they score 0, or are left out."""
 
 
+def _unchanged(measure: Measure) -> Measure:
+    return measure
+
+
+def _always(_: Measure) -> None:
+    return None
+
+
 def _trec_eval_9(measure: Measure) -> Measure:
     """Use version 9's rule for the rank at which a recall point is reached."""
     has_rule = measure.definition.parameter("rule") is not None
@@ -101,8 +109,8 @@ class Profile:
     queries: QueryPolicy = "all"
     identical_ids: bool = True
     no_relevant: NoRelevant = "zero"
-    meaning: Callable[[Measure], Measure] = lambda measure: measure
-    apart: Callable[[Measure], Profile | None] = lambda _: None
+    meaning: Callable[[Measure], Measure] = _unchanged
+    apart: Callable[[Measure], Profile | None] = _always
 
     def rules_for(self, measure: Measure) -> Profile:
         """Return the rules that count for a measure."""

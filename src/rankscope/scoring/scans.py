@@ -4,7 +4,7 @@ A *part* is any stretch of a run's rows: a block of a file, a range of its bytes
 Parquet file. A scan of it is small: by query the number of rows and how scores go, and for each
 judged document how many rows are ahead of it. `merge` puts the scans of parts together. As long as
 no query is in two parts, or twice in one, ranks are known then. The rows of queries that are in two
-parts are brought together first, and scanned after (`rankscope.scale.spool`).
+parts are brought together first, and scanned after (`rankscope.scale.partials`).
 
 TREC files are not read for this (`ScannedRun`): the native library passes over their bytes, in
 little memory whatever their size, and rows are read only if something else asks for them. A block

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
-    from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
-    from rankscope.scoring.score_files import ScoreRecord
+    from rankscope.scoring.score_files import Accounting, ScoreRecord
     from rankscope.statistics.intervals import Interval
     from rankscope.tables.columns import Reading
 
@@ -69,7 +68,7 @@ class RunScores:
 
         Made when it is asked for: loading pydantic takes longer than a small evaluation.
         """
-        from rankscope.scoring.accounting import Accounting  # noqa: PLC0415
+        from rankscope.scoring.score_files import Accounting  # noqa: PLC0415
 
         return Accounting(**self.counts)
 
