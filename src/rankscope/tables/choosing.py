@@ -28,7 +28,7 @@ from rankscope.tables.documents import is_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout
-    from rankscope.tables.table import Column, Table
+    from rankscope.tables.table_columns import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

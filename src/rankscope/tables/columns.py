@@ -403,6 +403,11 @@ class RecordLayout:
             return True
         return not (ids.isdisjoint(names) or texts.isdisjoint(names))
 
+    def needed(self, names: Collection[str]) -> set[str | None]:
+        """Return the names of which an empty cell is an error: the id's, and a needed text's."""
+        texts = self.text_names if self.needs_text else ()
+        return {self.key, find_name(names, self.id_names), find_name(names, texts)}
+
     def keyed(self, key: str | None) -> RecordLayout:
         """Return the layout with the id's column that the caller named."""
         if key is None:

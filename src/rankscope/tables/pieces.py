@@ -22,7 +22,7 @@ from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
 
 if TYPE_CHECKING:
-    from rankscope.tables.table import Column, Table
+    from rankscope.tables.table_columns import Column, Table
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "document": (

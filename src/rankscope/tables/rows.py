@@ -23,7 +23,7 @@ from rankscope.tables.documents import Documents, documents_of, is_list, is_miss
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
-    from rankscope.tables.table import Column
+    from rankscope.tables.table_columns import Column
 
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)

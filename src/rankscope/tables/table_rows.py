@@ -35,7 +35,7 @@ from rankscope.tables.rows import (
     number_series,
     with_values,
 )
-from rankscope.tables.table import Column, Table
+from rankscope.tables.table_columns import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.detection import format_for
+from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.parquet import parquet_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
