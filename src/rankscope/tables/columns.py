@@ -107,13 +107,9 @@ def id_text(value: object) -> str:
         raise ValueError("a number of thousands of digits; expected text") from None
 
 
+@lru_cache(maxsize=10_000)  # records have the same names again and again
 def folded(name: str) -> str:
     """Return a column name as it is compared."""
-    return _folded(name) if len(name) <= 100 else _folded.__wrapped__(name)
-
-
-@lru_cache(maxsize=10_000)  # records have the same names again and again; long ones are not kept
-def _folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
@@ -201,23 +197,29 @@ _NOUN = _any(
 )
 _IDS = "(?:ids?|nos?|numbers?|uuids?|list|set)"
 _STEM = rf"(?:{_NOUN}{{1,2}}{_IDS}?|{_IDS})"
-_ROLES = {
-    role: re.compile(rf"{alone}|(?:{alone}|{_BEFORE[role]})\d*{_STEM}|{_STEM}{alone}")
-    for role, alone in _ALONE.items()
+Role = Literal["relevant", "retrieved", "neutral", "text"]
+
+
+def _of_role(role: str, others: str) -> re.Pattern[str]:
+    alone = _ALONE[role]
+    before = rf"(?:{alone}|{_BEFORE[role]})\d*{_STEM}"
+    return re.compile(rf"{alone}|{before}|{_STEM}{alone}|{others}")
+
+
+_ROLES: dict[Role, re.Pattern[str]] = {
+    "relevant": _of_role("relevant", r"expected\w{1,40}ids?"),
+    "retrieved": _of_role("retrieved", r"sourcedocuments|sourcenodes|retrievalcontext|top\d+"),
+    "neutral": re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did"),
+    "text": re.compile(
+        r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|"
+        r"contents?|titles?)"
+    ),
 }
-_ROLES["relevant"] = re.compile(rf"{_ROLES['relevant'].pattern}|expected\w{{1,40}}ids?")
-_OF_FRAMEWORKS = re.compile(r"sourcedocuments|sourcenodes|retrievalcontext|top\d+")
-"""What LangChain, LlamaIndex and DeepEval call what was retrieved."""
-_NEUTRAL = re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did")
+"""The names of each role, first come first served; LangChain, LlamaIndex and DeepEval have some of
+their own for what was retrieved."""
 _SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
 _WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
-_TEXT = re.compile(
-    r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|contents?|"
-    r"titles?)"
-)
 _NEVER = frozenset(_words("id no number list set run system model"))
-
-Role = Literal["relevant", "retrieved", "neutral", "text"]
 
 
 @lru_cache(maxsize=10_000)
@@ -233,14 +235,7 @@ def role_of(name: str) -> Role | None:
     inner = role_of(name.rpartition(".")[2]) if "." in name else None
     if inner in ("relevant", "retrieved"):
         return inner  # of a nested record, as LangSmith's reference_outputs.relevant_ids
-    if _OF_FRAMEWORKS.fullmatch(plain):
-        return "retrieved"
-    for role, names in _ROLES.items():
-        if names.fullmatch(plain):
-            return role  # type: ignore[return-value]
-    if _NEUTRAL.fullmatch(plain):
-        return "neutral"
-    return "text" if _TEXT.fullmatch(plain) else None
+    return next((role for role, known in _ROLES.items() if known.fullmatch(plain)), None)
 
 
 def says_ids(name: str) -> bool:
@@ -256,7 +251,7 @@ def is_weak(name: str) -> bool:
 def may_list(name: str) -> bool:
     """Tell whether a text in a column of this name may name several documents."""
     plain = folded(name)
-    return not plain.endswith(("id", "no", "docid", "asin", "pid", "url", "uri", "path", "file"))
+    return not plain.endswith(("id", "no", "asin", "url", "uri", "path", "file"))
 
 
 _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
@@ -289,13 +284,15 @@ class PairLayout:
     """
 
     kind: Literal["qrels", "run"]
-    formats: tuple[str, ...]
-    suffixes: Mapping[str, str] = field(hash=False)
     value: Literal["grade", "score"]
     word: Literal["relevant", "retrieved"]
     optional: tuple[str, ...]
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
-    read_only: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("trec", "csv", "tsv", "json", "jsonl", "parquet")
+    read_only: tuple[str, ...] = ("xlsx",)
+    suffixes: Mapping[str, str] = field(
+        default_factory=lambda: dict.fromkeys(_TREC_SUFFIXES, "trec"), hash=False
+    )
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -316,13 +313,10 @@ class PairLayout:
         return bool(roles) or not plain.isdisjoint(values - known)
 
 
-_TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
+_TREC_SUFFIXES = (".qrel", ".qrels", ".res", ".run", ".trec", ".txt")
 
 QRELS = PairLayout(
     kind="qrels",
-    formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
-    read_only=("xlsx",),
-    suffixes=_TREC_SUFFIXES,
     value="grade",
     word="relevant",
     optional=("subtopic", "no_answer", "answerable"),
@@ -334,9 +328,6 @@ QRELS = PairLayout(
 
 RUN = PairLayout(
     kind="run",
-    formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
-    read_only=("xlsx",),
-    suffixes=_TREC_SUFFIXES,
     value="score",
     word="retrieved",
     optional=("rank", "tag"),

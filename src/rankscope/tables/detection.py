@@ -107,6 +107,12 @@ class OpenedFile:
                 yield again
 
     @property
+    def content(self) -> bytes:
+        """The whole content, decompressed."""
+        with self.opened() as stream:
+            return stream.read()
+
+    @property
     def first_tag(self) -> str | None:
         """The last column of the first line of a TREC run."""
         fields = fields_of(self.sniffed.line)

@@ -153,8 +153,7 @@ class TableFile(OpenedFile):
         if format == "parquet" and self.data is None and is_plain_file(self.path):
             place = os.path.abspath(os.fspath(self.path))
             return ParquetFile(place, source=source).frame(), None, None
-        with self.opened() as stream:
-            content = stream.read()
+        content = self.content
         if format == "parquet":
             return ParquetFile(content, source=source).frame(), None, None
         if format == "xlsx":
