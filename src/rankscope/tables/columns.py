@@ -113,17 +113,18 @@ def folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text: a list of names."""
     return tuple(text.split())
 
 
-QUERY_IDS = _words(
+QUERY_IDS = words(
     "query_id qid q_id case_id topic_id question_id search_id query_no qno query_number "
     "example_id sample_id test_id"
 )
 ROW_IDS = ("id", "_id", "uid", "uuid")
 """What identifies a row, and with it the query, where a row is a query."""
-QUESTIONS = _words(
+QUESTIONS = words(
     "query question q user_input user_query query_text question_text search_query search_term "
     "input prompt utterance inputs_question inputs_query inputs_input inputs_text vars_question "
     "vars_query"
@@ -133,26 +134,26 @@ WEAK_QUESTIONS = ("text", "phrase", "sentence", "term")
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (*QUERY_IDS, *QUESTIONS[:5]),
-    "doc_id": _words(
+    "doc_id": words(
         "doc_id corpus_id docno document_id did pid passage_id product_id item_id chunk_id "
         "article_id segment_id result_id asin hpo_id target_id source_recipe_id node_id doc "
         "document item product passage corpus result target"
     ),
-    "grade": _words(
+    "grade": words(
         "grade grades relevance rel relevance_grade relevance_grades relevance_label "
         "relevance_score relevance_scores esci_label rating ratings label gain gains judgment "
         "judgement qrel relevant is_relevant final score value"
     ),
-    "score": _words(
+    "score": words(
         "score scores similarity sim relevance_score rsv retrieval_score search_score rel_score "
         "probability prob relevance value distance distances"
     ),
     "rank": ("rank", "position", "pos", "place"),
     "tag": ("tag", "run_id", "run_tag", "run_name", "run", "system", "system_id", "system_name"),
-    "subtopic": _words(
+    "subtopic": words(
         "subtopic subtopic_id aspect intent intent_id nugget nugget_id iteration iter"
     ),
-    "no_answer": _words(
+    "no_answer": words(
         "no_answer unanswerable is_unanswerable is_impossible no_answer_expected expect_no_answer"
     ),
     "answerable": ("answerable", "is_answerable", "has_answer"),
@@ -219,7 +220,7 @@ _ROLES: dict[Role, re.Pattern[str]] = {
 their own for what was retrieved."""
 _SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
 _WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
-_NEVER = frozenset(_words("id no number list set run system model"))
+_NEVER = frozenset(words("id no number list set run system model"))
 
 
 @lru_cache(maxsize=10_000)
@@ -273,6 +274,8 @@ def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:
 
 # --- layouts
 
+_TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairLayout:
@@ -290,9 +293,7 @@ class PairLayout:
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
     formats: tuple[str, ...] = ("trec", "csv", "tsv", "json", "jsonl", "parquet")
     read_only: tuple[str, ...] = ("xlsx",)
-    suffixes: Mapping[str, str] = field(
-        default_factory=lambda: dict.fromkeys(_TREC_SUFFIXES, "trec"), hash=False
-    )
+    suffixes: Mapping[str, str] = field(default_factory=lambda: _TREC_SUFFIXES, hash=False)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -312,8 +313,6 @@ class PairLayout:
         roles = {role_of(cell) for cell in cells} - {None, "text"}
         return bool(roles) or not plain.isdisjoint(values - known)
 
-
-_TREC_SUFFIXES = (".qrel", ".qrels", ".res", ".run", ".trec", ".txt")
 
 QRELS = PairLayout(
     kind="qrels",

@@ -116,7 +116,8 @@ class TableFile(OpenedFile):
         source, layout = self.source, self.layout
         with enough_memory(source):
             is_trec = self.format == "trec"
-            data, line_of, header = (None, None, {}) if is_trec else self._content()
+            nothing: tuple[Any, None, dict[str, str]] = None, None, {}
+            data, line_of, header = nothing if is_trec else self._content()
             if pieces and header is not None:
                 raise FormatError(
                     "holds ids, and the golden set spans or texts; give records with the spans or "

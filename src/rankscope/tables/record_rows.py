@@ -240,20 +240,12 @@ def _read(
     rows: Iterable[tuple[int, Row]] = ()
     if sniffed.content == "empty":
         pass
-    elif format == "json":
-        yield from records_in(read_json(stream.read(), source=source), layout, source)
-    elif format == "xlsx":
-        yield from records_in(spreadsheet(stream.read(), source=source), layout, source)
+    elif format in ("json", "xlsx"):
+        parse = read_json if format == "json" else spreadsheet
+        yield from records_in(parse(stream.read(), source=source), layout, source)
     elif format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
-        file, before = ParquetFile(place, source=source), 0
-        id_name = find_name(file.schema.names(), layout.id_names) if ids_only else None
-        for batch in file.batches([id_name] if id_name else None, size=_BATCH):
-            for record in _frame_records(batch, layout, source, before):
-                for name in file.json_columns.intersection(record.fields):
-                    record.fields[name] = parse_json(str(record.fields[name]), source=source)
-                yield record
-            before += batch.height
+        yield from _parquet_records(place, layout, source, ids_only=ids_only)
     elif format == "jsonl":
         rows = read_json_lines(stream, source=source, ids_only=ids_only)
     elif format in ("tsv", "csv"):
@@ -262,10 +254,8 @@ def _read(
         values: Iterable[tuple[int | None, Any]] = read_json_lines(stream, source=source)
         if sniffed.content != "json lines":
             values = [(None, read_json(stream.read(), source=source))]
-        rows = (
-            (each.line or 1, {"_id": each.query_id, "text": each.text})
-            for each in retrievals(values, source=source, query=layout.key)
-        )
+        found = retrievals(values, source=source, query=layout.key)
+        rows = ((each.line or 1, {"_id": each.query_id, "text": each.text}) for each in found)
     elif format is not None:
         rows = layout.markup[format].read(stream, source)
     else:
@@ -276,3 +266,17 @@ def _read(
         )
     for line, row in rows:
         yield Record(source, "line", line, row)
+
+
+def _parquet_records(
+    place: str | bytes, layout: RecordLayout, source: str, *, ids_only: bool
+) -> Iterator[Record]:
+    """Yield the records of a file, decoding one batch at a time."""
+    file, before = ParquetFile(place, source=source), 0
+    id_name = find_name(file.schema.names(), layout.id_names) if ids_only else None
+    for batch in file.batches([id_name] if id_name else None, size=_BATCH):
+        for record in _frame_records(batch, layout, source, before):
+            for name in file.json_columns.intersection(record.fields):
+                record.fields[name] = parse_json(str(record.fields[name]), source=source)
+            yield record
+        before += batch.height

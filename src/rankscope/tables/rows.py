@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
-_EXACT = {pl.Float64: 2**53, pl.Float32: 2**24, pl.Float16: 2**11}
-"""Up to which whole number a float is exact."""
 
 
 class Malformed(NamedTuple):
@@ -77,7 +75,8 @@ class Rows:
         column = self.frame[role]
         dtype = column.dtype
         if dtype.is_float():
-            exact = (column == column.floor()) & (column.abs() < _EXACT[type(dtype)])
+            limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
+            exact = (column == column.floor()) & (column.abs() < limit)
             bad = ~exact.fill_null(True)
             if bad.any():
                 row = bad.arg_max() or 0

@@ -96,6 +96,8 @@ def pair_rows(
         if rows is not None:
             name = rows.reading.shape or each.name
             return replace(rows, reading=replace(rows.reading, shape=name))
+    if _are_all(given, lambda item: isinstance(item, Mapping)):
+        return _rows_of_records(given, data)  # which says what column it lacks
     raise InputError(
         f"{source}: cannot make a {layout.kind} table of {shown(type(data).__name__)}; give "
         "{query: {doc: number}}, {query: [doc, …]}, [[doc, …], …] by position, records, a frame or "
@@ -149,7 +151,8 @@ _MATRIX = (
 def _matrix(given: Input) -> Rows | None:
     """Take a row for each query and a column for each document."""
     held = given.data if isinstance(given.data, Mapping) else {}
-    scores, documents, queries = (held.get(find_name(held, names)) for names in _MATRIX)
+    parts: list[Any] = [held.get(find_name(held, names)) for names in _MATRIX]
+    scores, documents, queries = parts
     if documents is None or not is_list(scores):
         return None
     if not all(is_list(row) and all(map(_is_number, row)) for row in scores):
@@ -331,12 +334,6 @@ def _targets(given: Input) -> Rows | None:
     return _by_position(given, [[] if item is None else [item] for item in given.data])
 
 
-@shape("no shape", "refused: a set, a flat list as a run, records without a known column")
-def _refused(given: Input) -> Rows | None:
-    are_records = _are_all(given, lambda item: isinstance(item, Mapping))
-    return _rows_of_records(given, given.data) if are_records else None
-
-
 # --- what they share
 
 
@@ -389,7 +386,6 @@ def _is_row(record: Mapping[str, Any], given: Input) -> bool:
 
 
 def _items(given: Input) -> Sequence[Any]:
-    """Return the items of a list; none of anything else."""
     return given.data if isinstance(given.data, list | tuple) else ()
 
 
