@@ -210,18 +210,13 @@ def _by_query(given: Input) -> Rows | None:
     is_of_pieces = given.layout.kind == "qrels" and are_pieces(given.data)
     listed = replace(given, pieces=given.pieces or is_of_pieces).listed_rows()
     for query_id, documents in given.data.items():
-        held = next(iter(documents.values()), None) if isinstance(documents, Mapping) else None
         first = documents[0] if isinstance(documents, list) and documents else None
-        is_record = isinstance(held, list | tuple) and not is_answer(documents)
-        if (
-            is_record
-            or hasattr(documents, "column_names")
-            or (isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)))
-        ):
+        has_lists = isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str))
+        if has_lists or hasattr(documents, "column_names"):
             raise InputError(
-                f"{given.source}: query {shown(query_id)} has records, or lists in its list; give "
-                "a list of records, each with its query, or say which columns are which (query=, "
-                f"{given.layout.word}=)"
+                f"{given.source}: query {shown(query_id)} has a data set, or lists in its list; if "
+                "the keys are names of columns, say which is which (query=, "
+                f"{given.layout.word}=); of data sets give one"
             )
         listed.add(query_id, documents)
     rows = listed.rows()
