@@ -31,7 +31,7 @@ from rankscope.tables.columns import (
     role_of,
 )
 from rankscope.tables.detection import read_head, sniff
-from rankscope.tables.parquet import ParquetFile
+from rankscope.tables.frames import ParquetFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,11 +18,11 @@ from rankscope.runs.table import Run, ranks_follow, scores_of
 from rankscope.tables.choosing import choose
 from rankscope.tables.columns import NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
-from rankscope.tables.parquet import ParquetFile
+from rankscope.tables.frames import ParquetFile
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import as_numbers
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.table import Table
+from rankscope.tables.table_columns import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,7 @@ from rankscope.tables.documents import is_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout
-    from rankscope.tables.table import Column, Table
+    from rankscope.tables.table_columns import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +141,14 @@ def _ids_among(columns: list[Column]) -> list[str]:
 
 def _no_documents(table: Table, word: str) -> InputError:
     """Return the error for a table without the documents, with what would make it right."""
-    columns = table.columns.values()
+    columns = [each for each in table.columns.values() if each.name not in query_names(table.names)]
     texts = [each.name for each in columns if each.role and each.holds_texts]
     texts = texts or [each.name for each in columns if each.role == "text"]
-    taken = [each.name for each in columns if each.role not in (None, word, "neutral", "text")]
-    why = ""
+    verb, why = "holds" if len(texts) == 1 else "hold", ""
     if texts:
-        verb = "holds" if len(texts) == 1 else "hold"
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
-    elif taken:
-        other = "retrieved" if word == "relevant" else "relevant"
-        why = f"; {names_of(taken[:3])} is a name for {other} documents"
-    free = [each for each in columns if each.name not in query_names(table.names)]
-    lists = [each.name for each in free if each.holds_lists]
-    example = (*texts, *taken, *lists, *(each.name for each in free), "ids")[0]
+    columns.sort(key=lambda each: (each.role in (None, "neutral"), not each.holds_lists))
+    example = (*texts, *(each.name for each in columns), "ids")[0]
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
         f"say which it is ({word}={example!r})"

@@ -17,33 +17,26 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.choosing import one_column, refuse_unknown
-from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name
+from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, words
 from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
 
 if TYPE_CHECKING:
-    from rankscope.tables.table import Column, Table
+    from rankscope.tables.table_columns import Column, Table
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
-    "document": (
-        *("doc", "doc_id", "document", "document_id", "docid", "docno", "ref_doc_id", "parent_id"),
-        *("source_id", "source", "file", "file_name", "path", "url", "corpus_id"),
+    "document": words(
+        "doc doc_id document document_id docid docno ref_doc_id parent_id source_id source file "
+        "file_name path url corpus_id"
     ),
-    "start": (
-        *("start", "start_char", "start_char_idx", "start_index", "start_idx", "start_offset"),
-        *("char_start", "begin"),
+    "start": words(
+        "start start_char start_char_idx start_index start_idx start_offset char_start begin"
     ),
-    "end": (
-        *("end", "end_char", "end_char_idx", "end_index", "end_idx", "end_offset", "char_end"),
-        "stop",
+    "end": words("end end_char end_char_idx end_index end_idx end_offset char_end stop"),
+    "text": words(
+        "text content page_content passage chunk_text snippet quote context body highlight"
     ),
-    "text": (
-        *("text", "content", "page_content", "passage", "chunk_text", "snippet", "quote"),
-        *("context", "body", "highlight"),
-    ),
-    "grade": ALIASES["grade"],
-    "score": ALIASES["score"],
-    "rank": ALIASES["rank"],
+    **{role: ALIASES[role] for role in ("grade", "score", "rank")},
 }
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _FARTHEST = 2**53  # the largest start or end
@@ -107,7 +100,7 @@ class ListedPieces(ListedRows):
 class PiecesError(InputError):
     """A golden set holds spans or texts, and ids were asked for."""
 
-    def __init__(self, pieces: Rows) -> None:
+    def __init__(self, pieces: PieceRows) -> None:
         super().__init__(
             f"{pieces.source}: expected the ids of documents, got spans or texts of passages; "
             "evaluate, compare and gate take these"

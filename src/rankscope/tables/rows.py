@@ -23,12 +23,10 @@ from rankscope.tables.documents import Documents, documents_of, is_list, is_miss
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
-    from rankscope.tables.table import Column
+    from rankscope.tables.table_columns import Column
 
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
-_EXACT = {pl.Float64: 2**53, pl.Float32: 2**24, pl.Float16: 2**11}
-"""Up to which whole number a float is exact."""
 
 
 class Malformed(NamedTuple):
@@ -77,7 +75,8 @@ class Rows:
         column = self.frame[role]
         dtype = column.dtype
         if dtype.is_float():
-            exact = (column == column.floor()) & (column.abs() < _EXACT[type(dtype)])
+            limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
+            exact = (column == column.floor()) & (column.abs() < limit)
             bad = ~exact.fill_null(True)
             if bad.any():
                 row = bad.arg_max() or 0

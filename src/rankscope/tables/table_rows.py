@@ -26,7 +26,14 @@ from rankscope.tables.columns import (
     rater_columns,
 )
 from rankscope.tables.documents import is_list
-from rankscope.tables.pieces import ROW, ListedPieces, PiecesError, gold_column, retrieved_column
+from rankscope.tables.pieces import (
+    ROW,
+    ListedPieces,
+    PieceRows,
+    PiecesError,
+    gold_column,
+    retrieved_column,
+)
 from rankscope.tables.rows import (
     ListedRows,
     Rows,
@@ -35,7 +42,7 @@ from rankscope.tables.rows import (
     number_series,
     with_values,
 )
-from rankscope.tables.table import Column, Table
+from rankscope.tables.table_columns import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ def table_rows(table: Table, given: Input) -> Rows:
     questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
     rows = replace(rows, reading=reading, questions=questions, languages=languages)
-    if pieces is not None and not given.pieces:
+    if isinstance(rows, PieceRows) and not given.pieces:
         raise PiecesError(rows)
     return rows
 
@@ -125,8 +132,18 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
         column = find_name([n for n in table.names if n not in roles.values()], ALIASES[role])
         if column is not None:
             roles[role] = column
+    others = [table[name] for name in table.names if name not in roles.values()]
     if chosen.value is None and "rank" not in roles:
-        _refuse_unnamed_value(table, layout, [n for n in table.names if n not in roles.values()])
+        beside = {folded(name) for name in (*query_names(table.names), "id", "uid")}
+        others = [each for each in others if folded(each.name) not in beside]
+        numbers = [each.name for each in others if each.holds_numbers]
+        if numbers:
+            hint = "; combine raters first (convert --raters mean)" * bool(rater_columns(numbers))
+            raise InputError(
+                f"{table.source}: no column for the {layout.value} of a {layout.kind} table, and "
+                f"{names_of(numbers)} may hold it; say which it is "
+                f"({layout.value}={numbers[0]!r}), or leave the column out{hint}"
+            )
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
     if layout.kind == "run" and folded(chosen.value or "").startswith("distance"):
         frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
@@ -144,24 +161,6 @@ def _series(column: Column, role: str, source: str) -> pl.Series:
     if role in ("grade", "score") and is_plain and not series.null_count():
         series = pl.Series(role, series.to_numpy().copy(), dtype=series.dtype)
     return series.alias(role)
-
-
-def _refuse_unnamed_value(table: Table, layout: PairLayout, others: list[str]) -> None:
-    """Refuse a flat table without a grade or score in which another column may hold it."""
-    raters = rater_columns(others) if layout.kind == "qrels" else []
-    if raters:
-        raise InputError(
-            f"{table.source}: one column for each rater ({', '.join(raters[:3])}) and none for the "
-            "grade; combine them first: rankscope convert RATINGS QRELS --raters mean"
-        )
-    beside = {*query_names(table.names), *(n for n in others if folded(n) in ("id", "uid"))}
-    numbers = [name for name in others if name not in beside and table[name].holds_numbers]
-    if numbers:
-        raise InputError(
-            f"{table.source}: no column for the {layout.value} of a {layout.kind} table, and "
-            f"{names_of(numbers)} may hold it; say which it is ({layout.value}={numbers[0]!r}), or "
-            "leave the column out"
-        )
 
 
 def _questions(table: Table, chosen: Chosen) -> Questions:

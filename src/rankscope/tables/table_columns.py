@@ -10,9 +10,15 @@ from typing import Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.cells import is_number, is_sentence, listed, looks_like_id, written_list
 from rankscope.tables.columns import folded, may_list, role_of, says_ids
 from rankscope.tables.documents import is_list, is_missing
+from rankscope.tables.written_lists import (
+    is_number,
+    is_sentence,
+    listed,
+    looks_like_id,
+    written_list,
+)
 
 _SAMPLE = 200
 _ASSERTION = re.compile(
