@@ -80,9 +80,8 @@ class Decided(Analysed):
 
 def judged_decisions(inputs: Inputs) -> Decisions:
     """Return the decisions for judged queries; all without qrels."""
-    assert inputs.decisions is not None
     decisions, qrels = inputs.decisions, inputs.qrels
-    if qrels is None or qrels.is_numbered:
+    if not inputs.has("qrels") or qrels.is_numbered:
         return decisions
     part = decisions.only({*qrels.query_ids, *qrels.no_answer})
     if not len(part):
@@ -111,12 +110,11 @@ def calibrated(
 
 def quality_gap(inputs: Inputs, right: Iterable[str], wrong: Iterable[str]) -> QualityGap | None:
     """Compare questions by their ids; None without scores, or with fewer than two on one side."""
-    if inputs.scores is None or not inputs.scores.runs:
+    if not inputs.has("scores") or not inputs.scores.runs:
         return None
-    definition = inputs.main.definition
+    definition, measure = inputs.main.definition, str(inputs.main)
     if definition.aggregate != "mean":
         return None
-    measure = inputs.scores.measures[0]
     values = inputs.scores.values(measure, inputs.focus)
     known = {query_id for query_id, value in values.items() if math.isfinite(value)}
     first, second = (
@@ -126,8 +124,8 @@ def quality_gap(inputs: Inputs, right: Iterable[str], wrong: Iterable[str]) -> Q
     if min(len(first), len(second)) < 2:
         return None
     groups = group_difference(first, second, level=inputs.settings.level, bounds=definition.range)
-    better = groups.difference if definition.higher_is_better else -groups.difference
-    judged = len(values) if inputs.qrels is None else len(inputs.qrels.query_ids)
+    better = inputs.sign * groups.difference
+    judged = len(inputs.qrels.query_ids) if inputs.has("qrels") else len(values)
     is_shown = groups.is_shown(inputs.settings.alpha)
     return QualityGap(
         system=inputs.focus,
@@ -150,8 +148,9 @@ def wrong_decisions(
             f"{groups.first:.3f} on the others"
         )
     if gain or surely_many:
-        finding = code.finding(text, count=count, severity=None if surely_many else "note")
-        yield finding.model_copy(update={"gain": gain or None})
+        yield code.finding(
+            text, count=count, severity=None if surely_many else "note", gain=gain or None
+        )
 
 
 def common_findings(who: str, result: Decided, alpha: float) -> Iterator[Finding]:

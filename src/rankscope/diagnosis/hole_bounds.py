@@ -231,9 +231,8 @@ class Conclusion(Part):
     where it is not known exactly, and where both are equal."""
     unjudged: int
     """How many unjudged documents of either system are looked at, over all queries."""
-    needed: int | None = None
-    """About how few of them must be relevant for the difference to be gone; null where no number of
-    them is known to do that."""
+    verdict: Verdict
+    """Certain: it stays better, however they are judged; open: not if some are relevant."""
     chance: float | None = None
     """About how probable it is that the other system would be ahead if all of them were judged and
     each were relevant as often as documents that the same systems rank there are known to be; null
@@ -241,15 +240,6 @@ class Conclusion(Part):
     p_corrected: float | None = None
     """Of the difference, as systems are compared: the paired test, corrected over the pairs. Null
     where none was made: the measure is no mean, or the runs have no query in common."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """Certain: it stays better, however they are judged; open: not if some are relevant."""
-        if self.difference == 0:
-            return "equal"
-        if self.needed is not None:
-            return "open"
-        return "unknown" if self.lowest is None else "certain"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +275,7 @@ def conclude(
     rows = np.flatnonzero(keep[candidates.query] & either)
     known: dict[str, Any] = {"better": better.name, "worse": worse.name, "unjudged": len(rows)}
     if abs(lead) <= tolerance:
-        return Conclusion(difference=0.0, **known)
+        return Conclusion(difference=0.0, verdict="equal", **known)
     gain = (worse.change - better.change) / queries  # what each does for the one behind
     rows = rows[np.lexsort((-gain[rows], candidates.query[rows]))]
     shifts, is_complete = _shifts(measure, better, worse, candidates, rows, grade)
@@ -301,7 +291,7 @@ def conclude(
     return Conclusion(
         difference=abs(lead),
         lowest=lowest if is_exact else None,
-        needed=_needed(shifts, abs(lead) - tolerance) if is_open else None,
+        verdict="open" if is_open else "certain" if is_exact else "unknown",
         chance=chance,
         **known,
     )
@@ -365,29 +355,3 @@ def _chance(
     by_query = np.add.reduceat(drawn * gain, np.flatnonzero(place_in(query) == 1), axis=1)
     totals = np.minimum(by_query, most).sum(axis=1)
     return float(np.count_nonzero(totals > lead * (1 + SAME)) / draws)
-
-
-def _needed(shifts: FloatArray, difference: float) -> int:
-    """Return how few documents make up for a difference, over all queries.
-
-    Of each query the steps of its concave hull are taken, steepest first over all queries; where a
-    step is one document this is the fewest possible.
-    """
-    slopes, sizes = [], []
-    line, at = np.arange(len(shifts)), np.zeros(len(shifts), np.int64)
-    columns = np.arange(shifts.shape[1])
-    while len(line):
-        length = columns - at[:, np.newaxis]
-        ahead = shifts[line] - shifts[line, at][:, np.newaxis]
-        slope = np.where(length > 0, ahead / np.maximum(length, 1), -np.inf)
-        following = slope.argmax(axis=1)
-        steepest = slope[np.arange(len(line)), following]
-        rises = steepest > 0
-        slopes.append(steepest[rises])
-        sizes.append((following - at)[rises])
-        line, at = line[rises], following[rises]
-    slope, size = np.concatenate(slopes), np.concatenate(sizes)
-    order = np.argsort(-slope, kind="stable")
-    total = np.cumsum(slope[order] * size[order])
-    last = min(int(np.searchsorted(total, difference * (1 - SAME))), len(total) - 1)
-    return int(size[order][: last + 1].sum())

@@ -161,20 +161,14 @@ def _check(config: LanguagesConfig, queries: Sequence[Query]) -> None:
 
 
 @analysis(
-    "languages",
-    LanguagesConfig,
-    Languages,
     title="Languages",
     needs=("scores", "queries"),
     written="languages: {field: lang}",
-    codes=(LANGUAGES_DIFFER,),
     check=_check,
     place=21,
 )
 def languages(config: LanguagesConfig, inputs: Inputs) -> Languages:
     """Each system by language of the queries: means, consistency, the worst pair."""
-    assert inputs.scores is not None
-    assert inputs.queries is not None
     matrix = Matrix.of_scores(inputs.scores, only_means=True)
     if not matrix.scales:
         raise CannotAnalyseError("no measure is a mean over queries")

@@ -27,7 +27,7 @@ from rankscope.diagnosis.analysis import (
 )
 from rankscope.diagnosis.show import bars, system_table
 from rankscope.errors import shown
-from rankscope.findings import declare
+from rankscope.findings import Finding, declare
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -68,23 +68,20 @@ class Novelty(Analysed):
 
     cutoff: int
     """How many documents of an answer are looked at."""
+    alike: float
+    """Below this mean distance answers repeat themselves."""
     systems: tuple[Variety, ...]
     """By system."""
 
 
 @analysis(
-    "novelty",
-    NoveltyConfig,
-    Novelty,
     title="Variety of answers",
     needs=("scores", "runs", "qrels", "corpus"),
     written="novelty: {field: vector}",
-    codes=(ALIKE,),
     place=72,
 )
 def novelty(config: NoveltyConfig, inputs: Inputs) -> Novelty:
     """How different the documents at the top of one answer are, by their embeddings."""
-    assert inputs.corpus is not None
     vectors = {
         doc_id: _unit(fields[config.field], doc_id)
         for doc_id, fields in inputs.corpus.rows()
@@ -100,16 +97,20 @@ def novelty(config: NoveltyConfig, inputs: Inputs) -> Novelty:
         if len(distances):
             mean = Estimate.of(distances, inputs.settings.level, (0.0, 2.0))
             systems.append(Variety(system=name, distance=mean, queries=len(distances)))
-    findings = found(
+    return Novelty(cutoff=inputs.cutoff, alike=config.alike, systems=tuple(systems))
+
+
+@novelty.find
+def _find(result: Novelty, inputs: Inputs) -> Iterator[Finding]:
+    yield from found(
         ALIKE,
-        [row for row in systems if row.distance.value < config.alike],
+        [row for row in result.systems if row.distance.value < result.alike],
         lambda row: (
-            f"the first {inputs.cutoff} documents of {row.system} are nearly the same: "
+            f"the first {result.cutoff} documents of {row.system} are nearly the same: "
             f"their mean distance is {row.distance.value:.3f}"
         ),
         focus=inputs.focus,
     )
-    return Novelty(cutoff=inputs.cutoff, systems=tuple(systems), findings=findings)
 
 
 @novelty.show

@@ -122,28 +122,19 @@ class Pareto(Analysed):
 
 
 @analysis(
-    "pareto",
-    ParetoConfig,
-    Pareto,
     title="Quality against cost",
     needs=("scores", "costs"),
     written="pareto: {higher: [throughput_qps]}",
-    codes=(DOMINATED, NOT_SHOWN_WORTH),
     place=38,
 )
 def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
     """Which systems are worth what they cost: the Pareto front, and what is shown."""
-    assert inputs.scores is not None
-    assert inputs.costs is not None
-    matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    measure = inputs.scores.measures[0]
-    if not matrix.scales or matrix.scales[0].name != measure:
-        raise CannotAnalyseError(f"{measure} is no mean over queries")
+    matrix, measure = inputs.main_matrix(), str(inputs.main)
     names = list(dict.fromkeys(name for costs in inputs.costs.values() for name in costs))
     for name in config.higher:
         if name not in names:
             raise UnknownNameError("cost (pareto)", name, names)
-    tested = _Tested.of(matrix.only_measure(0), inputs.settings)
+    tested = _Tested.of(matrix, inputs.settings)
     fronts: list[ParetoFront] = []
     findings: list[Finding] = []
     for cost in names:

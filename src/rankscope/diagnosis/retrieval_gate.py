@@ -15,8 +15,6 @@ from pydantic import Field
 
 from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
 from rankscope.diagnosis.decided import (
-    MISCALIBRATED,
-    OTHER_QUERIES,
     Decided,
     calibrated,
     common_blocks,
@@ -92,19 +90,14 @@ class Gating(Decided):
 
 
 @analysis(
-    "gating",
-    GatingConfig,
-    Gating,
     title="Retrieval gate",
     needs=("decisions",),
     uses=("scores", "qrels"),
     written="gating: {bins: 10}",
-    codes=(SKIPS_NEEDED, MISCALIBRATED, OTHER_QUERIES),
     place=35,
 )
 def gating(config: GatingConfig, inputs: Inputs) -> Gating:
     """Whether a gate retrieves where documents are needed, and only there."""
-    assert inputs.decisions is not None
     decisions, level = judged_decisions(inputs), inputs.settings.level
     missing = decisions.lacking("retrieved", "needed")
     if missing is not None:
@@ -124,7 +117,7 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
     false_alarms = frame.filter(pl.col("retrieved") & ~pl.col("needed")).height
     rightly, errors = total - hits - misses - false_alarms, misses + false_alarms
     stated = frame.drop_nulls("sure")
-    result = Gating(
+    return Gating(
         decisions=total,
         unknown=len(decisions) - total,
         other_queries=len(inputs.decisions) - len(decisions),
@@ -144,7 +137,6 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
         ),
         quality=quality_gap(inputs, got, missed),
     )
-    return result.model_copy(update={"findings": tuple(_findings(result, inputs.settings.alpha))})
 
 
 @gating.show
@@ -180,7 +172,8 @@ def _show(result: Gating) -> Iterator[Block | None]:
     yield from common_blocks("gate", result, right, wrong)
 
 
-def _findings(result: Gating, alpha: float) -> Iterator[Finding]:
+@gating.find
+def _find(result: Gating, inputs: Inputs) -> Iterator[Finding]:
     recall = result.recall
     if recall.count < recall.total and recall.interval is not None:
         skipped = recall.total - recall.count
@@ -193,4 +186,4 @@ def _findings(result: Gating, alpha: float) -> Iterator[Finding]:
             result.quality,
             surely_many=recall.interval.high < 1 - MANY,
         )
-    yield from common_findings("gate", result, alpha)
+    yield from common_findings("gate", result, inputs.settings.alpha)

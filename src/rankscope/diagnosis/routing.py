@@ -16,8 +16,6 @@ from pydantic import Field
 from rankscope.collection.decisions import Decisions
 from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
 from rankscope.diagnosis.decided import (
-    MISCALIBRATED,
-    OTHER_QUERIES,
     Decided,
     calibrated,
     common_blocks,
@@ -137,19 +135,14 @@ class Routing(Decided):
 
 
 @analysis(
-    "routing",
-    RoutingConfig,
-    Routing,
     title="Routing",
     needs=("decisions",),
     uses=("scores", "qrels"),
     written="routing: {bins: 10, top: 3}",
-    codes=(MISROUTED, MISCALIBRATED, ROUTE_MISSED, OTHER_QUERIES),
     place=34,
 )
 def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     """Whether questions are sent to the right route, and whether the router knows."""
-    assert inputs.decisions is not None
     decisions, level = judged_decisions(inputs), inputs.settings.level
     columns = set(decisions.columns)
     for need, instead in (("route", "routes"), ("best", "allowed")):
@@ -163,7 +156,7 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     stated = [row for row in known if row.confidence is not None]
     may, has_both = sum(row.route in row.allowed for row in known), {"best", "allowed"} <= columns
     confusion = Counter((row.home, row.route) for row in known).items()
-    result = Routing(
+    return Routing(
         decisions=len(rows),
         unknown=len(rows) - len(known),
         other_queries=len(inputs.decisions) - len(decisions),
@@ -188,7 +181,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
             [row.query_id for row in known if not row.is_right],
         ),
     )
-    return result.model_copy(update={"findings": tuple(_findings(result, inputs.settings.alpha))})
 
 
 @routing.show
@@ -295,7 +287,8 @@ def _shares(rows: list[_Routed], known: list[_Routed], level: float) -> Iterator
         )
 
 
-def _findings(result: Routing, alpha: float) -> Iterator[Finding]:
+@routing.find
+def _find(result: Routing, inputs: Inputs) -> Iterator[Finding]:
     accuracy = result.accuracy
     wrong = accuracy.total - accuracy.count
     if wrong:
@@ -312,10 +305,10 @@ def _findings(result: Routing, alpha: float) -> Iterator[Finding]:
     belonging = [route for route in result.routes if route.recall.total]
     for route in belonging:
         sent, total = route.recall.count, route.recall.total
-        sure = proportion(sent, total, level=1 - alpha / len(belonging)).interval
+        sure = proportion(sent, total, level=1 - inputs.settings.alpha / len(belonging)).interval
         if sure is not None and sure.high < 0.5:
             yield ROUTE_MISSED.finding(
                 f"{route.route} is right for {counted(total, 'question')}, of which {sent:,} "
                 f"{'is' if sent == 1 else 'are'} sent there"
             )
-    yield from common_findings("router", result, alpha)
+    yield from common_findings("router", result, inputs.settings.alpha)

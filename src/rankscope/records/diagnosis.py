@@ -176,18 +176,21 @@ def diagnose(
     scoring = replace(scoring, corpus=documents, ontology=None)  # which the judgments know
     scores = score(judgments, tables, measures, scoring).scores
     asked_queries = None if queries is None else _matching(_queries(queries), judgments)
+    given: dict[str, Any] = {
+        "queries": asked_queries,
+        "corpus": documents,
+        "pipeline": None if stages is None else _pipeline(stages, tables),
+        "decisions": None if decisions is None else _decisions(decisions),
+        "ratings": None if ratings is None else _ratings(ratings),
+        "training": None if training is None else _training(training, asked_queries),
+        "costs": None if costs is None else _costs(costs, tables),
+        "search": _search(documents, asked_queries, judgments),
+    }
     inputs = Inputs(
         scores=scores,
         runs=tables,
         qrels=judgments,
-        queries=asked_queries,
-        corpus=documents,
-        pipeline=None if stages is None else _pipeline(stages, tables),
-        decisions=None if decisions is None else _decisions(decisions),
-        ratings=None if ratings is None else _ratings(ratings),
-        training=None if training is None else _training(training, asked_queries),
-        costs=None if costs is None else _costs(costs, tables),
-        search=_search(documents, asked_queries, judgments),
+        **given,
         baseline=baseline,
         documents=None if documents is None else len(documents),
         settings=settings,

@@ -185,7 +185,7 @@ def run() -> dict[str, dict[str, float]]:
 
 @subject
 def unanswerable() -> Any:
-    """Best scores of questions with and without an answer, and the whole curve of thresholds.
+    """Best scores of questions with and without an answer, and the best threshold.
 
     Oracle: all pairs and all thresholds (`test_oracles_diagnosis`). Held-out accuracy is drawn, and
     not frozen.
@@ -199,13 +199,10 @@ def unanswerable() -> Any:
 
 
 def _system(row: Any) -> Any:
-    refusals = row.refusals
     return {
         "rightly nothing": share(row.rightly_nothing),
         "wrongly nothing": share(row.wrongly_nothing),
         "missing": row.missing,
-        "AUC": refusals and [refusals.separation.auc, *ends(refusals.separation.interval)],
-        "thresholds": refusals
-        and [[p.threshold, p.rightly, p.wrongly, p.value] for p in refusals.curve],
-        "balanced accuracy": refusals and refusals.balanced_accuracy,
+        "AUC": row.auc and [row.auc.value, *ends(row.auc)],
+        "balanced accuracy": row.balanced_accuracy,
     }

@@ -55,9 +55,6 @@ def _holes(*given: Any, **options: Any) -> Any:
                 "by depth": {
                     k: [row.documents[k], row.unjudged[k], row.share(k)] for k in row.documents
                 },
-                "queries answered": row.answered,
-                "all unjudged": row.all_unjudged,
-                "half unjudged": row.half_unjudged,
             }
             for row in answer.systems
         },
@@ -74,7 +71,6 @@ def _holes(*given: Any, **options: Any) -> Any:
                 "difference": row.difference,
                 "worst case": row.lowest,
                 "unjudged": row.unjudged,
-                "needed": row.needed,
             }
             for row in answer.conclusions
         },
@@ -134,7 +130,6 @@ def _ties(*given: Any, **options: Any) -> Any:
                 "queries with a tie across rank": row.across,
                 "documents": row.documents,
                 "tied documents": row.tied,
-                "different scores": row.scores,
                 "all scores equal": row.constant,
             }
             for row in answer.systems
@@ -187,7 +182,6 @@ def robust03_diagnosis() -> Any:
                 "bounds": [row.lowest, row.highest],
                 "across ranks": row.across,
                 "tied documents": row.tied,
-                "different scores": row.scores,
             }
             for row in ties.systems
         },

@@ -144,10 +144,7 @@ def stages() -> Any:
 
 
 def _stage(row: Any, ceilings: Any) -> Any:
-    first = {
-        "means": row.measures,
-        "grades in the first 10": row.labels,
-    }
+    first = {"means": row.measures}
     if not row.of:
         return first
     return first | {
@@ -170,7 +167,6 @@ def _stage(row: Any, ceilings: Any) -> Any:
         "dropped": {
             "documents": row.dropped,
             "queries": row.dropped_queries,
-            "ceiling": row.dropped_ceiling,
         },
     }
 
