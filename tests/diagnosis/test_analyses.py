@@ -15,7 +15,7 @@ from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis import analysis as registry
 from rankscope.diagnosis.analysis import (
     Analysed,
-    AnalysisConfig,
+    Config,
     Inputs,
     all_analyses,
     analyses_model,
@@ -165,19 +165,19 @@ def test_a_key_holds_everything_that_decides_and_nothing_else() -> None:
 
 
 def test_a_pipeline_of_one_stage_has_nothing_to_compare() -> None:
-    alone = stages.answer(AnalysisConfig(), replace(inputs(), pipeline=PIPELINE[:1]))
+    alone = stages.answer(Config(), replace(inputs(), pipeline=PIPELINE[:1]))
     assert isinstance(alone, NotApplicable)
 
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_ANALYSES", {})
 
-    def mine(_: AnalysisConfig, __: Inputs) -> Analysed:
+    def mine(_: Config, __: Inputs) -> Analysed:
         """Nothing."""
         return Analysed()
 
     made = registry.analysis(title="Mine", needs=(), place=1)(mine)
     assert (made.name, made.summary, made.result) == ("mine", "Nothing.", Analysed)
-    assert made.answer(AnalysisConfig(), Inputs()) == Analysed()
+    assert made.answer(Config(), Inputs()) == Analysed()
     with pytest.raises(ValueError, match="mine"):
         registry.analysis(title="Mine", needs=(), place=1)(mine)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis.analysis import AnalysisConfig, Inputs
+from rankscope.diagnosis.analysis import Config, Inputs
 from rankscope.diagnosis.stages import StageRow, Stages, StageSpec, stages
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.inputs import as_judgments
@@ -50,7 +50,7 @@ def looked(
         pipeline=pipeline,
         **options,
     )
-    answer = stages.answer(AnalysisConfig(), inputs)
+    answer = stages.answer(Config(), inputs)
     assert isinstance(answer, Stages)
     assert Stages.model_validate(answer.to_dict()) == answer
     assert stages.section(answer).all_blocks

@@ -117,6 +117,10 @@ class Search(Protocol):
 NOT_GIVEN: Any = None
 
 
+class _NotApplicableError(Exception):
+    """What `Inputs.require` raises."""
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What analyses look at.
@@ -171,6 +175,11 @@ class Inputs:
         """Tell whether all of these were given."""
         return all(getattr(self, need) is not None for need in needs)
 
+    def require(self, fits: object, otherwise: str) -> None:
+        """Make the analysis not applicable if there is nothing to look at, with the reason."""
+        if not fits:
+            raise _NotApplicableError(otherwise)
+
     @cached_property
     def rankings(self) -> Rankings:
         """What every system put where; made once for all analyses."""
@@ -221,11 +230,19 @@ class Inputs:
         """Return the system with the best mean of the main measure; of equal ones the first."""
         return max(systems, key=lambda name: self.sign * self.means[name])
 
+    def matrix(self) -> Matrix:
+        """Return the values of all measures that are means, over the queries of all systems."""
+        try:
+            matrix = Matrix.of_scores(self.scores, only_means=True)
+        except InputError as error:
+            raise _NotApplicableError(str(error)) from error
+        self.require(matrix.scales, "no measure is a mean over queries")
+        return matrix
+
     def main_matrix(self) -> Matrix:
         """Return the values of the main measure, over the queries that all systems have."""
-        matrix = Matrix.of_scores(self.scores, only_means=True)
-        if not matrix.scales or matrix.scales[0].name != self.scores.measures[0]:
-            raise CannotAnalyseError(f"{self.scores.measures[0]} is no mean over queries")
+        matrix, main = self.matrix(), self.scores.measures[0]
+        self.require(matrix.scales[0].name == main, f"{main} is no mean over queries")
         return matrix.only_measure(0)
 
     def p_values(self, scores: Scores, measure: Measure) -> Callable[[str, str], float | None]:
@@ -242,7 +259,7 @@ class Inputs:
         return lambda *systems: compared.pairs.select(among=systems)[0].p_corrected
 
 
-class AnalysisConfig(Part):
+class Config(Part):
     """What can be configured of an analysis; a key that is not known is refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -284,11 +301,7 @@ class Estimate(Part):
         return cls(value=value, low=interval.low, high=interval.high)
 
 
-class CannotAnalyseError(Exception):
-    """What an analysis raises if it is not applicable, with the reason."""
-
-
-Config = TypeVar("Config", bound=AnalysisConfig)
+OneConfig = TypeVar("OneConfig", bound=Config)
 Result = TypeVar("Result", bound=Analysed)
 OneRow = TypeVar("OneRow", bound=Row)
 
@@ -325,13 +338,13 @@ Finds: TypeAlias = Callable[[Result, Inputs], Iterable[Finding]]
 
 
 @dataclass(slots=True, eq=False)
-class Analysis(Generic[Config, Result]):
+class Analysis(Generic[OneConfig, Result]):
     """One question, and all that follows from asking it."""
 
-    look: Callable[[Config, Inputs], Result]
+    look: Callable[[OneConfig, Inputs], Result]
     """From config and inputs to the result; it has the analysis's name, and its docstring begins
     with what it answers."""
-    config: type[Config]
+    config: type[OneConfig]
     """What can be configured; it must have defaults for everything."""
     result: type[Result]
     """What it makes."""
@@ -345,7 +358,7 @@ class Analysis(Generic[Config, Result]):
     """What it looks at where it is given, and can do without."""
     written: str = ""
     """How its section in the config is written; '' if there is nothing to configure."""
-    check: Callable[[Config, Sequence[Query]], None] | None = None
+    check: Callable[[OneConfig, Sequence[Query]], None] | None = None
     """Refuses a config that does not fit the queries, before anything is made."""
     brief: bool = False
     """Whether a terminal shows the first blocks of its section below a benchmark's results."""
@@ -385,19 +398,19 @@ class Analysis(Generic[Config, Result]):
         made = tuple(block for block in self.blocks(result) if block is not None)
         return Section(self.title, made[:1], made[1:])
 
-    def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
+    def answer(self, config: OneConfig, inputs: Inputs) -> Result | NotApplicable:
         """Look, if all is given that it needs."""
         for need in self.needs:
             if not inputs.has(need):
                 return self.not_applicable(_WORDS[need])
         try:
             result = self.look(config, inputs)
-        except (CannotAnalyseError, InvalidDataError) as error:
+        except (_NotApplicableError, InvalidDataError) as error:
             return self.not_applicable(str(error))
         findings = (*result.findings, *self.finds(result, inputs))
         return result.model_copy(update={"findings": findings})
 
-    def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
+    def key_parts(self, config: OneConfig, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
         """Return all that decides the answer, as plain data, for its key in a cache.
 
         ``hashes`` are those of what it may need.
@@ -432,7 +445,7 @@ _ANALYSES: dict[str, AnyAnalysis] = {}
 
 def analysis(
     *, title: str, needs: tuple[Need, ...], place: int, **more: Any
-) -> Callable[[Callable[[Config, Inputs], Result]], Analysis[Config, Result]]:
+) -> Callable[[Callable[[OneConfig, Inputs], Result]], Analysis[OneConfig, Result]]:
     """Register the decorated function as the analysis of its name; each can be taken once.
 
     Its annotations say what its config and its result are; ``more`` are further fields of
@@ -440,7 +453,7 @@ def analysis(
     ``.show``.
     """
 
-    def registered(look: Callable[[Config, Inputs], Result]) -> Analysis[Config, Result]:
+    def registered(look: Callable[[OneConfig, Inputs], Result]) -> Analysis[OneConfig, Result]:
         if look.__name__ in _ANALYSES:
             raise ValueError(f"two analyses are called {look.__name__}")
         config, _, result = get_type_hints(look).values()

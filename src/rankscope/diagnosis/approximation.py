@@ -14,16 +14,7 @@ from itertools import pairwise
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
@@ -101,7 +92,7 @@ class Exactness(Part):
     """Those that were answered, and for which there is something to find."""
 
 
-class ApproximationConfig(AnalysisConfig):
+class ApproximationConfig(Config):
     """How it is compared."""
 
     k: int = Field(default=10, ge=1, le=1000)
@@ -187,8 +178,7 @@ def approximation(_: ApproximationConfig, inputs: Inputs) -> Approximation:
         for each in inputs.exactness.values()
         if each.system in inputs.scores.runs and each.queries
     ]
-    if not known:
-        raise CannotAnalyseError("no system that could be scored searches vectors approximately")
+    inputs.require(known, "no system that could be scored searches vectors approximately")
     return Approximation(
         measure=str(inputs.main),
         k=known[0].k,
@@ -234,22 +224,16 @@ def _show(result: Approximation) -> Iterator[Block | None]:
         result.systems,
         "Against exact search",
         legend=("recall", "lost_to_quantisation", "lost_to_index") if is_split else ("recall",),
-        recall=recall,
-        lowest="lowest",
-        quality=result.measure,
-        lost_to_quantisation="lost to quantisation",
-        lost_to_index="lost to the index",
-        p50="p50, ms",
-        p95="p95, ms",
+        columns=(
+            f"recall: {recall} | lowest | quality: {result.measure} | lost_to_quantisation | "
+            "lost_to_index: lost to the index | p50: p50, ms | p95: p95, ms"
+        ),
     )
     yield part_table(
         result.by_filter,
         f"{recall} by filter",
         names=2,
-        system="system",
-        filtered="left out by the filter",
-        queries="queries",
-        recall=recall,
+        columns=f"system | filtered: left out by the filter | queries | recall: {recall}",
     )
 
 

@@ -15,16 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.ranked_run import ideal_values, why_not_by_grade
 from rankscope.diagnosis.reference_rankings import (
     RANDOM,
@@ -36,7 +27,7 @@ from rankscope.diagnosis.reference_rankings import (
 )
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
-from rankscope.errors import InputError, counted
+from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
@@ -85,7 +76,7 @@ WORSE_THAN_BM25 = declare(
 )
 
 
-class BaselinesConfig(AnalysisConfig):
+class BaselinesConfig(Config):
     """What baselines are made of."""
 
     documents: int | None = Field(default=None, ge=1)
@@ -165,14 +156,8 @@ class Baselines(Analysed):
 )
 def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     """What chance, plain search over titles and full text, and the best ranking reach."""
-    if inputs.qrels.gold is not None:
-        raise CannotAnalyseError("what is to be found is passages, and not documents")
-    try:
-        matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    except InputError as error:
-        raise CannotAnalyseError(str(error)) from error
-    if not matrix.scales:
-        raise CannotAnalyseError("no measure is a mean over queries")
+    inputs.require(inputs.qrels.gold is None, "what is to be found is passages, and not documents")
+    matrix = inputs.matrix()
     measures = [Measure.parse(scale.name) for scale in matrix.scales]
     number = {query_id: place for place, query_id in enumerate(inputs.qrels.query_ids)}
     at = np.array([number[query_id] for query_id in matrix.query_ids], np.int64)
@@ -185,8 +170,7 @@ def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     searched = plain_search(
         inputs, documents, deepest, absent, most=config.search_up_to, language=config.language
     )
-    if chance is None and not searched:
-        raise CannotAnalyseError("; ".join(dict.fromkeys(absent.values())))
+    inputs.require(chance is not None or searched, "; ".join(dict.fromkeys(absent.values())))
     if chance is not None and chance.of(measures[0]) is None:
         absent[RANDOM] = f"no formula is known for {measures[0]}"
     judged = align(inputs.qrels, next(iter(inputs.runs.values())), sound=False).judged
@@ -240,12 +224,7 @@ def _show(result: Baselines) -> Iterator[Block | None]:
     yield system_table(
         [*result.ladder, *perfect],
         notes=notes,
-        mean=result.measure,
-        gained="gained",
-        over="over",
-        percent="in per cent",
-        verdict="verdict",
-        p="p",
+        columns=f"mean: {result.measure} | gained | over | percent: in per cent | verdict | p",
     )
     yield (
         None
@@ -253,12 +232,10 @@ def _show(result: Baselines) -> Iterator[Block | None]:
         else part_table(
             result.means,
             f"Means over {counted(result.queries, 'query')}",
-            measure="measure",
-            random="random",
-            title_only="title-only",
-            full_text="full text",
-            systems="{}",
-            ideal=PERFECT,
+            columns=(
+                "measure | random | title_only: title-only | full_text | systems: {} | "
+                f"ideal: {PERFECT}"
+            ),
         )
     )
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.analysis import Analysed, CannotAnalyseError, Inputs
+from rankscope.diagnosis.analysis import Analysed, Inputs
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
 from rankscope.errors import counted
@@ -84,11 +84,11 @@ def judged_decisions(inputs: Inputs) -> Decisions:
     if not inputs.has("qrels") or qrels.is_numbered:
         return decisions
     part = decisions.only({*qrels.query_ids, *qrels.no_answer})
-    if not len(part):
-        raise CannotAnalyseError(
-            f"none of {counted(len(decisions), 'decision')} is for a judged query; check that both "
-            "use the same query ids"
-        )
+    inputs.require(
+        len(part),
+        f"none of {counted(len(decisions), 'decision')} is for a judged query; check that both use "
+        "the same query ids",
+    )
     return part
 
 
@@ -188,10 +188,7 @@ def common_blocks(who: str, result: Decided, right: str, wrong: str) -> Iterator
                 )
             ],
             names=2,
-            low="confidence from",
-            high="to",
-            confidence="mean confidence",
-            right="right",
+            columns="low: confidence from | high: to | confidence: mean confidence | right",
         )
     if result.quality is not None:
         gap, groups = result.quality, result.quality.groups

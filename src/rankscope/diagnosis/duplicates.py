@@ -16,15 +16,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.document_texts import Words
 from rankscope.diagnosis.near_copies import near_copies
 from rankscope.diagnosis.ranked_run import counts_as_relevant
@@ -69,7 +61,7 @@ CONTRADICTING_GRADES = declare(
 )
 
 
-class DuplicatesConfig(AnalysisConfig):
+class DuplicatesConfig(Config):
     """What counts as a copy, and how much is looked at."""
 
     similarity: float = Field(default=0.9, ge=0.5, le=1)
@@ -196,8 +188,7 @@ class Duplicates(Analysed):
 )
 def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
     """Copies of texts in the corpus, in answers, and under contradicting grades."""
-    if not len(inputs.corpus):
-        raise CannotAnalyseError("the corpus has no document")
+    inputs.require(len(inputs.corpus), "the corpus has no document")
     cutoff = inputs.cutoff
     copies = _Copies.of(inputs, config)
     tops = _tops(inputs, max(inputs.main.cutoff or DEEP, cutoff))
@@ -290,17 +281,12 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
         result.systems,
         "Copies in answers",
         legend=("wasted", "queries"),
-        wasted="wasted places",
-        share="share",
-        queries="queries",
+        columns="wasted: wasted places | share | queries",
     )
     yield part_table(
         result.groups,
         "The largest groups of copies",
-        size="copies",
-        kind="kind",
-        documents="documents",
-        beginning="title",
+        columns="size: copies | kind | documents | beginning: title",
     )
     yield query_table(
         result.graded_apart,
@@ -310,12 +296,10 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
             f"{counted(result.contradicting, 'pair')} with the copy judged nonrelevant",
             f"{counted(result.unjudged, 'pair')} with the copy unjudged and in an answer",
         ],
-        relevant="relevant",
-        grade="grade",
-        copy_id="its copy",
-        copy_grade="its grade",
-        similarity="similarity",
-        beginning="title of the copy",
+        columns=(
+            "relevant | grade | copy_id: its copy | copy_grade: its grade | similarity | "
+            "beginning: title of the copy"
+        ),
     )
 
 

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.failure_causes import CAUSES, OUTSIDE, Cause, Gold, causes_of
 from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
 from rankscope.diagnosis.show import query_table, share_of
@@ -68,7 +60,7 @@ NOT_THE_RANKING = declare(
 )
 
 
-class FailuresConfig(AnalysisConfig):
+class FailuresConfig(Config):
     """What is shown of failing questions."""
 
     show: int = Field(default=5, ge=0)
@@ -181,8 +173,7 @@ class Failures(Analysed):
 def failures(config: FailuresConfig, inputs: Inputs) -> Failures:
     """Which questions fail, where their best documents are instead, and why."""
     rankings, measure = inputs.rankings, str(inputs.main)
-    if not rankings.query_ids:
-        raise CannotAnalyseError("no query is judged")
+    inputs.require(rankings.query_ids, "no query is judged")
     gold, cutoff = Gold.of(inputs), config.cutoff or inputs.cutoff
     answers = {
         name: _Answers.of(ranking, gold, cutoff, inputs, inputs.scores.values(measure, name))
@@ -252,11 +243,10 @@ def _show(result: Failures) -> Iterator[Block | None]:
             {question.query_id: question.text for question in row.worst if question.text},
             f"The worst questions of {row.system}",
             notes=[f"{more:,} more fail"] if more else (),
-            value=result.measure,
-            cause="cause",
-            wanted="expected",
-            on_top="on top",
-            places="first relevant at rank",
+            columns=(
+                f"value: {result.measure} | cause | wanted: expected | on_top | "
+                "places: first relevant at rank"
+            ),
         )
 
 

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.ranked_run import (
     RELEVANT,
     best_order,
@@ -87,7 +78,7 @@ HIDDEN = declare(
 )
 
 
-class GapsConfig(AnalysisConfig):
+class GapsConfig(Config):
     """From when on a gap is a problem."""
 
     depth: int = Field(default=1000, ge=1)
@@ -170,16 +161,14 @@ class Gaps(Analysed):
 )
 def gaps(config: GapsConfig, inputs: Inputs) -> Gaps:
     """Whether relevant documents are not retrieved or not on top, and what each fix would win."""
-    if inputs.qrels.gold is not None:
-        raise CannotAnalyseError("gold is spans or texts, not documents")
+    inputs.require(inputs.qrels.gold is None, "gold is spans or texts, not documents")
     measure = _measure(inputs)
     level = _level(inputs.main)
     asked = {name: judged_as_scored(inputs, name, inputs.main)[0] for name in inputs.scores.runs}
-    if not any((run.graded(level) > 0).any() for run in asked.values()):
-        raise CannotAnalyseError(f"no document has a grade of {level:g} or more")
+    has_gold = any((run.graded(level) > 0).any() for run in asked.values())
+    inputs.require(has_gold, f"no document has a grade of {level:g} or more")
     judged = {name: run.only(run.in_run) for name, run in asked.items() if run.in_run.any()}
-    if not judged:
-        raise CannotAnalyseError("no run has a judged query")
+    inputs.require(judged, "no run has a judged query")
     depth = min(config.depth, max(int(run.retrieved.max(initial=1)) for run in judged.values()))
     systems = [
         _gap(name, run, len(asked[name]) - len(run), measure, level, depth, config, inputs)
@@ -244,29 +233,24 @@ def _show(result: Gaps) -> Iterator[Block | None]:
         result.systems,
         notes=[notes],
         legend=("ranking", "retrieval"),
-        problem="problem",
-        now=f"{result.measure} now",
-        ranking="lost by order",
-        retrieval="lost by retrieval",
-        ideal="best possible",
+        columns=(
+            f"problem | now: {result.measure} now | ranking: lost by order | "
+            "retrieval: lost by retrieval | ideal: best possible"
+        ),
     )
     yield system_table(
         result.systems,
         "Where the first relevant document is",
         legend=("relevant", "missing"),
-        success="Success@{}",
-        rr="RR",
-        relevant="relevant",
-        missing="not retrieved",
-        left_out="queries lacking",
-        favours="favours",
+        columns=(
+            "success: Success@{} | rr: RR | relevant | missing: not retrieved | "
+            "left_out: queries lacking | favours"
+        ),
     )
     yield system_table(
         result.systems,
         f"{result.measure} with the first documents in perfect order",
-        now="now",
-        reranked="first {}",
-        ideal="everything",
+        columns="now | reranked: first {} | ideal: everything",
     )
     yield curves(
         result.systems,

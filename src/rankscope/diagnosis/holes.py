@@ -20,8 +20,7 @@ from pydantic import Field
 from rankscope.diagnosis.analysis import (
     DEFAULT_CUTOFF,
     Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
+    Config,
     Inputs,
     Row,
     analysis,
@@ -96,7 +95,7 @@ OPEN_CONCLUSION = declare(
 )
 
 
-class HolesConfig(AnalysisConfig):
+class HolesConfig(Config):
     """What unjudged documents could be, and how many are to be judged."""
 
     hole_grade: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -188,10 +187,9 @@ class Holes(Analysed):
 def holes(config: HolesConfig, inputs: Inputs) -> Holes:
     """How much nobody judged, whether it could change a conclusion, and what to judge next."""
     rankings = inputs.rankings
-    if not rankings.query_ids:
-        raise CannotAnalyseError("no query is judged")
-    if not any(len(ranking.key) for ranking in rankings.systems.values()):
-        raise CannotAnalyseError("no run has a document for a judged query")
+    inputs.require(rankings.query_ids, "no query is judged")
+    found_any = any(len(ranking.key) for ranking in rankings.systems.values())
+    inputs.require(found_any, "no run has a document for a judged query")
     runs = _JudgedRuns(inputs, config.hole_grade)
     longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
     result = Holes(
@@ -266,7 +264,7 @@ def _show(result: Holes) -> Iterator[Block | None]:
             f"only {result.nonrelevant:,} of {counted(result.judgments, 'judgment')} are "
             "nonrelevant: what is unjudged counts as nonrelevant by design, no cause for alarm"
         )
-    yield system_table(result.systems, notes=notes, shares="first {}")
+    yield system_table(result.systems, notes=notes, columns="shares: first {}")
     yield part_table(
         result.values,
         "What unjudged documents could make of each mean",
@@ -276,12 +274,7 @@ def _show(result: Holes) -> Iterator[Block | None]:
             "a dash: not known, or too much to try",
         ],
         names=2,
-        measure="measure",
-        system="system",
-        value="as it is",
-        condensed="condensed",
-        lowest="lowest",
-        highest="highest",
+        columns="measure | system | value: as it is | condensed | lowest | highest",
     )
     yield part_table(
         result.conclusions,
@@ -292,14 +285,10 @@ def _show(result: Holes) -> Iterator[Block | None]:
             "chance: of a reversal, if they are as often relevant as judged ones at such ranks",
         ],
         names=2,
-        better="better",
-        worse="worse",
-        difference="difference",
-        lowest="worst case",
-        verdict="verdict",
-        unjudged="unjudged",
-        chance="chance",
-        p_corrected="p",
+        columns=(
+            "better | worse | difference | lowest: worst case | verdict | unjudged | chance | "
+            "p_corrected: p"
+        ),
     )
     shown = result.judge[:SHOWN]
     chosen = f"chosen from {counted(result.candidates, 'unjudged document')}"
@@ -312,10 +301,7 @@ def _show(result: Holes) -> Iterator[Block | None]:
             "change: if it is relevant; likely: how often it would be, at such ranks",
             "pairs come by the product of both; diagnose --pool FILE writes them all",
         ],
-        document="document",
-        places="ranks",
-        moved="change",
-        likely="likely",
+        columns="document | places: ranks | moved: change | likely",
     )
 
 

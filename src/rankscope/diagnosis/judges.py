@@ -15,13 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, analysis
 from rankscope.diagnosis.rater_comparisons import (
     FINAL,
     MAJORITY,
@@ -198,7 +192,7 @@ class Judges(Analysed):
     """Pairs to judge again: those on which raters differ most."""
 
 
-class JudgesConfig(AnalysisConfig):
+class JudgesConfig(Config):
     """What judges are compared with, and how many pairs to judge again are listed."""
 
     judge: str | None = None
@@ -232,11 +226,11 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
         rated, known, judge=config.judge, reference=config.reference
     )
     repeats = self_agreements(ratings.to_polars())
-    if len(rated.raters) == 1 and not repeats and not comparisons:
-        raise CannotAnalyseError(
-            "there is one rater, and neither a final grade nor qrels nor a second rating to "
-            "compare with"
-        )
+    inputs.require(
+        len(rated.raters) > 1 or repeats or comparisons,
+        "there is one rater, and neither a final grade nor qrels nor a second rating to compare "
+        "with",
+    )
     reason, orders = reason_against(inputs, rated), None
     if not reason:
         orders = rater_orders(inputs, rated)
@@ -430,29 +424,20 @@ def _show(result: Judges) -> Iterator[Block | None]:
                 f"conclusions can be drawn from {RELIABLE} on, tentative ones from {TENTATIVE} on",
                 *(f"undefined: {reason}" for reason in reasons),
             ],
-            name="agreement",
-            value="value",
+            columns="name: agreement | value",
         )
     yield part_table(
         sorted(result.raters, key=lambda row: -abs(row.bias or 0.0))[:SHOWN],
         "The judges",
         legend=("bias",),
-        rater="judge",
-        ratings="pairs",
-        mean="mean grade",
-        bias="bias",
+        columns="rater: judge | ratings: pairs | mean: mean grade | bias",
     )
     yield part_table(
         sorted(result.pairs, key=lambda row: (row.kappa.value is None, row.kappa.value))[:SHOWN],
         "Two judges at a time",
         notes=["those that agree least; kappa: Cohen's; quadratic: far grades weigh more"],
         names=2,
-        first="judge",
-        second="judge",
-        items="pairs",
-        equal="equal",
-        kappa="kappa",
-        quadratic="quadratic",
+        columns="first: judge | second: judge | items: pairs | equal | kappa | quadratic",
     )
     if result.orders is not None:
         yield _order_table(result.orders)
@@ -465,14 +450,11 @@ def _show(result: Judges) -> Iterator[Block | None]:
         legend=("accuracy", "constant_accuracy", "p_corrected", "within_one"),
         notes=["kappa²: Cohen's kappa with quadratic weights: far grades weigh more"],
         names=2,
-        judge="judge",
-        reference="reference",
-        items="pairs",
-        accuracy="right",
-        constant_accuracy="constant",
-        p_corrected="p",
-        within_one="within 1",
-        quadratic="kappa²",
+        columns=(
+            "judge | reference | items: pairs | accuracy: right | "
+            "constant_accuracy: constant | p_corrected: p | within_one: within 1 | "
+            "quadratic: kappa²"
+        ),
     )
     alone = list(result.not_compared.items())[:SHOWN]
     if alone:
@@ -486,18 +468,13 @@ def _show(result: Judges) -> Iterator[Block | None]:
             ],
             f"{row.judge} against {row.reference}",
             notes=[f"pairs by grade of {row.judge} (rows) and of {row.reference} (columns)"],
-            grade=f"grade of {row.judge}",
-            counts="{}",
+            columns=f"grade: grade of {row.judge} | counts: {{}}",
         )
     yield part_table(
         sorted(result.repeats, key=lambda row: row.equal)[:SHOWN],
         "Each judge against itself",
         notes=["equal: the first two ratings; alpha: Krippendorff's, ordinal, of all ratings"],
-        rater="judge",
-        items="pairs",
-        repeats="ratings",
-        equal="equal",
-        alpha="alpha",
+        columns="rater: judge | items: pairs | repeats: ratings | equal | alpha",
     )
     shown = result.again[:SHOWN]
     yield query_table(
@@ -507,8 +484,7 @@ def _show(result: Judges) -> Iterator[Block | None]:
         notes=[
             f"the judges differ on {counted(result.disputed, 'pair')}, on the first of these most"
         ],
-        document="document",
-        given="grades",
+        columns="document | given: grades",
     )
 
 
@@ -529,7 +505,5 @@ def _order_table(orders: RaterOrders) -> Block | None:
             *(f"no order by {name}: {why}" for name, why in orders.left_out.items()),
             *(swaps or ["no judge puts two systems in another order"]),
         ],
-        rater="grades of",
-        means="{}",
-        tau="τ",
+        columns="rater: grades of | means: {} | tau: τ",
     )

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.document_texts import Words, normal_form, word_forms
 from rankscope.diagnosis.near_copies import near_copies
 from rankscope.diagnosis.show import part_table
@@ -55,7 +47,7 @@ LeakKind = Literal["is a training question", "is nearly a training question"]
 """How a question leaks: with the same words as one in training, or nearly the same."""
 
 
-class LeaksConfig(AnalysisConfig):
+class LeaksConfig(Config):
     """What counts as a leak, and how many examples are shown."""
 
     similarity: float = Field(default=0.8, ge=0.5, le=1)
@@ -147,8 +139,7 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
     """Test questions that something was trained on."""
     known, training = inputs.query_texts, inputs.training
     texts = {query_id: known[query_id] for query_id in inputs.qrels.query_ids if query_id in known}
-    if not texts:
-        raise CannotAnalyseError("no judged query has a text")
+    inputs.require(texts, "no judged query has a text")
     leaked = _leaked(config, training, texts)
     return Leaks(
         measure=str(inputs.main),
@@ -202,30 +193,23 @@ def _show(result: Leaks) -> Iterator[Block | None]:
     yield part_table(
         result.kinds,
         notes=[f"looked for among {counted(result.training, 'training question')}"],
-        kind="a question",
-        queries="questions",
-        share="share",
+        columns="kind: a question | queries: questions | share",
     )
     yield part_table(
         result.means,
         f"{result.measure} on questions that leak",
         notes=["differences by Welch's t, p by Holm; such questions may also be easier by nature"],
         names=2,
-        kind="a question",
-        system="system",
-        leaked="on them",
-        others="on the others",
-        difference="difference",
-        p_corrected="p",
+        columns=(
+            "kind: a question | system | leaked: on them | others: on the others | "
+            "difference | p_corrected: p"
+        ),
     )
     yield part_table(
         result.examples,
         "Examples",
         names=2,
-        kind="a question",
-        question="text",
-        origin="source",
-        similarity="similarity",
+        columns="kind: a question | question: text | origin: source | similarity",
     )
 
 

@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import bars, system_table
-from rankscope.errors import shown
+from rankscope.errors import InvalidDataError, shown
 from rankscope.findings import Finding, declare
 
 if TYPE_CHECKING:
@@ -45,7 +36,7 @@ ALIKE = declare(
 )
 
 
-class NoveltyConfig(AnalysisConfig):
+class NoveltyConfig(Config):
     """Where embeddings are, and what counts as alike."""
 
     field: str = "embedding"
@@ -87,10 +78,9 @@ def novelty(config: NoveltyConfig, inputs: Inputs) -> Novelty:
         for doc_id, fields in inputs.corpus.rows()
         if fields.get(config.field) is not None
     }
-    if not vectors:
-        raise CannotAnalyseError(f"no document has an embedding in the field {config.field!r}")
-    if len({len(vector) for vector in vectors.values()}) > 1:
-        raise CannotAnalyseError("embeddings have different lengths")
+    inputs.require(vectors, f"no document has an embedding in the field {config.field!r}")
+    is_even = len({len(vector) for vector in vectors.values()}) == 1
+    inputs.require(is_even, "embeddings have different lengths")
     systems = []
     for name, ranking in inputs.rankings.systems.items():
         distances = _distances(ranking, vectors, inputs.cutoff)
@@ -118,8 +108,7 @@ def _show(result: Novelty) -> Iterator[Block | None]:
     yield system_table(
         result.systems,
         legend=("distance",),
-        distance=f"distance in the first {result.cutoff}",
-        queries="queries",
+        columns=f"distance: distance in the first {result.cutoff} | queries",
     )
     yield bars(result.systems, "distance", "Distance between documents of one answer")
 
@@ -132,7 +121,7 @@ def _unit(values: object, doc_id: str) -> FloatArray:
     except (TypeError, ValueError):
         vector, length = np.zeros(0), 0.0
     if vector.ndim != 1 or not np.isfinite(length) or length == 0:
-        raise CannotAnalyseError(f"the embedding of {shown(doc_id)} is not a list of numbers")
+        raise InvalidDataError(f"the embedding of {shown(doc_id)} is not a list of numbers")
     return vector / length
 
 

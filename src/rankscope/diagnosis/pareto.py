@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import system_table
 from rankscope.document.blocks import Block, Curve, Plot, Table
 from rankscope.errors import UnknownNameError
@@ -55,7 +47,7 @@ NOT_SHOWN_WORTH = declare(
 )
 
 
-class ParetoConfig(AnalysisConfig):
+class ParetoConfig(Config):
     """Which way costs are read."""
 
     higher: tuple[str, ...] = ()
@@ -146,8 +138,7 @@ def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
         if len(known) >= 2:
             fronts.append(_front(tested, cost, known, higher=cost in config.higher))
             findings += _findings(fronts[-1], measure, tested, inputs.focus)
-    if not fronts:
-        raise CannotAnalyseError("it needs the costs of two systems at least")
+    inputs.require(fronts, "it needs the costs of two systems at least")
     return Pareto(
         measure=measure,
         fronts=tuple(fronts),
@@ -258,15 +249,13 @@ def _findings(front: ParetoFront, measure: str, tested: _Tested, focus: str) -> 
 
 def _table(front: ParetoFront, measure: str) -> Table | None:
     unknown = f"{front.cost} is not known of {listed(front.left_out, 10)}"
+    cost = f"{front.cost} (more is better)" if front.higher_is_better else front.cost
     table = system_table(
         front.systems,
         f"{measure} against {front.cost}",
         legend=["on_front"],
         notes=[unknown] if front.left_out else [],
-        price=f"{front.cost} (more is better)" if front.higher_is_better else front.cost,
-        quality=measure,
-        on_front="front",
-        shown="what the tests say",
+        columns=f"price: {cost} | quality: {measure} | on_front: front | shown: what the tests say",
     )
     if table is None:
         return None

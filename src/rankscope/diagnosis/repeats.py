@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
@@ -129,7 +121,7 @@ class RepeatedAnswers(Analysed):
     brief=True,
     place=42,
 )
-def repeats(_: AnalysisConfig, inputs: Inputs) -> RepeatedAnswers:
+def repeats(_: Config, inputs: Inputs) -> RepeatedAnswers:
     """How far the answers of a system move when it is asked again, as ids and scores."""
     runs, k = inputs.repeats.runs, inputs.cutoff
     matrix = Matrix.of_scores(inputs.scores, only_means=True)
@@ -151,8 +143,7 @@ def repeats(_: AnalysisConfig, inputs: Inputs) -> RepeatedAnswers:
         for name in runs
         if name in inputs.scores.runs
     ]
-    if not systems:
-        raise CannotAnalyseError("no system that could be scored was asked again")
+    inputs.require(systems, "no system that could be scored was asked again")
     return RepeatedAnswers(k=k, rebuilt=inputs.repeats.is_rebuilt, systems=tuple(systems))
 
 
@@ -177,12 +168,10 @@ def _show(result: RepeatedAnswers) -> Iterator[Block | None]:
         result.systems,
         "Queries asked again",
         notes=[f"asked {how}; each query counts once, by the most that changed"],
-        times="asked",
-        queries="queries",
-        same=f"same first {result.k}",
-        other_order="other order",
-        other_ids="other documents",
-        unanswered="not always answered",
+        columns=(
+            f"times: asked | queries | same: same first {result.k} | other_order | "
+            "other_ids: other documents | unanswered: not always answered"
+        ),
     )
     yield part_table(
         [measure for row in result.systems for measure in row.measures],
@@ -191,11 +180,7 @@ def _show(result: RepeatedAnswers) -> Iterator[Block | None]:
         notes=[
             "all comparisons count the s.d. as noise; the table of results shows the first time"
         ],
-        system="system",
-        measure="measure",
-        lowest="lowest mean",
-        highest="highest mean",
-        deviation="s.d.",
+        columns="system | measure | lowest: lowest mean | highest: highest mean | deviation: s.d.",
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
+from rankscope.diagnosis.analysis import Config, Inputs, analysis
 from rankscope.diagnosis.decided import (
     Decided,
     calibrated,
@@ -47,7 +47,7 @@ SKIPS_NEEDED = declare(
 )
 
 
-class GatingConfig(AnalysisConfig):
+class GatingConfig(Config):
     """How a gate is looked at."""
 
     bins: int = Field(default=10, ge=1, le=100)
@@ -100,15 +100,14 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
     """Whether a gate retrieves where documents are needed, and only there."""
     decisions, level = judged_decisions(inputs), inputs.settings.level
     missing = decisions.lacking("retrieved", "needed")
-    if missing is not None:
-        raise CannotAnalyseError(missing)
+    inputs.require(missing is None, str(missing))
     confidence = decisions.column("gate_confidence")
     if "gate_confidence" not in decisions.columns and "route" not in decisions.columns:
         confidence = decisions.column("confidence")  # nothing else it could be of
     frame = decisions.to_polars().with_columns(confidence.alias("sure"))
     frame = frame.drop_nulls(["retrieved", "needed"])
-    if frame.is_empty():
-        raise CannotAnalyseError("no question has both a decision and whether it was needed")
+    reason = "no question has both a decision and whether it was needed"
+    inputs.require(not frame.is_empty(), reason)
     got, missed = (
         frame.filter(pl.col("needed") & (pl.col("retrieved") == retrieved))["query_id"].to_list()
         for retrieved in (True, False)

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
+from rankscope.diagnosis.analysis import Config, Inputs, analysis
 from rankscope.diagnosis.decided import (
     Decided,
     calibrated,
@@ -59,7 +59,7 @@ ROUTE_MISSED = declare(
 )
 
 
-class RoutingConfig(AnalysisConfig):
+class RoutingConfig(Config):
     """How routing is looked at."""
 
     bins: int = Field(default=10, ge=1, le=100)
@@ -146,12 +146,10 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     decisions, level = judged_decisions(inputs), inputs.settings.level
     columns = set(decisions.columns)
     for need, instead in (("route", "routes"), ("best", "allowed")):
-        if not {need, instead} & columns:
-            raise CannotAnalyseError(str(decisions.lacking(need)))
+        inputs.require({need, instead} & columns, str(decisions.lacking(need)))
     rows = _routed(decisions)
     known = [row for row in rows if row.right]
-    if not known:
-        raise CannotAnalyseError("no question has both a route and a right route")
+    inputs.require(known, "no question has both a route and a right route")
     right = [row for row in known if row.is_right]
     stated = [row for row in known if row.confidence is not None]
     may, has_both = sum(row.route in row.allowed for row in known), {"best", "allowed"} <= columns
@@ -205,10 +203,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         result.routes,
         notes=notes,
         legend=("precision",),
-        route="route",
-        sent="sent there",
-        precision="right there",
-        recall="found",
+        columns="route | sent: sent there | precision: right there | recall: found",
     )
     more = len(result.errors) - SHOWN_ERRORS
     yield part_table(
@@ -216,9 +211,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         "The most frequent errors",
         notes=[f"{counted(more, 'more pair')} of routes confused"] if more > 0 else [],
         names=2,
-        right="belongs to",
-        sent="sent to",
-        count="questions",
+        columns="right: belongs to | sent: sent to | count: questions",
     )
     yield from common_blocks("router", result, "rightly routed questions", "wrongly routed ones")
 

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, analysis
 from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
@@ -71,7 +64,7 @@ WEAK_GROUPS = declare(
 )
 
 
-class SegmentsConfig(AnalysisConfig):
+class SegmentsConfig(Config):
     """Which groups of queries to look at: a list of fields, or fields with their cut points."""
 
     fields: tuple[str, ...] = ()
@@ -210,14 +203,13 @@ def segments(config: SegmentsConfig, inputs: Inputs) -> Segments:
     known = QueryFields(
         [query for query in inputs.queries if query[0] in column], inputs.qrels, inputs.corpus
     )
-    if not config.fields and len(known.queries) < 2 * FEWEST:
-        raise CannotAnalyseError(
-            f"without a field that is named it needs at least {2 * FEWEST} queries, and the text "
-            f"of {len(known.queries)} is known"
-        )
+    inputs.require(
+        config.fields or len(known.queries) >= 2 * FEWEST,
+        f"without a field that is named it needs at least {2 * FEWEST} queries, and the text of "
+        f"{len(known.queries)} is known",
+    )
     by_field, skipped = _grouped(config, known, len(column))
-    if not by_field and not config.fields:
-        raise CannotAnalyseError("nothing that is known about the queries groups them")
+    inputs.require(by_field or config.fields, "nothing that is known about the queries groups them")
     members = [
         (field, label, [column[query_id] for query_id in query_ids])
         for field, groups in by_field.items()
@@ -258,13 +250,7 @@ def _show(result: Segments) -> Iterator[Block | None]:
         "What costs most",
         notes=notes,
         legend=("cost",),
-        name="group",
-        n="queries",
-        mean="mean",
-        rest="rest",
-        difference="difference",
-        p_corrected="p",
-        cost="cost",
+        columns="name: group | n: queries | mean | rest | difference | p_corrected: p | cost",
     )
     fields = dict.fromkeys(group.field for group in result.groups)
     if not result.named:
@@ -276,10 +262,7 @@ def _show(result: Segments) -> Iterator[Block | None]:
             [group for group in result.groups if group.field == field],
             f"By {field}",
             notes=[f"not known for {counted(unknown, 'query')}"] if unknown else [],
-            label="group",
-            n="queries",
-            means="{}",
-            changes=f"{{}} over {result.base}",
+            columns=f"label: group | n: queries | means: {{}} | changes: {{}} over {result.base}",
         )
 
 

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.figures import Figure
 from rankscope.diagnosis.ranked_run import RankedRun, best_order, why_not_by_grade
 from rankscope.diagnosis.show import part_table, system_table
@@ -207,7 +199,7 @@ class Stages(Analysed):
     brief=True,
     place=10,
 )
-def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
+def stages(_: Config, inputs: Inputs) -> Stages:
     """What each step of a pipeline adds, loses, and could reach at most.
 
     - ``changes``: the mean paired difference to each system below, by every measure that is a mean
@@ -221,8 +213,7 @@ def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
       relevant document that enters or leaves these ranks is an error (RS701), query by query;
       runs that are cut above ``depth`` hide what the reranker was given, and are not looked at.
     """
-    if not any(spec.of for spec in inputs.pipeline):
-        raise CannotAnalyseError("no system builds on another")
+    inputs.require(any(spec.of for spec in inputs.pipeline), "no system builds on another")
     ranked = _ranked(inputs)
     changes = _changes(inputs)
     rows: list[StageRow] = []
@@ -257,21 +248,15 @@ def _show(result: Stages) -> Iterator[Block | None]:
     rows = [row for row in result.stages if row.of]
     changes = [change for row in rows for change in row.changes]
     main = [change for change in changes if change.measure == result.measure]
-    columns = {
-        "before": "before",
-        "after": "after",
-        "difference": "change",
-        "improvement": "in per cent",
-        "p_corrected": "p",
-        "verdict": "result",
-    }
+    changed = (
+        "before | after | difference: change | improvement: in per cent | p_corrected: p | "
+        "verdict: result"
+    )
     yield part_table(
         main,
         notes=[f"change in {result.measure}; p is corrected over all pairs of systems"],
         names=2,
-        system="stage",
-        of="against",
-        **columns,
+        columns=f"system: stage | of: against | {changed}",
     )
     lacking = [
         f"{row.system} has documents that {listed(row.of)} did not retrieve, so it has no ceiling"
@@ -283,27 +268,18 @@ def _show(result: Stages) -> Iterator[Block | None]:
         "What each stage made of its input",
         legend=("ceiling", "kept", "promoted", "lost", "dropped"),
         notes=lacking,
-        role="role",
-        depth="looks at",
-        input_recall="recall before",
-        output_recall="recall after",
-        mean=result.measure,
-        ceiling="ceiling",
-        headroom="headroom",
-        kept="kept",
-        promoted="gained",
-        lost="lost",
-        dropped="dropped",
+        columns=(
+            "role | depth: looks at | input_recall: recall before | "
+            f"output_recall: recall after | mean: {result.measure} | ceiling | headroom | "
+            "kept | promoted: gained | lost | dropped"
+        ),
     )
-    yield system_table(result.stages, "What each stage has", kind="kind", measures="{}")
+    yield system_table(result.stages, "What each stage has", columns="kind | measures: {}")
     yield part_table(
         [change for change in changes if change.measure != result.measure],
         "What each stage changed in other measures",
         names=3,
-        system="stage",
-        of="against",
-        measure="measure",
-        **columns,
+        columns=f"system: stage | of: against | measure | {changed}",
     )
 
 

@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.part import left_out
@@ -71,7 +63,7 @@ class Sweeps(Analysed):
     brief=True,
     place=39,
 )
-def sweeps(_: AnalysisConfig, inputs: Inputs) -> Sweeps:
+def sweeps(_: Config, inputs: Inputs) -> Sweeps:
     """Systems tried with several values of their options: quality, time, the front."""
     matrix = inputs.main_matrix()
     intervals = dict(zip(matrix.systems, matrix.mean_intervals(inputs.settings), strict=True))
@@ -92,8 +84,7 @@ def sweeps(_: AnalysisConfig, inputs: Inputs) -> Sweeps:
                 on_front=False,
             )
         )
-    if not rows:
-        raise CannotAnalyseError("no system of a sweep could be scored")
+    inputs.require(rows, "no system of a sweep could be scored")
     return Sweeps(
         measure=str(inputs.main),
         systems=tuple(
@@ -112,12 +103,10 @@ def _show(result: Sweeps) -> Iterator[Block | None]:
             f"{name}: {', '.join(rows[0].options)}",
             legend=["on_front"],
             names=len(rows[0].options),
-            options="{}",
-            quality=result.measure,
-            recall="recall against exact",
-            p50="p50, ms",
-            p95="p95, ms",
-            on_front="front",
+            columns=(
+                f"options: {{}} | quality: {result.measure} | recall: recall against exact | "
+                "p50: p50, ms | p95: p95, ms | on_front: front"
+            ),
         )
 
 

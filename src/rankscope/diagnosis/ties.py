@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
@@ -58,7 +50,7 @@ DECIDE = declare(
 )
 
 
-class TiesConfig(AnalysisConfig):
+class TiesConfig(Config):
     """When ties are worth a word."""
 
     wide: float = Field(default=0.01, gt=0, allow_inf_nan=False)
@@ -134,8 +126,7 @@ class Ties(Analysed):
 def ties(config: TiesConfig, inputs: Inputs) -> Ties:
     """How far the main measure depends on the order of documents with equal scores."""
     measure, queries = inputs.main, len(inputs.rankings.query_ids)
-    if not queries:
-        raise CannotAnalyseError("no query is judged")
+    inputs.require(queries, "no query is judged")
     asked = [Measure.parse(name).cutoff for name in inputs.scores.measures]
     others = {cutoff for cutoff in asked if cutoff is not None} - {inputs.cutoff}
     cutoffs = (inputs.cutoff, *sorted(others))
@@ -190,22 +181,19 @@ def _show(result: Ties) -> Iterator[Block | None]:
         result.systems,
         legend=("lowest", "across"),
         notes=[f"of equal scores in {result.precision} precision {rules[result.ties]} comes first"],
-        value=result.measure,
-        lowest="lowest",
-        highest="highest",
-        across="across {}",
-        tied="tied documents",
-        documents="of",
-        constant="answers with one score",
+        columns=(
+            f"value: {result.measure} | lowest | highest | across: across {{}} | "
+            "tied: tied documents | documents: of | constant: answers with one score"
+        ),
     )
     yield part_table(
         result.reversals,
         "Pairs whose order ties decide",
         names=2,
-        better="ahead",
-        worse="behind",
-        difference="by",
-        reversed="if ties were broken otherwise, behind by",
+        columns=(
+            "better: ahead | worse: behind | difference: by | "
+            "reversed: if ties were broken otherwise, behind by"
+        ),
     )
 
 

@@ -18,15 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.figures import percent, share_text
 from rankscope.diagnosis.show import system_table
 from rankscope.document.blocks import Block
@@ -144,15 +136,14 @@ class NoAnswer(Analysed):
 
 
 @analysis(title="Questions without an answer", needs=("qrels", "runs", "scores"), place=37)
-def no_answer(_: AnalysisConfig, inputs: Inputs) -> NoAnswer:
+def no_answer(_: Config, inputs: Inputs) -> NoAnswer:
     """Whether systems return nothing where there is nothing, or a threshold could."""
     unanswerable, answerable = inputs.qrels.no_answer, inputs.qrels.query_ids
-    if not unanswerable:
-        raise CannotAnalyseError(
-            "no question is marked as having no answer (the column no_answer, or --no-answer empty)"
-        )
-    if not answerable:
-        raise CannotAnalyseError("every question is marked as having no answer")
+    inputs.require(
+        unanswerable,
+        "no question is marked as having no answer (the column no_answer, or --no-answer empty)",
+    )
+    inputs.require(answerable, "every question is marked as having no answer")
     return NoAnswer(
         unanswerable=len(unanswerable),
         answerable=len(answerable),
@@ -190,15 +181,11 @@ def _show(result: NoAnswer) -> Iterator[Block | None]:
         result.systems,
         notes=[f"{without}, which no ranking measure counts, and {result.answerable:,} with one"],
         legend=("auc", "threshold", "held_out"),
-        rightly_nothing="rightly nothing",
-        wrongly_nothing="wrongly nothing",
-        missing="not in the run",
-        auc="AUC",
-        threshold="refuse below",
-        rightly="rightly refused",
-        wrongly="wrongly refused",
-        held_out="held out",
-        reason="no threshold, as",
+        columns=(
+            "rightly_nothing | wrongly_nothing | missing: not in the run | auc: AUC | "
+            "threshold: refuse below | rightly: rightly refused | wrongly: wrongly refused | "
+            "held_out | reason: no threshold, as"
+        ),
     )
 
 

@@ -31,7 +31,7 @@ from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.analysis import AnalysisConfig, AnyAnalysis, Search
+    from rankscope.diagnosis.analysis import AnyAnalysis, Config, Search
     from rankscope.diagnosis.query_fields import Query
     from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
@@ -289,9 +289,9 @@ def _training(training: Any, asked: list[Query] | None) -> list[Query]:
         return questions
 
 
-def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
+def _config(analysis: AnyAnalysis, given: Any) -> Config:
     try:
-        config: AnalysisConfig = analysis.config.model_validate(given)
+        config: Config = analysis.config.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         known = ", ".join(analysis.config.model_fields) or "nothing"
