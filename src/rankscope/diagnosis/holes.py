@@ -2,7 +2,7 @@
 
 They count as nonrelevant, so a system that retrieves what no other did when the judgments were made
 looks worse than it is. This analysis counts them, bounds what they could do to each mean and to
-each comparison (`rankscope.diagnosis.hole_bounds`), and names those that are worth judging first
+each comparison (`rankscope.diagnosis.hole_effects`), and names those that are worth judging first
 (`rankscope.diagnosis.judge_next`).
 """
 
@@ -26,14 +26,12 @@ from rankscope.diagnosis.analysis import (
     analysis,
     found,
 )
-from rankscope.diagnosis.hole_bounds import (
+from rankscope.diagnosis.hole_effects import (
     Conclusion,
     Side,
     as_seen,
     changes_of_one,
     conclude,
-    fillable,
-    value_range,
 )
 from rankscope.diagnosis.judge_next import Candidates, ToJudge, first_to_judge
 from rankscope.diagnosis.ranked_run import RELEVANT
@@ -65,9 +63,6 @@ MANY = 0.2
 
 MOST_PAIRS = 10
 """No more systems are compared with the best, or the baseline."""
-
-MOST_ENTRIES = 2_000_000
-"""So many entries in all are made to find exact bounds."""
 
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
@@ -135,10 +130,8 @@ class HoleValue(Part):
     condensed: float | None = None
     """Its mean with unjudged documents left out of the ranking and the others moved up; null for
     measures that cannot be computed so. It tends to be too high."""
-    lowest: float | None = None
-    """The lowest mean that any way to judge them gives; null where it is not known."""
-    highest: float | None = None
-    """The highest."""
+    relevant: float | None = None
+    """Its mean if all that the measure looks at were relevant; null for measures by subtopic."""
 
 
 class Holes(Analysed):
@@ -207,7 +200,7 @@ def holes(config: HolesConfig, inputs: Inputs) -> Holes:
         values=runs.values(),
         depth=inputs.cutoff,
     )
-    measure = next((each for each in runs.measures if fillable(each)), None)
+    measure = next((each for each in runs.measures if not each.needs), None)
     return result if measure is None else _with_conclusions(result, runs, measure, config.judge)
 
 
@@ -231,9 +224,9 @@ def _with_conclusions(result: Holes, runs: _JudgedRuns, measure: Measure, count:
             )
             for base, other in pairs
         )
-    # what a document would change in the differences that are not certain, or in one system's mean
-    certain = [{row.better, row.worse} for row in conclusions if row.verdict == "certain"]
-    open_pairs = [pair for pair in pairs if {*pair} not in certain] or pairs
+    # what a document would change in the differences that are open, or in one system's mean
+    hold = [{row.better, row.worse} for row in conclusions if row.verdict == "holds"]
+    open_pairs = [pair for pair in pairs if {*pair} not in hold] or pairs
     changes = [sides[other].change - sides[base].change for base, other in open_pairs]
     change = np.abs(changes or [sides[inputs.focus].change]).sum(axis=0)
     return result.model_copy(
@@ -270,18 +263,16 @@ def _show(result: Holes) -> Iterator[Block | None]:
         "What unjudged documents could make of each mean",
         notes=[
             "condensed: unjudged documents left out, the others moved up; it tends to be too high",
-            f"lowest, highest: over all ways to judge them, nonrelevant or grade {result.grade:g}",
-            "a dash: not known, or too much to try",
+            f"all relevant: all that the measure looks at have grade {result.grade:g}",
         ],
         names=2,
-        columns="measure | system | value: as it is | condensed | lowest | highest",
+        columns="measure | system | value: as it is | condensed | relevant: all relevant",
     )
     yield part_table(
         result.conclusions,
         f"Could unjudged documents change who is better? ({result.judged_by})",
         notes=[
-            "worst case: the difference if they are judged as badly for the better as can be",
-            "certain: nothing can undo it; open: it is gone if the right ones are relevant",
+            "worst case: the difference if all that help the worse are relevant; open: it is gone",
             "chance: of a reversal, if they are as often relevant as judged ones at such ranks",
         ],
         names=2,
@@ -384,19 +375,17 @@ class _JudgedRuns:
         return self._worlds[system, rules]
 
     def values(self) -> tuple[HoleValue, ...]:
-        """Measure each system as it is, condensed, and at both ends of all ways to judge."""
-        rows, left = [], MOST_ENTRIES
+        """Measure each system as it is, condensed, and with all of them relevant."""
+        rows = []
         for measure in self.measures:
             for name in self.inputs.rankings.systems:
                 world = self.world(name, measure)
                 means = {"value": self.inputs.scores.run(name).means[str(measure)]}
                 if measure.needs in {"", "subtopics"}:
                     means["condensed"] = world.mean(measure, world.judged.condensed())
-                ends = value_range(measure, world.judged, self.grade, most_rows=left)
-                if ends is not None:
-                    left -= ends.rows
-                    means["lowest"] = world.averaged(measure, ends.lowest)
-                    means["highest"] = world.averaged(measure, ends.highest)
+                if measure.needs not in ("subtopics", "terms"):
+                    filled = world.filled(self.grade, measure.cutoff)
+                    means["relevant"] = world.mean(measure, filled)
                 finite = {key: mean for key, mean in means.items() if math.isfinite(mean)}
                 rows.append(HoleValue(system=name, measure=str(measure), **finite))
         return tuple(rows)

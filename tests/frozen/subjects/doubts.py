@@ -22,10 +22,10 @@ MEASURES = ["nDCG@10", "P@5", "RR@10", "AP@10", "R@20"]
 
 @subject
 def holes() -> Any:
-    """Shares of unjudged documents by depth, means condensed and bounded, what to judge first.
+    """Shares of unjudged documents by depth, means condensed and filled, what to judge first.
 
-    Oracle: all ways to judge the hostile world (`test_oracles_diagnosis`). Probabilities have none;
-    the chance that a conclusion turns is drawn, and not frozen.
+    Oracle: counts (`test_oracles_diagnosis`). Probabilities have none; the chance that a conclusion
+    turns is drawn, and not frozen.
     """
     whole = recipe_qrels().to_dict()
     fewer = {
@@ -62,14 +62,13 @@ def _holes(*given: Any, **options: Any) -> Any:
             f"{row.measure} {row.system}": {
                 "value": row.value,
                 "condensed": row.condensed,
-                "bounds": [row.lowest, row.highest],
+                "all relevant": row.relevant,
             }
             for row in answer.values
         },
         "differences": {
             f"{row.better} to {row.worse}": {
                 "difference": row.difference,
-                "worst case": row.lowest,
                 "unjudged": row.unjudged,
             }
             for row in answer.conclusions
