@@ -55,26 +55,6 @@ def test_planted_training_questions() -> None:
     ]
 
 
-def test_what_leaks_are_worth() -> None:
-    # of 40 questions the first 10 are in training; they are answered, most others are not
-    qrels = {f"q{n}": {"a": 1} for n in range(40)}
-    queries = {query_id: f"the question of number {query_id}" for query_id in qrels}
-    run = {f"q{n}": ["a"] if n < 9 or n % 5 == 0 else ["x", "a"] for n in range(40)}
-    training = {query_id: queries[query_id] for query_id in list(queries)[:10]}
-    result = look(qrels, {"s": run}, "RR@2", queries=queries, training=training)
-    [means] = result.means
-    # q9 is not answered: 9.5 / 10; of the others those in fives: (6 + 24 / 2) / 30
-    assert (means.leaked, means.others) == pytest.approx((0.95, 0.6))
-    assert means.p_corrected is not None
-    assert means.p_corrected < 0.001
-    [finding] = result.findings
-    assert finding.gain == pytest.approx((0.95 * 10 + 0.6 * 30) / 40 - 0.6)
-    # where they are no better, nothing is in doubt
-    flat = {query_id: ["x", "a"] if n % 2 else ["a"] for n, query_id in enumerate(qrels)}
-    [finding] = look(qrels, {"s": flat}, queries=queries, training=training).findings
-    assert finding.gain is None
-
-
 def test_not_applicable() -> None:
     queries = {"q1": "some words of a question"}
     assert isinstance(answer_to(QRELS, {"s": RUN}, queries=queries), NotApplicable)

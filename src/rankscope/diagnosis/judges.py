@@ -351,7 +351,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
     yield from _about_constants(result, alpha)
     for order in orders.raters if orders is not None else ():
         if order.swaps:
-            yield _about_order(order, str(inputs.main), alpha, doubt)
+            yield _about_order(order, inputs, doubt)
     for row in result.repeats:
         if row.items >= FEWEST and row.alpha.value is not None and row.alpha.value < TENTATIVE:
             yield INCONSISTENT.finding(
@@ -378,16 +378,19 @@ def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
             )
 
 
-def _about_order(order: RaterOrder, measure: str, alpha: float, doubt: float | None) -> Finding:
+def _about_order(order: RaterOrder, inputs: Inputs, doubt: float | None) -> Finding:
     """Say which systems change places by the grades of a rater."""
-    sure = [s for s in order.swaps if s.p_judgments is not None and s.p_judgments <= alpha]
-    swap = max(sure or order.swaps, key=lambda swap: swap.by_judgments - swap.by_rater)
+    given = inputs.means
+    p_value, alpha = inputs.p_values(inputs.scores, inputs.main), inputs.settings.alpha
+    sure = [pair for pair in order.swaps if (p_value(*pair) or 0.0) <= alpha]
+    ahead, behind = max(sure or order.swaps, key=lambda pair: abs(given[pair[0]] - given[pair[1]]))
     more = len(order.swaps) - 1
     also = f", and {counted(more, 'more pair')} of systems in another order" if more else ""
     return ORDER_DEPENDS.finding(
-        f"by the grades of {order.rater} {swap.behind} is ahead of {swap.ahead} by "
-        f"{-swap.by_rater:.4f} on {measure}, and by the judgments given {swap.ahead} is ahead by "
-        f"{swap.by_judgments:.4f}{also}{'' if sure else '; that is not significant'}",
+        f"by the grades of {order.rater} {behind} is ahead of {ahead} by "
+        f"{abs(order.means[behind] - order.means[ahead]):.4f} on {inputs.main}, and by the "
+        f"judgments given {ahead} is ahead by {abs(given[ahead] - given[behind]):.4f}{also}"
+        f"{'' if sure else '; that is not significant'}",
         severity="warning" if sure else "note",
         gain=doubt if sure else None,
     )
@@ -492,7 +495,7 @@ def _order_table(orders: RaterOrders) -> Block | None:
     """Show the means of the systems by whose grades are taken."""
     given = RaterOrder(rater="judgments given", means=orders.means, tau=None)
     swaps = [
-        f"by {order.rater}: {', '.join(f'{s.behind} ahead of {s.ahead}' for s in order.swaps[:4])}"
+        f"by {order.rater}: {', '.join(f'{b} ahead of {a}' for a, b in order.swaps[:4])}"
         for order in orders.raters
         if order.swaps
     ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, analysis
 from rankscope.diagnosis.document_texts import Words, normal_form, word_forms
 from rankscope.diagnosis.near_copies import near_copies
 from rankscope.diagnosis.show import part_table
@@ -22,16 +22,9 @@ from rankscope.document.blocks import Block, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part, PrivateText, left_out
-from rankscope.statistics.groups import group_difference
-from rankscope.statistics.intervals import agreeing
-from rankscope.statistics.tests import corrected
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.query_fields import Query
-    from rankscope.measures.judged import FloatArray
-
-FEWEST = 5
-"""With fewer questions on either side no means are compared."""
 
 TRAINED_ON = declare(
     "RS648",
@@ -56,22 +49,6 @@ class LeaksConfig(Config):
     """Of so many words in a row; questions are short, so fewer than for documents."""
     show: int = Field(default=3, ge=0)
     """How many examples of each kind are shown."""
-
-
-class LeakedMeans(Row):
-    """One system on questions that leak, and on all that do not leak in this way."""
-
-    kind: LeakKind
-    """How they leak."""
-    leaked: float
-    """The mean of the main measure over the questions that leak."""
-    others: float
-    """The mean over the others."""
-    difference: Estimate | None
-    """Their difference, by Welch's t; null where it cannot be known."""
-    p_corrected: float | None
-    """Of the difference, corrected by Holm over kinds and systems; null where it cannot be
-    known."""
 
 
 class LeakExample(Part):
@@ -115,23 +92,19 @@ class LeakCount(Part):
 class Leaks(Analysed):
     """Questions that leak."""
 
-    measure: str
-    """The main measure."""
     queries: int
     """Judged questions with a text."""
     training: int
     """Training questions."""
     kinds: tuple[LeakCount, ...]
     """By kind."""
-    means: tuple[LeakedMeans, ...]
-    """By kind and system, where at least five questions are on either side."""
     examples: tuple[LeakExample, ...]
     """The first questions of each kind."""
 
 
 @analysis(
     title="Leaks",
-    needs=("scores", "qrels", "queries", "training"),
+    needs=("qrels", "queries", "training"),
     written="leaks: {similarity: 0.9}",
     place=80,
 )
@@ -142,14 +115,12 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
     inputs.require(texts, "no judged query has a text")
     leaked = _leaked(config, training, texts)
     return Leaks(
-        measure=str(inputs.main),
         queries=len(texts),
         training=len(training),
         kinds=tuple(
             LeakCount(kind=kind, queries=len(sources), share=len(sources) / len(texts))
             for kind, sources in leaked.items()
         ),
-        means=tuple(_means(leaked, inputs)),
         examples=tuple(
             LeakExample(
                 kind=kind,
@@ -166,26 +137,15 @@ def leaks(config: LeaksConfig, inputs: Inputs) -> Leaks:
 
 
 @leaks.find
-def _find(result: Leaks, inputs: Inputs) -> Iterator[Finding]:
-    """Say what leaks, and how much of the best system's mean that puts in doubt, if certain."""
-    best = {row.kind: row for row in result.means if row.system == inputs.focus}
+def _find(result: Leaks, _: Inputs) -> Iterator[Finding]:
     for count in result.kinds:
-        if not count.queries:
-            continue
-        message = f"{count.queries:,} of {counted(result.queries, 'question')}: each {count.kind}"
-        row, doubt = best.get(count.kind), None
-        if row is not None and row.p_corrected is not None:
-            is_shown = row.p_corrected <= inputs.settings.alpha
-            if is_shown and inputs.sign * (row.leaked - row.others) > 0:
-                doubt = inputs.sign * (inputs.means[row.system] - row.others)
-                message += (
-                    f"; {row.system} has {result.measure} of {row.leaked:.3f} on them and "
-                    f"{row.others:.3f} on the others, so {doubt:.3f} of its mean is in doubt"
-                )
         is_near = count.kind == "is nearly a training question"
-        yield TRAINED_ON.finding(
-            message, count=count.queries, severity="note" if is_near else None, gain=doubt
-        )
+        if count.queries:
+            yield TRAINED_ON.finding(
+                f"{count.queries:,} of {counted(result.queries, 'question')}: each {count.kind}",
+                count=count.queries,
+                severity="note" if is_near else None,
+            )
 
 
 @leaks.show
@@ -194,16 +154,6 @@ def _show(result: Leaks) -> Iterator[Block | None]:
         result.kinds,
         notes=[f"looked for among {counted(result.training, 'training question')}"],
         columns="kind: a question | queries: questions | share",
-    )
-    yield part_table(
-        result.means,
-        f"{result.measure} on questions that leak",
-        notes=["differences by Welch's t, p by Holm; such questions may also be easier by nature"],
-        names=2,
-        columns=(
-            "kind: a question | system | leaked: on them | others: on the others | "
-            "difference | p_corrected: p"
-        ),
     )
     yield part_table(
         result.examples,
@@ -246,41 +196,3 @@ def _leaked(
         name, text, _ = training[copies.right[pair] - len(left)]
         near.setdefault(left[copies.left[pair]], _Source(name, text, copies.similarity[pair]))
     return {"is a training question": exact, "is nearly a training question": near}
-
-
-def _means(
-    leaked: Mapping[LeakKind, Mapping[str, _Source]], inputs: Inputs
-) -> Iterator[LeakedMeans]:
-    """Compare questions that leak with the others, for each kind and system.
-
-    Intervals hold for all of them at once, and agree with the corrected p-values.
-    """
-    if inputs.main.definition.aggregate != "mean":
-        return
-    groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
-    for kind, sources in leaked.items():
-        for name in inputs.scores.runs:
-            values = inputs.scores.values(str(inputs.main), name)
-            is_leaked = np.array([query_id in sources for query_id in values], np.bool_)
-            by_query = np.array(list(values.values()))
-            if FEWEST <= np.count_nonzero(is_leaked) <= len(by_query) - FEWEST:
-                groups.append((kind, name, by_query[is_leaked], by_query[~is_leaked]))
-    alpha, bounds = inputs.settings.alpha, inputs.main.definition.range
-    tests = [
-        group_difference(on_them, on_others, level=1 - alpha / len(groups), bounds=bounds)
-        for _, _, on_them, on_others in groups
-    ]
-    known = iter(corrected([test.p for test in tests if test.p is not None], "holm").tolist())
-    for (kind, name, *_), test in zip(groups, tests, strict=True):
-        p, difference = None if test.p is None else next(known), None
-        if test.interval is not None and p is not None:
-            around = agreeing(test.interval, test.difference, p, alpha)
-            difference = Estimate.between(test.difference, around)
-        yield LeakedMeans(
-            kind=kind,
-            system=name,
-            leaked=test.first,
-            others=test.second,
-            difference=difference,
-            p_corrected=p,
-        )

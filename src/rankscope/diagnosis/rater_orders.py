@@ -7,8 +7,7 @@ half of the pairs is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,22 +30,6 @@ HALF = 0.5
 """A rater's order is shown where at least this share of the judged pairs is the rater's."""
 
 
-class SystemSwap(Part):
-    """Two systems that a rater's grades put in the other order."""
-
-    ahead: str
-    """The system that is ahead by the judgments given."""
-    behind: str
-    """The one that is ahead by the rater's grades."""
-    by_judgments: float
-    """Mean of ahead − behind by the judgments given; turned such that positive is better."""
-    by_rater: float
-    """The same by the rater's grades: below 0."""
-    p_judgments: float | None
-    """Of the difference by the judgments given, as systems are compared: corrected over all pairs
-    of systems; null where the measure is no mean over queries."""
-
-
 class RaterOrder(Part):
     """The systems by the grades of one rater."""
 
@@ -57,8 +40,8 @@ class RaterOrder(Part):
     tau: float | None
     """Kendall's τ_b with the order by the judgments given; null if there are fewer than two
     systems, or all are tied."""
-    swaps: tuple[SystemSwap, ...] = ()
-    """The pairs of systems in another order than by the judgments given."""
+    swaps: tuple[tuple[str, str], ...] = ()
+    """The pairs of systems in another order: the one ahead by the judgments given comes first."""
 
 
 class RaterOrders(Part):
@@ -95,12 +78,17 @@ def rater_orders(inputs: Inputs, rated: RatedPairs) -> RaterOrders:
             left_out[rater] = str(error)
             continue
         values = [np.round([table[name] for name in means], 12) for table in (inputs.means, means)]
+        before, after = (dict(zip(means, inputs.sign * row, strict=True)) for row in values)
         orders.append(
             RaterOrder(
                 rater=rater,
                 means=means,
                 tau=kendall(*values) if len(means) > 1 else None,
-                swaps=tuple(_swaps(means, inputs)),
+                swaps=tuple(
+                    (ahead, behind)
+                    for ahead, behind in permutations(means, 2)
+                    if before[ahead] > before[behind] and after[ahead] < after[behind]
+                ),
             )
         )
     return RaterOrders(
@@ -128,24 +116,3 @@ def _scores(inputs: Inputs, rated: RatedPairs, rater: int) -> Scores:
 
 def _means(scores: Scores) -> dict[str, float]:
     return {name: scores.run(name).means[scores.measures[0]] for name in scores.runs}
-
-
-def _swaps(means: dict[str, float], inputs: Inputs) -> Iterator[SystemSwap]:
-    """Yield the pairs of systems that change places."""
-    swapped = []
-    for pair in combinations(means, 2):
-        before, after = (
-            inputs.sign * round(table[pair[0]] - table[pair[1]], 12)
-            for table in (inputs.means, means)
-        )
-        if before * after < 0:
-            swapped.append((pair if before > 0 else pair[::-1], abs(before), -abs(after)))
-    p_value = inputs.p_values(inputs.scores, inputs.main) if swapped else None
-    for (ahead, behind), by_judgments, by_rater in swapped:
-        yield SystemSwap(
-            ahead=ahead,
-            behind=behind,
-            by_judgments=by_judgments,
-            by_rater=by_rater,
-            p_judgments=p_value and p_value(ahead, behind),
-        )

@@ -20,8 +20,6 @@ from rankscope.diagnosis.decided import (
     common_blocks,
     common_findings,
     judged_decisions,
-    quality_gap,
-    wrong_decisions,
 )
 from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import cell_of
@@ -42,8 +40,7 @@ SKIPS_NEEDED = declare(
     advice="lower the threshold of the gate: a needless retrieval costs time, a missing one the "
     "answer",
     meaning="""A gate skips retrieval for surely more than a tenth of the questions that need it:
-    the whole interval of its recall is below 0.9. A note where it is not, and these questions are
-    shown to be answered worse.""",
+    the whole interval of its recall is below 0.9.""",
 )
 
 
@@ -92,7 +89,7 @@ class Gating(Decided):
 @analysis(
     title="Retrieval gate",
     needs=("decisions",),
-    uses=("scores", "qrels"),
+    uses=("qrels",),
     written="gating: {bins: 10}",
     place=35,
 )
@@ -108,11 +105,8 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
     frame = frame.drop_nulls(["retrieved", "needed"])
     reason = "no question has both a decision and whether it was needed"
     inputs.require(not frame.is_empty(), reason)
-    got, missed = (
-        frame.filter(pl.col("needed") & (pl.col("retrieved") == retrieved))["query_id"].to_list()
-        for retrieved in (True, False)
-    )
-    total, hits, misses = frame.height, len(got), len(missed)
+    total, hits = frame.height, frame.filter(pl.col("needed") & pl.col("retrieved")).height
+    misses = frame.filter(pl.col("needed") & ~pl.col("retrieved")).height
     false_alarms = frame.filter(pl.col("retrieved") & ~pl.col("needed")).height
     rightly, errors = total - hits - misses - false_alarms, misses + false_alarms
     stated = frame.drop_nulls("sure")
@@ -134,7 +128,6 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
             config.bins,
             inputs,
         ),
-        quality=quality_gap(inputs, got, missed),
     )
 
 
@@ -167,22 +160,18 @@ def _show(result: Gating) -> Iterator[Block | None]:
         Column("what it is", "text"),
     )
     yield Table(columns, tuple(rows), notes=tuple(notes))
-    right, wrong = "questions that need retrieval and got it", "those that did not get it"
-    yield from common_blocks("gate", result, right, wrong)
+    yield from common_blocks("gate", result)
 
 
 @gating.find
 def _find(result: Gating, inputs: Inputs) -> Iterator[Finding]:
     recall = result.recall
-    if recall.count < recall.total and recall.interval is not None:
+    if recall.interval is not None and recall.interval.high < 1 - MANY:
         skipped = recall.total - recall.count
         share = share_text(proportion(skipped, recall.total, level=recall.interval.level))
-        yield from wrong_decisions(
-            SKIPS_NEEDED,
+        yield SKIPS_NEEDED.finding(
             f"the gate skips {skipped:,} of {counted(recall.total, 'question')} that "
             f"{'needs' if recall.total == 1 else 'need'} retrieval ({share})",
-            skipped,
-            result.quality,
-            surely_many=recall.interval.high < 1 - MANY,
+            count=skipped,
         )
     yield from common_findings("gate", result, inputs.settings.alpha)

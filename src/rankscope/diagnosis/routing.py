@@ -21,8 +21,6 @@ from rankscope.diagnosis.decided import (
     common_blocks,
     common_findings,
     judged_decisions,
-    quality_gap,
-    wrong_decisions,
 )
 from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import part_table
@@ -45,8 +43,7 @@ MISROUTED = declare(
     unit="query",
     advice="look at the pair of routes that is confused most: its descriptions or examples overlap",
     meaning="""Surely at least a tenth of the questions is sent to a wrong route: the whole interval
-    of the routing accuracy is below 0.9. A note where it is not, and the questions that are sent
-    wrongly are shown to be answered worse.""",
+    of the routing accuracy is below 0.9.""",
 )
 ROUTE_MISSED = declare(
     "RS693",
@@ -137,7 +134,7 @@ class Routing(Decided):
 @analysis(
     title="Routing",
     needs=("decisions",),
-    uses=("scores", "qrels"),
+    uses=("qrels",),
     written="routing: {bins: 10, top: 3}",
     place=34,
 )
@@ -172,11 +169,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
             [row.is_right for row in stated],
             config.bins,
             inputs,
-        ),
-        quality=quality_gap(
-            inputs,
-            [row.query_id for row in right],
-            [row.query_id for row in known if not row.is_right],
         ),
     )
 
@@ -213,7 +205,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         names=2,
         columns="right: belongs to | sent: sent to | count: questions",
     )
-    yield from common_blocks("router", result, "rightly routed questions", "wrongly routed ones")
+    yield from common_blocks("router", result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,16 +276,13 @@ def _shares(rows: list[_Routed], known: list[_Routed], level: float) -> Iterator
 def _find(result: Routing, inputs: Inputs) -> Iterator[Finding]:
     accuracy = result.accuracy
     wrong = accuracy.total - accuracy.count
-    if wrong:
+    if accuracy.interval is not None and accuracy.interval.high < 1 - MANY:
         worst = result.errors[0]
-        yield from wrong_decisions(
-            MISROUTED,
+        yield MISROUTED.finding(
             f"the router sends {wrong:,} of {counted(accuracy.total, 'question')} to a wrong route "
             f"({share_text(accuracy)} right), most often {worst.right} → {worst.sent} "
             f"({worst.count:,})",
-            wrong,
-            result.quality,
-            surely_many=accuracy.interval is not None and accuracy.interval.high < 1 - MANY,
+            count=wrong,
         )
     belonging = [route for route in result.routes if route.recall.total]
     for route in belonging:

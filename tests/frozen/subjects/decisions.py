@@ -90,7 +90,6 @@ def routed(answer: Any) -> Any:
         "load": _load(answer.load),
         "load if right": _load(answer.load_if_right),
         "calibration": _calibration(answer.calibration),
-        "quality": _quality(answer.quality),
         "unknown, of other queries": [answer.unknown, answer.other_queries],
     }
 
@@ -119,17 +118,6 @@ def _calibration(part: Any) -> Any:
     }
 
 
-def _quality(gap: Any) -> Any:
-    if gap is None:
-        return None
-    groups = gap.groups
-    return {
-        "right": [groups.first_n, groups.first],
-        "wrong": [groups.second_n, groups.second],
-        "difference": [groups.difference, *(ends(groups.interval) or ()), groups.p],
-    }
-
-
 def _gate(answer: Any) -> Any:
     hits, skipped = answer.precision.count, answer.wrongly_skipped.count
     return {
@@ -147,7 +135,6 @@ def _gate(answer: Any) -> Any:
         "wrongly skipped": share(answer.wrongly_skipped),
         "not needed": share(answer.skippable),
         "calibration": _calibration(answer.calibration),
-        "quality": _quality(answer.quality),
     }
 
 

@@ -154,13 +154,7 @@ def _leaks(*given: Any, **options: Any) -> Any:
             kind.kind: {
                 "questions": kind.queries,
                 "share": kind.share,
-                "means": {row.system: [row.leaked, row.others] for row in _of(answer, kind)},
-                "p": {row.system: row.p_corrected for row in _of(answer, kind)},
             }
             for kind in answer.kinds
         },
     }
-
-
-def _of(answer: Any, count: Any) -> list[Any]:
-    return [row for row in answer.means if row.kind == count.kind]
