@@ -170,14 +170,13 @@ def test_improvements_are_in_per_cent_of_what_was_there() -> None:
     qrels = {query_id: {"d03": 1} for query_id in IDS}
     result = looked(qrels, {"a": BELOW, "b": same("d03", "d00")}, "a,b", ["RR", "nDCG@10"])
     changes = row_of(result, "b").changes
-    assert [(change.measure, change.of) for change in changes] == [("RR", "a"), ("nDCG@10", "a")]
-    percents = [change.percent for change in changes]
-    assert percents == pytest.approx([300, 100 * (np.log2(5) - 1)])
+    assert [(change.measure, change.base) for change in changes] == [("RR", "a"), ("nDCG@10", "a")]
+    assert [change.relative for change in changes] == pytest.approx([3, np.log2(5) - 1])
     [figure] = result.figures
     assert figure.value == pytest.approx(np.log2(5) - 1)
     nothing = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
     [change] = row_of(looked(nothing, {"a": same("x"), "b": same("d19")}, "a,b"), "b").changes
-    assert (change.percent, change.improvement, change.after) == (None, None, 1.0)
+    assert (change.relative, change.system_mean) == (None, 1.0)
 
 
 def test_changes_are_those_of_a_comparison_of_all_systems() -> None:
@@ -192,7 +191,7 @@ def test_changes_are_those_of_a_comparison_of_all_systems() -> None:
     own = Settings(resamples=500, seed=7, level=0.9)
     row = row_of(looked(qrels, runs, pipeline, ["nDCG@5", "NumRelRet", "RR"], settings=own), "c")
     compared = rs.compare(qrels, runs, ["nDCG@5", "RR"], resamples=500, seed=7, level=0.9)
-    assert [(change.measure, change.of) for change in row.changes] == [
+    assert [(change.measure, change.base) for change in row.changes] == [
         (measure, below) for measure in ("nDCG@5", "RR") for below in "ab"
     ]
     assert set(row.measures) == {"nDCG@5", "NumRelRet", "RR"}
@@ -200,11 +199,11 @@ def test_changes_are_those_of_a_comparison_of_all_systems() -> None:
         [pair] = [
             pair
             for pair in compared.pairs
-            if {pair.base, pair.system} == {"c", change.of} and pair.measure == change.measure
+            if {pair.base, pair.system} == {"c", change.base} and pair.measure == change.measure
         ]
         ends = [pair.interval.low, pair.interval.high]
         expected = ends if pair.system == "c" else [-end for end in reversed(ends)]
-        assert [change.difference.low, change.difference.high] == pytest.approx(expected)
+        assert [change.interval.low, change.interval.high] == pytest.approx(expected)
         assert change.p_corrected == pytest.approx(pair.p_corrected)
 
 

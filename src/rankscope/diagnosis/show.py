@@ -29,6 +29,7 @@ from rankscope.part import Part, field_docs
 from rankscope.statistics.decision_rates import Proportion
 from rankscope.statistics.rater_agreement import RaterAgreement
 from rankscope.statistics.sentences import listed
+from rankscope.statistics.system_pairs import Pair
 
 MOST_CURVES = 5
 """More curves than this run into each other."""
@@ -56,7 +57,7 @@ def part_table(
     made: list[tuple[Column, list[Cell]]] = []
     shown, titles = set(), _titles(columns)
     for field, heading in titles.items():
-        values = [getattr(row, field) for row in rows]
+        values = [_shown(row, field) for row in rows]
         if all(value in (None, "", ()) for value in values):
             continue
         keys = _keys(values)
@@ -152,6 +153,16 @@ def bars(rows: Sequence[Row], field: str, title: str, **more: Any) -> Chart | No
         else:
             made.append(Bar(row.system, value))
     return Chart(title, tuple(made), **more)
+
+
+def _shown(row: Any, field: str) -> Any:
+    """Return what a table shows of a field: a pair's difference has the pair's interval."""
+    value = getattr(row, field)
+    if isinstance(row, Pair) and field == "difference":
+        return Estimate.between(row.difference, row.interval)
+    if isinstance(row, Pair) and field == "relative":
+        return None if row.relative is None else f"{row.relative:+.1%}"
+    return value
 
 
 def _titles(columns: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis
 from rankscope.diagnosis.figures import Figure
 from rankscope.diagnosis.ranked_run import RankedRun, best_order, why_not_by_grade
 from rankscope.diagnosis.show import part_table, system_table
@@ -29,7 +29,7 @@ from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.comparison import compare_with_all
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed, p_text
-from rankscope.statistics.system_pairs import Verdict
+from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -88,40 +88,6 @@ class StageSpec:
     depth: int | None = None
 
 
-class StageChange(Row):
-    """What a stage changed in one measure, against one system it builds on."""
-
-    of: str
-    """The system below."""
-    measure: str
-    """The measure."""
-    before: float
-    """The mean of the system below, over the queries that all systems have."""
-    difference: Estimate
-    """The mean of the stage minus that; its interval agrees with the corrected p-value."""
-    p: float
-    """Of the paired test, not corrected."""
-    p_corrected: float
-    """Corrected over all pairs of systems, as in a comparison of them."""
-    verdict: Verdict
-    """What that shows."""
-
-    @property
-    def after(self) -> float:
-        """The mean of the stage, over the same queries."""
-        return self.before + self.difference.value
-
-    @property
-    def percent(self) -> float | None:
-        """(after − before) / before × 100; None where the mean before is not above 0."""
-        return 100 * self.difference.value / self.before if self.before > 0 else None
-
-    @property
-    def improvement(self) -> str | None:
-        """What is gained in per cent of the mean before."""
-        return None if self.percent is None else f"{self.percent:+.1f}%"
-
-
 class StageRow(Row):
     """One stage of a pipeline."""
 
@@ -136,8 +102,9 @@ class StageRow(Row):
     that builds on none, and where that cannot be seen."""
     measures: dict[str, float]
     """Its means; the main measure is the first."""
-    changes: tuple[StageChange, ...]
-    """What it changed, by measure."""
+    changes: tuple[Pair, ...]
+    """What it changed against each system it builds on, by measure; corrected over all pairs of
+    systems, as in a comparison of them."""
     ceiling: float | None = None
     """The mean of the main measure if what it is given were in the best order; of a reranker, what
     it looks at. Null for a stage that has documents from elsewhere."""
@@ -187,9 +154,9 @@ class Stages(Analysed):
             if row.role == "rerank"
         }
         return [
-            Figure(name="reranking_improvement", value=changes[0].percent / 100, system=system)
+            Figure(name="reranking_improvement", value=changes[0].relative, system=system)
             for system, changes in ndcg.items()
-            if changes and changes[0].percent is not None
+            if changes and changes[0].relative is not None
         ]
 
 
@@ -202,8 +169,6 @@ class Stages(Analysed):
 def stages(_: Config, inputs: Inputs) -> Stages:
     """What each step of a pipeline adds, loses, and could reach at most.
 
-    - ``changes``: the mean paired difference to each system below, by every measure that is a mean
-      over queries, as in a comparison of all systems.
     - ``ceiling``: the mean if the first ``depth`` documents of the input were ordered by grade from
       high to low, unjudged and negative ones as 0 and in the order they had, those below as they
       were. Of a fusion the documents of all inputs count. Null for measures of which less is
@@ -233,12 +198,12 @@ def _find(result: Stages, inputs: Inputs) -> Iterator[Finding]:
     """Say which stages are worse than the best system they build on."""
     for row in result.stages:
         for change in row.changes:
-            is_main = change.measure == result.measure and change.of == inputs.best_of(row.of)
+            is_main = change.measure == result.measure and change.base == inputs.best_of(row.of)
             if is_main and change.verdict == "worse":
-                low, high = change.difference.low, change.difference.high
+                low, high = change.interval.low, change.interval.high
                 yield STAGE_LOSES.finding(
-                    f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
-                    f"{change.difference.value:+.3f} [{low:+.3f}, {high:+.3f}], "
+                    f"{row.system} is worse than {change.base}, which it builds on: "
+                    f"{change.measure} {change.difference:+.3f} [{low:+.3f}, {high:+.3f}], "
                     f"{p_text(change.p_corrected)} corrected"
                 )
 
@@ -249,14 +214,14 @@ def _show(result: Stages) -> Iterator[Block | None]:
     changes = [change for row in rows for change in row.changes]
     main = [change for change in changes if change.measure == result.measure]
     changed = (
-        "before | after | difference: change | improvement: in per cent | p_corrected: p | "
-        "verdict: result"
+        "base_mean: before | system_mean: after | difference: change | relative: in per cent | "
+        "p_corrected: p | verdict: result"
     )
     yield part_table(
         main,
         notes=[f"change in {result.measure}; p is corrected over all pairs of systems"],
         names=2,
-        columns=f"system: stage | of: against | {changed}",
+        columns=f"system: stage | base: against | {changed}",
     )
     lacking = [
         f"{row.system} has documents that {listed(row.of)} did not retrieve, so it has no ceiling"
@@ -279,7 +244,7 @@ def _show(result: Stages) -> Iterator[Block | None]:
         [change for change in changes if change.measure != result.measure],
         "What each stage changed in other measures",
         names=3,
-        columns=f"system: stage | of: against | measure | {changed}",
+        columns=f"system: stage | base: against | measure | {changed}",
     )
 
 
@@ -301,33 +266,22 @@ def _ranked(inputs: Inputs) -> dict[str, RankedRun]:
     return ranked
 
 
-def _changes(inputs: Inputs) -> dict[str, list[StageChange]]:
+def _changes(inputs: Inputs) -> dict[str, list[Pair]]:
     """Compare each stage with what it builds on, by every measure that is a mean."""
     matrix = Matrix.of_scores(inputs.scores, only_means=True)
     place = {name: row for row, name in enumerate(matrix.systems)}
     pairs = [(place[below], place[spec.system]) for spec in inputs.pipeline for below in spec.of]
-    changes: dict[str, list[StageChange]] = {}
+    changes: dict[str, list[Pair]] = {}
     for measure in range(len(matrix.scales)):
         for pair in compare_with_all(matrix.only_measure(measure), pairs, inputs.settings):
-            changes.setdefault(pair.system, []).append(
-                StageChange(
-                    system=pair.system,
-                    of=pair.base,
-                    measure=pair.measure,
-                    before=pair.base_mean,
-                    difference=Estimate.between(pair.difference, pair.interval),
-                    p=pair.p,
-                    p_corrected=pair.p_corrected,
-                    verdict=pair.verdict,
-                )
-            )
+            changes.setdefault(pair.system, []).append(pair)
     return changes
 
 
 def _row(
     spec: StageSpec,
     ranked: Mapping[str, RankedRun],
-    changes: Sequence[StageChange],
+    changes: Sequence[Pair],
     inputs: Inputs,
 ) -> StageRow:
     """Say what one stage did."""

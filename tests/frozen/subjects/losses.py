@@ -149,11 +149,11 @@ def _stage(row: Any, ceilings: Any) -> Any:
         return first
     return first | {
         "differences": {
-            f"{change.measure} to {change.of}": [change.difference.value, change.p]
+            f"{change.measure} to {change.base}": [change.difference, change.p]
             for change in row.changes
         },
         "per cent": {
-            f"{change.measure} to {change.of}": change.percent
+            f"{change.measure} to {change.base}": change.relative and 100 * change.relative
             for change in row.changes
             if change.measure == OF_STAGES[0]
         },
