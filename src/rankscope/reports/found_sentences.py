@@ -61,9 +61,9 @@ def _stages(result: Stages) -> str:
     for row in result.stages:
         changes = [each for each in row.changes if each.measure == result.measure]
         if changes:
-            best = min(changes, key=lambda each: abs(each.difference.value))
-            change = number(best.difference.value, signed=True)
-            parts.append(f"{row.system} is {change} against {best.of} ({best.verdict})")
+            best = min(changes, key=lambda each: abs(each.difference))
+            change = number(best.difference, signed=True)
+            parts.append(f"{row.system} is {change} against {best.base} ({best.verdict})")
     return f"{listed(parts, MOST)}." if parts else ""
 
 
