@@ -25,7 +25,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.measures.language import Measure
 from rankscope.part import Record, dotted, left_out
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
@@ -118,7 +118,7 @@ class Diagnosis(Record, Shown):
 def diagnose(
     qrels: Any,
     runs: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     baseline: str | None = None,
     only: str | Iterable[str] = (),

@@ -9,6 +9,7 @@ import atexit
 import os
 import shutil
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,7 @@ LONGEST_NAME = 200
 REMEDY = "give answers by the id of their question: {query_id: answer}"
 
 _BLOCK = 1 << 20
+_BEGINNING = 1 << 16
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -141,6 +143,11 @@ class LazyRun(ABC):
     def _load(self) -> Run:
         """Read the run."""
 
+    @property
+    def depth(self) -> int | None:
+        """How many documents the longest list has, if that is known without reading the run."""
+        return None
+
     def worked_on(self, executor: Executor) -> LazyRun:  # noqa: ARG002
         """Return the run with somebody else to do the work, where it can be shared."""
         return self
@@ -175,6 +182,13 @@ class LazyFile(LazyRun):
     def __init__(self, file: TrecFile, name: str) -> None:
         super().__init__(name)
         self._file = file
+
+    @property
+    def depth(self) -> int | None:
+        """How many documents the longest list has, as the beginning of the file shows."""
+        with self._file.opened() as stream:
+            lines = stream.read(_BEGINNING).splitlines()
+        return max(Counter(line.split(None, 1)[0] for line in lines if line.strip()).values())
 
     def _load(self) -> Run:
         from rankscope.runs.table import read_run  # noqa: PLC0415
