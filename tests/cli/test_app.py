@@ -120,7 +120,7 @@ def test_colour_is_for_those_who_want_it(
     monkeypatch.setenv("TERM", "xterm-256color")
     assert "\x1b" not in rankscope("evaluate", QRELS, RUN, OTHER).stdout, "not in a pipe"
     monkeypatch.setenv(variable, "1")
-    shown = rankscope("evaluate", QRELS, RUN, OTHER).stdout
+    shown = rankscope("evaluate", QRELS, RUN, OTHER, "-m", "R@100").stdout
     assert ("\x1b[3" in shown or "\x1b[1;3" in shown) == coloured
 
 

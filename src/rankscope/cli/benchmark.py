@@ -40,6 +40,7 @@ KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
     "Folder of experiments, each in a folder of its own",
     default="benchmarks",
 )
+@shared.CONFIG
 @shared.CONFIG_OPTIONS
 @option("--dry-run", "Show the stages and whether each is cached; run nothing")
 @option("--fresh", "Ignore the cache")

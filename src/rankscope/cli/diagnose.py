@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 @shared.SEED
 @shared.JUDGMENTS
 @shared.output_options()
-@shared.TOP
-@shared.TEXT
+@shared.PAGE
 @click.pass_context
 def diagnose(
     ctx: click.Context,

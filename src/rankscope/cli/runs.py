@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 @command("rankscope runs fetch demo/bench.yaml --system lexical -o fetched")
+@shared.CONFIG
 @shared.CONFIG_OPTIONS
 @shared.SYSTEMS
 @option("-o --output DIR", "Folder of the runs", default="runs")
