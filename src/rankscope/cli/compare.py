@@ -9,7 +9,6 @@ import click
 from rankscope.cli import shared
 from rankscope.cli.help import command, option, rare, under
 from rankscope.cli.output import METRICS, Output, page_contents
-from rankscope.cli.progress import working
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
 
 
@@ -27,10 +26,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
     option("--margin VALUE", "Treat differences up to VALUE as equivalent"),
     shared.TEST,
     rare(
-        "--correction NAME",
-        "Correct p-values for their number",
-        one_of=CORRECTIONS,
-        default="holm",
+        "--correction NAME", "Correct p-values for their number", one_of=CORRECTIONS, default="holm"
     ),
     rare(
         "--family NAME",
@@ -87,21 +83,20 @@ def compare(
     is_page = output.format == "html" or output.html is not None
     fields = shared.query_fields(queries_file, texts=is_page, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
-    with working("Comparing"):
-        scored = score(
-            qrels,
-            shared.named_runs(run),
-            list(measures) or None,
-            Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
-        )
-        comparison = compare_scores(
-            scored.scores,
-            baseline=baseline,
-            settings=settings,
-            clusters=fields["cluster"],
-            weights=fields["weights"],
-            seeds=_seeds(seeds),
-        )
+    scored = score(
+        qrels,
+        shared.named_runs(run),
+        list(measures) or None,
+        Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
+    )
+    comparison = compare_scores(
+        scored.scores,
+        baseline=baseline,
+        settings=settings,
+        clusters=fields["cluster"],
+        weights=fields["weights"],
+        seeds=_seeds(seeds),
+    )
     output.write(
         comparison,
         max_systems=max_systems,
