@@ -193,15 +193,16 @@ def test_measures_by_depth(depth: int, measures: list[str], tmp_path: Path) -> N
 
 
 def test_a_column_that_is_not_there() -> None:
-    records = {"q": [{"pid": "a"}]}
-    table = [{"question": "q", "expected_ids": ["a"]}]
-    rows = [{"question": "q", "retrieved": [{"pid": "a"}]}]
+    records: Any = {"q": [{"pid": "a"}]}
+    table: Any = [{"question": "q", "expected_ids": ["a"]}]
+    rows: Any = [{"question": "q", "retrieved": [{"pid": "a"}]}]
     for gold, run in (({"q": ["a"]}, records), (table, records), (table, rows)):
         assert rs.evaluate(gold, run, "RR", doc="pid")["RR"] == 1
         with pytest.raises(InputError, match="'pid'"):
             rs.evaluate(gold, run, "RR", doc="pit")
-    listed = [{"question": "q", "retrieved": ["a"]}]
-    for gold, run in (({"q": ["a"]}, {"q": ["a"]}), (table, listed), ({"q": ["a"]}, listed)):
+    listed: Any = [{"question": "q", "retrieved": ["a"]}]
+    others: Any = ({"q": ["a"]}, {"q": ["a"]})
+    for gold, run in (others, (table, listed), (others[0], listed)):
         with pytest.raises(InputError, match="no column 'pid'"):
             rs.evaluate(gold, run, "RR", doc="pid")
 

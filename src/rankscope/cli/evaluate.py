@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
+    from rankscope.scoring.options import Scoring
 
 
 @command(
@@ -105,14 +106,8 @@ def evaluate(
             "executor": executor,
         }
         rules = Scoring.of("evaluate", {**scoring, **changed})
-        given, gold = shared.named_runs(run) or None, qrels
-        question = files = None
-        if executor is not None:
-            from rankscope.scale.evaluating import Question
-
-            gold = as_judgments(qrels, rules)
-            question = Question(gold, (), rules)
-            files = _files_by_name(given, question)
+        given = shared.named_runs(run) or None
+        gold, question, files = _asked_elsewhere(qrels, given, rules)
         judgments, runs, _ = (gold, files, 0) if files else read_inputs(gold, given, rules)
         limits = read_limits(
             options["fail_under"], runs, profile=scoring.get("profile", "rankscope")
@@ -194,13 +189,19 @@ def _score_table(path: str | None) -> Any:
     return ScoreTable(path)
 
 
-def _files_by_name(runs: Sequence[Any] | None, question: Question) -> dict[str, Any] | None:
-    """Return the files of runs, if workers can score them from these alone."""
+def _asked_elsewhere(qrels: str, runs: Sequence[Any] | None, rules: Scoring) -> tuple[Any, ...]:
+    """Return gold, and what workers are asked of which files, if they can do with these alone."""
+    if rules.executor is None:
+        return qrels, None, None
     from rankscope.files import can_be_read_again, is_path
-    from rankscope.scale.evaluating import names_of
+    from rankscope.scale.evaluating import Question, names_of
+    from rankscope.scoring.inputs import as_judgments
 
+    gold = as_judgments(qrels, rules)
+    question = Question(gold, (), rules)
     are_files = all(is_path(run) and can_be_read_again(run) for run in runs or ())
-    return names_of(runs) if runs and are_files and question.can_be_asked_elsewhere else None
+    is_enough = runs and are_files and question.can_be_asked_elsewhere
+    return gold, question, names_of(runs or ()) if is_enough else None
 
 
 def _scored_by_workers(

@@ -123,7 +123,7 @@ def validate(
     input_format: str | None,
     scoring: dict[str, Any],
     output: Output,
-    **files: str | None,
+    **files: Any,
 ) -> int:
     """List every problem of each RUN, with a code, where it is, and what to do.
 

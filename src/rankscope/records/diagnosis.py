@@ -124,7 +124,7 @@ def diagnose(
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    stages: str | Sequence[str | StageSpec] | None = None,
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]] | None = None,
     decisions: Any = None,
     ratings: Any = None,
     training: Any = None,
@@ -287,11 +287,15 @@ def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
     return config
 
 
-def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
+def _pipeline(
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]], runs: Mapping[str, Any]
+) -> list[StageSpec]:
     """Return the stages as specs: each of some names builds on the one before it."""
     names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
     specs: dict[str, StageSpec] = {}
     for stage in names:
+        if isinstance(stage, Mapping):
+            stage = _spec(stage)  # noqa: PLW2901
         if not isinstance(stage, StageSpec):
             below = tuple(specs)[-1:]
             stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
@@ -301,6 +305,18 @@ def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) 
             raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
         specs[stage.system] = stage
     return list(specs.values())
+
+
+def _spec(stage: Mapping[str, Any]) -> StageSpec:
+    """Make a stage of ``{"system": "reranked", "of": ["bm25"], "kind": "rerank", "depth": 50}``."""
+    below = stage.get("of", ())
+    names = (below,) if isinstance(below, str) else tuple(map(str, below))
+    try:
+        return StageSpec(**{"kind": "stage", **stage, "of": names})
+    except TypeError:
+        raise InputError(
+            f"stages: expected system, kind, of and depth of a stage, got {shown(stage)}"
+        ) from None
 
 
 def _search(corpus: Any, queries: list[Query] | None, judgments: Judgments) -> Search | None:

@@ -164,9 +164,9 @@ def _matrix(given: Input) -> Rows | None:
     listed = given.listed_rows()
     for query_id, row in zip(query_ids, rows, strict=True):
         listed.add(query_id, list(zip(documents, row, strict=True)))
-    rows = listed.rows()
-    reading = replace(rows.reading, by_position=queries is None)
-    return replace(rows, is_list=False, reading=reading)
+    read = listed.rows()
+    reading = replace(read.reading, by_position=queries is None)
+    return replace(read, is_list=False, reading=reading)
 
 
 _MATRIX = (
