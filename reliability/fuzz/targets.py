@@ -47,7 +47,7 @@ from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.preferences import read_groups
 from rankscope.scoring.score_files import read_scores
 from rankscope.tables.columns import QRELS, RUN
-from rankscope.tables.parquet import parquet_frame
+from rankscope.tables.frames import ParquetFile
 from rankscope.tables.rows import as_numbers
 from rankscope.tables.whitespace import read_columns
 from reliability.fuzz import inputs, seeds
@@ -242,7 +242,7 @@ class Parquet(Target):
         return Attempt(f"of {number}", data)
 
     def execute(self, attempt: Attempt) -> bool:
-        return is_result(lambda: parquet_frame(attempt.data, source="a.parquet"))
+        return is_result(lambda: ParquetFile(attempt.data, source="a.parquet").frame())
 
 
 # --- two ways to one number

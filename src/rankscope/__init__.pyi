@@ -42,13 +42,13 @@ from rankscope.runs.table import read_run as read_run
 from rankscope.runs.validation import Validation as Validation
 from rankscope.runs.validation import validate_run as validate_run
 from rankscope.scale.run_parts import RunParts as RunParts
-from rankscope.scoring.accounting import Accounting as Accounting
 from rankscope.scoring.bounds import Bounds as Bounds
 from rankscope.scoring.bounds import bounds as bounds
 from rankscope.scoring.evaluate import evaluate as evaluate
 from rankscope.scoring.explain import Explanation as Explanation
 from rankscope.scoring.explain import explain as explain
 from rankscope.scoring.judgments import Judgments as Judgments
+from rankscope.scoring.score_files import Accounting as Accounting
 from rankscope.scoring.scores import Scores as Scores
 from rankscope.scoring.why import Why as Why
 from rankscope.scoring.why import why as why

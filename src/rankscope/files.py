@@ -55,7 +55,7 @@ def is_path(data: object) -> TypeGuard[PathLike]:
 
 def source_name(path: PathLike, *, output: bool = False) -> str:
     """Return the name of a file in messages; ``-`` is standard input or output."""
-    text = getattr(path, "given_as", "") or os.fspath(path)
+    text = os.fspath(path)
     stream = "standard output" if output else "standard input"
     return stream if text == "-" else text
 
@@ -73,7 +73,6 @@ _MAGIC = {
     b"BZh": ".bz2",
     b"\xfd7zXZ\x00": ".xz",
     b"\x28\xb5\x2f\xfd": ".zst",
-    b"\x04\x22\x4d\x18": ".lz4",  # which is refused by name
 }
 """What compressed files begin with."""
 
@@ -123,12 +122,11 @@ def _refuse_endless(name: str) -> None:
 def check_name(name: str) -> None:
     """Refuse a name that no file can have: with a NUL, or with text that no file system knows."""
     try:
-        if "\0" not in name:
-            os.fsencode(name)
-            return
+        is_name = b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
-        pass
-    raise InputError(f"{shown(name, 200)} cannot be the name of a file; correct it")
+        is_name = False
+    if not is_name:
+        raise InputError(f"{shown(name, 200)} cannot be the name of a file; correct it")
 
 
 def nearest_file(path: PathLike) -> str | None:
@@ -171,7 +169,7 @@ def can_be_read_again(path: PathLike) -> bool:
     return text != "-" and (os.path.isfile(text) or not os.path.exists(text))
 
 
-def _decompressor(packed: io.BufferedReader[Any], source: str) -> BinaryIO | None:
+def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
     """Return a stream of the decompressed bytes; None if they are not compressed."""
     openers: dict[str, Callable[[io.BufferedReader[Any]], Any]] = {
         ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
@@ -180,11 +178,6 @@ def _decompressor(packed: io.BufferedReader[Any], source: str) -> BinaryIO | Non
         ".zst": lambda packed: io.BufferedReader(_Zstandard(packed), _BLOCK),
     }
     kind = _compression(packed.peek(10)[:10])
-    if kind == ".lz4":
-        raise FormatError(
-            "is compressed by lz4, which is not read; unpack it (lz4 -d), or use gzip or zstd",
-            source=source,
-        )
     return cast("BinaryIO", openers[kind](packed)) if kind else None
 
 
@@ -363,7 +356,7 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
         if os.fspath(path) != "-":
             opened.callback(raw.close)
         stream = opened.enter_context(_guarded(raw, source))
-        unpacked = _decompressor(stream, source)
+        unpacked = _decompressor(stream)
         if unpacked is not None:
             opened.enter_context(unpacked)
             stream = opened.enter_context(_guarded(unpacked, source, stream.raw))
@@ -449,12 +442,11 @@ def _standard_output() -> Iterator[BinaryIO]:
     content = io.BytesIO()
     yield content
     try:
-        text = content.getvalue().decode()
+        put(content.getvalue().decode())
     except UnicodeDecodeError:
         raise InputError(
             "standard output is a terminal, and this format is not text; name a file"
         ) from None
-    put(text)
 
 
 @contextmanager

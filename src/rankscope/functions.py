@@ -230,25 +230,19 @@ def evaluate_retrieval(
     ``target_rank`` that of the first. `rankscope.evaluate_retriever` does more, with intervals.
     """
     ask = getattr(retriever, "retrieve", retriever)
-    cutoffs = (1, 3, 5, 10)
-    rows: list[dict[str, Any]] = []
-    for item in queries:
-        query, target = _field(item, ("query", "text"), "text"), _field(item, _TARGETS, "target")
-        retrieved = _ranked(ask(query, top_k=10))
-        recalls = {f"recall_{k}": _value(_measure("R", k), target, retrieved) for k in cutoffs}
-        rank = _value(_measure("RR", None), target, retrieved)
-        rows.append(
-            {
-                "query": query,
-                "target_id": target,
-                **recalls,
-                "reciprocal_rank": rank,
-                "target_rank": round(1 / rank) if rank else None,
-            }
-        )
-    means = {f"recall_at_{k}": _average([row[f"recall_{k}"] for row in rows]) for k in cutoffs}
-    mrr = _average([row["reciprocal_rank"] for row in rows])
-    return {**means, "mrr": mrr, "total_queries": len(rows)}, rows
+    texts = [_field(item, ("query", "text"), "text") for item in queries]
+    targets = [_field(item, _TARGETS, "target") for item in queries]
+    judged = _judged(map(_graded, targets), [_ranked(ask(text, top_k=10)) for text in texts])
+    columns = {f"recall_{k}": compute(_measure("R", k), judged).tolist() for k in (1, 3, 5, 10)}
+    ranks = columns["reciprocal_rank"] = compute(_measure("RR", None), judged).tolist()
+    means = {name.replace("_", "_at_"): _average(column) for name, column in columns.items()}
+    columns["target_rank"] = [round(1 / rank) if rank else None for rank in ranks]
+    means["mrr"] = means.pop("reciprocal_at_rank")
+    rows = [
+        {"query": text, "target_id": target, **dict(zip(columns, values, strict=True))}
+        for text, target, *values in zip(texts, targets, *columns.values(), strict=True)
+    ]
+    return {**means, "total_queries": len(rows)}, rows
 
 
 def evaluate_multilingual_model(
@@ -445,39 +439,33 @@ def _mean(measure: Measure, relevant: Sequence[Any], ranked: Sequence[Any]) -> f
     _refuse_unequal(relevant, ranked)
     if not relevant:
         raise InputError("there is no query; give at least one")
-    judged = _judged([_graded(ids) for ids in relevant], [_ranked(ids) for ids in ranked])
+    judged = _judged(map(_graded, relevant), list(map(_ranked, ranked)))
     return aggregate(measure, compute(measure, judged), judged)
 
 
-def _judged(relevant: Sequence[Mapping[str, float]], ranked: Sequence[Sequence[str]]) -> JudgedRun:
+def _judged(relevant: Iterable[Mapping[str, float]], ranked: Sequence[Sequence[str]]) -> JudgedRun:
     """Join grades and ranked ids without a run between: their ranks are their places."""
     import numpy as np  # noqa: PLC0415
 
     from rankscope.measures.judged import JudgedRun  # noqa: PLC0415
 
-    hits = [
-        (query, rank, grades[doc_id])
-        for query, (grades, doc_ids) in enumerate(zip(relevant, ranked, strict=True))
-        for rank, doc_id in enumerate(doc_ids, start=1)
-        if doc_id in grades
-    ]
-    judgments = [
-        (query, grade)
-        for query, grades in enumerate(relevant)
-        for grade in sorted(grades.values(), reverse=True)
-    ]
+    hits, judgments = [], []
+    for query, (grades, doc_ids) in enumerate(zip(relevant, ranked, strict=True)):
+        places = enumerate(doc_ids, start=1)
+        hits += [(query, rank, grades[doc_id]) for rank, doc_id in places if doc_id in grades]
+        judgments += [(query, grade) for grade in sorted(grades.values(), reverse=True)]
     hit_query, hit_rank, hit_grade = np.array(hits, np.float64).reshape(-1, 3).T
     judged_query, judged_grade = np.array(judgments, np.float64).reshape(-1, 2).T
     return JudgedRun(
-        tuple(map(str, range(len(relevant)))),
-        np.array([len(doc_ids) for doc_ids in ranked], np.int64),
-        np.ones(len(ranked), np.bool_),
-        hit_query.astype(np.int64),
-        hit_rank.astype(np.int64),
-        hit_grade,
-        judged_query.astype(np.int64),
-        judged_grade,
-        float(judged_grade.max(initial=0.0)),
+        query_ids=tuple(map(str, range(len(ranked)))),
+        retrieved=np.array(list(map(len, ranked)), np.int64),
+        in_run=np.ones(len(ranked), np.bool_),
+        hit_query=hit_query.astype(np.int64),
+        hit_rank=hit_rank.astype(np.int64),
+        hit_grade=hit_grade,
+        judged_query=judged_query.astype(np.int64),
+        judged_grade=judged_grade,
+        max_grade=float(judged_grade.max(initial=0.0)),
     )
 
 

@@ -5,8 +5,8 @@ returns, what the cache keeps, what the JSON holds and what reports read; nothin
 `Record` is a part that is a file of its own: it names its schema, ``rankscope/<kind>/<version>``,
 and reads that version only.
 
-Infinite numbers have no place in JSON: fields of the types `Low`, `High` and `Unbounded` are null
-there. A field that says nothing where it is None is `left_out`.
+Infinite numbers have no place in JSON: fields of the types `Low` and `High` are null there. A field
+that says nothing where it is None is `left_out`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,6 @@ Low = Annotated[float, BeforeValidator(_null_is(-math.inf)), _FINITE, _NULLABLE]
 
 High = Annotated[float, BeforeValidator(_null_is(math.inf)), _FINITE, _NULLABLE]
 """An upper end: infinity is null in JSON."""
-
-Unbounded = High
-"""A positive number that may be infinite, such as a difference no number of queries shows."""
 
 
 def left_out(default: tuple[()] | None = None) -> Any:
@@ -270,22 +267,6 @@ class FileRef(Part):
     """Its size."""
 
 
-_EXPECTED = {
-    "true or false": ("bool_parsing", "bool_type"),
-    "an object": ("dict_type", "dataclass_type", "model_attributes_type", "model_type"),
-    "a number": (
-        *("finite_number", "float_parsing", "float_type"),
-        *("greater_than_equal", "less_than_equal"),
-    ),
-    "a whole number": ("int_from_float", "int_parsing", "int_type"),
-    "a list": ("list_type", "tuple_type"),
-    "text": ("string_type",),
-    "text that is not empty": ("string_too_short",),
-    "at least one": ("too_short",),
-}
-"""What a field asks for, with pydantic's names of what is wrong."""
-
-
 def checked(
     model: type[Model],
     data: object,
@@ -303,15 +284,10 @@ def checked(
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = (place or dotted)(first["loc"])
-        if first["type"] == "missing":
-            problem = f"{where} is missing"
-        else:
-            meant = (words for words, types in _EXPECTED.items() if first["type"] in types)
-            expected = next(meant, first.get("ctx", {}).get("expected"))
-            got = shown(first["input"], 40)
-            problem = f"{where} is {got}; " + (
-                f"expected {expected}" if expected else first["msg"].lower()
-            )
+        problem = f"{where} is missing"
+        if first["type"] != "missing":
+            expected = first["msg"].replace("Input should be", "expected")
+            problem = f"{where} is {shown(first['input'], 40)}; {expected}"
         remedy = (
             f"write the file again with {written_by!r}"
             if written_by

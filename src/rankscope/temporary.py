@@ -6,7 +6,6 @@ removed by the next one. Moving them to their place is all at once, and outlasts
 
 from __future__ import annotations
 
-import errno
 import fnmatch
 import os
 import shutil
@@ -46,19 +45,14 @@ def new_folder(parent: Path, prefix: str) -> tuple[Path, int | None]:
         unlock(handle)
 
 
-def new_temporary_folder(prefix: str) -> tuple[Path, int | None]:
-    """Do so among temporary files; what killed processes left there is removed."""
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Make a temporary folder that is removed at the end; so are those of killed processes."""
     from tempfile import gettempdir  # noqa: PLC0415
 
     parent = Path(gettempdir())
     sweep(parent.glob(f"{prefix}*"))
-    return new_folder(parent, prefix)
-
-
-@contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Make a temporary folder that is removed at the end."""
-    folder, handle = new_temporary_folder(prefix)
+    folder, handle = new_folder(parent, prefix)
     try:
         yield folder
     finally:
@@ -88,19 +82,16 @@ def lock(path: Path | str, *, wait: bool = True) -> int | None:
     """
     try:
         import fcntl  # noqa: PLC0415
-    except ImportError:
-        return None
-    try:
+
         handle = os.open(path, os.O_RDONLY)
-    except OSError:
+    except (ImportError, OSError):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
+    except OSError as error:
         os.close(handle)
-        raise
-    except OSError:
-        os.close(handle)
+        if isinstance(error, BlockingIOError):
+            raise
         return None
     return handle
 
@@ -143,22 +134,10 @@ def remove(path: Path) -> None:
 
 
 def flush_folder(folder: Path | str) -> None:
-    """Make sure that what was moved into a folder outlasts a power cut.
-
-    Raises:
-        InputError: the disk does not confirm it; what was moved is there, but may be lost.
-    """
-    try:
+    """Let what was moved into a folder outlast a power cut, where the file system can do so."""
+    with suppress(OSError):  # Windows opens no folders, some may be written but not read, …
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders, and some folders may be written but not read
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems know no such call
-            raise InputError(
-                f"{folder}: the disk does not confirm that what was written here will last "
-                f"({error.strerror}); check the disk, and run this again"
-            ) from None
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -12,7 +12,7 @@ from benchmark.test_cases_benchmark import ENGLISH, TABLE, config, write_cases
 from benchmark.test_chunks import world as chunks
 from benchmark.world import CONFIG, cli, write_world
 from rankscope.benchmark.run import Result, run_benchmark
-from rankscope.reports.reproduction import command_of
+from rankscope.reports.what_ran import command_of
 
 
 def check(result: Result) -> None:

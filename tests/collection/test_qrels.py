@@ -36,7 +36,7 @@ def test_unknown_label_names_its_line(tmp_path: Path) -> None:
 
 def test_raters_are_combined_first(tmp_path: Path) -> None:
     wide = put(tmp_path, "query_id,doc_id,rater_1,rater_2\nq,a,0,1\n")
-    with pytest.raises(InputError, match=r"rater_1, rater_2.*--raters mean"):
+    with pytest.raises(InputError, match=r"rater_1', 'rater_2.*--raters mean"):
         read_qrels(wide)
     with pytest.raises(InvalidDataError, match=r"different grades \[RS206\]"):
         Qrels([("q", "a", 0), ("q", "a", 1)])

@@ -5,10 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from rankscope.document.blocks import (
-    Bar,
     Case,
     Cell,
-    Chart,
     Code,
     Column,
     Curve,
@@ -96,7 +94,6 @@ def document(text: str) -> Document:
                     Sentences((Sentence(text), Sentence(text, "bad"))),
                     sentences([text, "plain"], "good", listed=True),
                     table(text),
-                    Chart(text, (Bar(text, 0.5, (0.1, 0.9)), Bar("b", 0.2, tone="strong"))),
                     Plot(
                         text,
                         text,

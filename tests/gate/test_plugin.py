@@ -86,11 +86,10 @@ def test_the_verdict_comes_first_in_every_style(inner: Inner, style: str) -> Non
     assert code == pytest.ExitCode.TESTS_FAILED
     summary = [line.partition("::")[2] for line in lines if line.startswith("FAILED")]
     assert len(summary) == 5
-    assert summary[0].startswith("test_limits - rankscope: P@1 = 0.6667")
-    assert summary[1].startswith("test_gate - rankscope: Regression: RR")
+    assert summary[0].startswith("test_limits - rankscope.QualityError: P@1 = 0.6667")
+    assert summary[1].startswith("test_gate - rankscope.QualityError: Regression: RR")
     assert summary[2].endswith("nowhere.run: file not found")
     assert summary[4] == "test_other - assert 1 == 2"
-    assert not any("QualityError: " in line for line in lines)
     assert not any("/rankscope/" in line for line in lines if style != "native")
     [warning] = [line for line in lines if "CantTellWarning: " in line]
     assert "test_session.py:" in warning
@@ -147,7 +146,7 @@ SCORES = rs.evaluate(LIMITED, SECOND, "P@1")
 @pytest.mark.parametrize(
     ("run", "limits", "options", "problem"),
     [
-        (SCORES, {}, {}, "no limit"),
+        (SCORES, {}, {}, "expected limits"),
         (SECOND, {"P@1": 0.5}, {}, "qrels="),
         (SCORES, {"P@1": 0.5}, {"qrels": LIMITED, "ties": "given"}, "qrels, ties"),
         (SCORES, {"RR": 0.5}, {}, "RR"),

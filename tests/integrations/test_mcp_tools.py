@@ -1,10 +1,8 @@
-"""The server for assistants: what it answers, what it refuses, and its protocol."""
+"""The server for assistants: what it answers, and what it refuses."""
 
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,9 @@ import pytest
 
 import rankscope as rs
 from integrations.served import EVALUATE, MIXED, QRELS, fill
-from rankscope.integrations import mcp_tools
-from rankscope.integrations.mcp_server import LONGEST_LINE, WITH_HANDSHAKE, reply_to, serve
-from rankscope.integrations.mcp_tools import Workspace
+from rankscope.errors import RankscopeError
+from rankscope.integrations import mcp_server
+from rankscope.integrations.mcp_server import Workspace, answer
 
 
 @pytest.fixture
@@ -30,28 +28,20 @@ def workspace(folder: Path) -> Workspace:
     return Workspace(folder.resolve(), 1_000_000)
 
 
-def ask(workspace: Workspace, method: str, **params: Any) -> Any:
-    message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
-    reply = reply_to(workspace, json.dumps(message).encode())
-    assert reply is not None
-    assert reply["id"] == 7
-    return reply
-
-
 def call(workspace: Workspace, tool: str, **arguments: Any) -> tuple[bool, str]:
-    result = ask(workspace, "tools/call", name=tool, arguments=arguments)["result"]
-    (content,) = result["content"]
-    return result["isError"], content["text"]
+    try:
+        return False, answer(workspace, tool, arguments)[0]
+    except RankscopeError as error:
+        return True, str(error)
 
 
 # --- what it answers -----------------------------------------------------------------------------
 
 
 def test_scores_are_those_of_evaluate(workspace: Workspace) -> None:
-    result = ask(workspace, "tools/call", name="evaluate", arguments={**EVALUATE, "worst": 2})
+    text, metrics = answer(workspace, "evaluate", {**EVALUATE, "worst": 2})
     scores = rs.evaluate(QRELS, MIXED, "nDCG@10")
-    assert result["result"]["structuredContent"]["nDCG@10"] == scores["nDCG@10"]
-    text = result["result"]["content"][0]["text"]
+    assert metrics["nDCG@10"] == scores["nDCG@10"]
     assert f"{scores['nDCG@10']:.3f}" in text
 
 
@@ -61,7 +51,7 @@ def test_every_tool_answers(workspace: Workspace) -> None:
     assert not failed
     assert "`mixed`" in text
     failed, text = call(
-        workspace, "explain", qrels="qrels.tsv", run="runs/mixed.run", query_id="q1"
+        workspace, "explain", qrels="qrels.tsv", runs=["runs/mixed.run"], query_id="q1"
     )
     assert not failed
     assert "0.8597" in text
@@ -85,26 +75,14 @@ def test_columns_are_named_as_everywhere(workspace: Workspace) -> None:
     asked: dict[str, dict[str, Any]] = {
         "evaluate": {"runs": ["run.csv"], "measures": ["RR"]},
         "compare": {"runs": ["run.csv", "other.csv"], "measures": ["RR"]},
-        "explain": {"run": "run.csv", "query_id": "q1", "measure": "RR"},
+        "explain": {"runs": ["run.csv"], "query_id": "q1", "measures": ["RR"]},
         "diagnose": {"runs": ["run.csv"], "measures": ["RR"]},
     }
     for tool, arguments in asked.items():
-        failed, text = call(workspace, tool, qrels="gold.csv", **arguments, **columns)
+        failed, text = call(workspace, tool, qrels="gold.csv", columns=columns, **arguments)
         assert not failed, text
         assert "0.5" in text or "0.75" in text, tool
         assert call(workspace, tool, qrels="gold.csv", **arguments)[0], "no such names"
-
-
-def test_every_tool_says_that_it_only_reads(workspace: Workspace) -> None:
-    tools = ask(workspace, "tools/list")["result"]["tools"]
-    assert [tool["name"] for tool in tools] == list(mcp_tools.TOOLS)
-    for tool in tools:
-        assert tool["annotations"]["readOnlyHint"] is True
-        assert tool["description"]
-        assert tool["inputSchema"]["type"] == "object"
-        assert tool["inputSchema"]["additionalProperties"] is False
-        for argument in tool["inputSchema"].get("properties", {}).values():
-            assert argument["description"]
 
 
 # --- what it refuses -----------------------------------------------------------------------------
@@ -171,7 +149,8 @@ def test_large_files_are_refused_also_when_unpacked(folder: Path) -> None:
         ({**EVALUATE, "output": "x"}, "output"),
         ({**EVALUATE, "measures": ["nGCD@10"]}, "nDCG"),
         ({**EVALUATE, "qrels": "runs/good.run"}, "runs/good.run:1"),
-        ({**EVALUATE, "qrels": "qrels.tvs"}, "qrels.tsv"),
+        ({**EVALUATE, "qrels": "qrels.tvs"}, "list_files"),
+        ({**EVALUATE, "columns": {"corpus": "x"}}, "columns"),
     ],
 )
 def test_an_error_is_one_sentence(
@@ -184,24 +163,10 @@ def test_an_error_is_one_sentence(
 
 
 def test_answers_have_an_end(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_tools, "LONGEST_ANSWER", 100)
-    monkeypatch.setattr(mcp_tools, "MOST_METRICS", 2)
-    monkeypatch.setattr(mcp_tools, "MOST_FILES", 2)
-    result = ask(workspace, "tools/call", name="evaluate", arguments=EVALUATE)["result"]
-    assert "(cut: this is the first part of" in result["content"][0]["text"]
-    assert "structuredContent" not in result
+    monkeypatch.setattr(mcp_server, "LONGEST_ANSWER", 100)
+    monkeypatch.setattr(mcp_server, "MOST_FILES", 2)
+    assert "(cut: this is the first part of" in call(workspace, "evaluate", **EVALUATE)[1]
     assert call(workspace, "list_files")[1].endswith("there are more than 2")
-
-
-def test_a_fault_of_our_own_does_not_end_it(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError("oh")
-
-    monkeypatch.setitem(mcp_tools.TOOLS, "evaluate", (mcp_tools.Evaluate, broken))
-    failed, text = call(workspace, "evaluate", **EVALUATE)
-    assert (failed, text) == (True, "this is a fault of rankscope (ZeroDivisionError: oh)")
 
 
 def content_of(folder: Path) -> dict[str, str]:
@@ -216,64 +181,3 @@ def test_nothing_is_written(workspace: Workspace) -> None:
     before = content_of(workspace.root)
     test_every_tool_answers(workspace)
     assert content_of(workspace.root) == before
-
-
-# --- the protocol --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("version", [*WITH_HANDSHAKE, "1999-01-01", None])
-def test_a_handshake(workspace: Workspace, version: str | None) -> None:
-    result = ask(workspace, "initialize", protocolVersion=version)["result"]
-    expected = version if version in WITH_HANDSHAKE else WITH_HANDSHAKE[-1]
-    assert result["protocolVersion"] == expected
-    assert result["serverInfo"] == {"name": "rankscope", "version": rs.__version__}
-    assert ask(workspace, "ping")["result"] == {}
-
-
-def test_requests_that_bring_their_version(workspace: Workspace) -> None:
-    name = "io.modelcontextprotocol/protocolVersion"
-    result = ask(workspace, "server/discover", _meta={name: "2026-07-28"})["result"]
-    assert "2026-07-28" in result["supportedVersions"]
-    assert result["resultType"] == "complete"
-    refused = ask(workspace, "tools/list", _meta={name: "2099-01-01"})["error"]
-    assert refused["code"] == -32022
-    assert refused["data"]["requested"] == "2099-01-01"
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("{", -32700),
-        ("\xff\xfe", -32700),
-        ("[" * 100_000, -32700),
-        ("[]", -32600),
-        ('{"id": 1}', -32600),
-        ('{"id": 1, "method": 3}', -32600),
-        ('{"id": 1, "method": "tools/run"}', -32601),
-        ('{"id": 1, "method": "tools/call", "params": []}', -32602),
-        ('{"id": 1, "method": "tools/call", "params": {"name": "rm"}}', -32602),
-        ('{"id": 1, "method": "tools/call", "params": {"name": ["x"]}}', -32602),
-    ],
-)
-def test_what_is_no_request_gets_an_error(workspace: Workspace, line: str, code: int) -> None:
-    reply = reply_to(workspace, line.encode("latin-1"))
-    assert reply is not None
-    assert reply["error"]["code"] == code
-    assert reply["id"] == (1 if '"id": 1' in line and '"method": "' in line else None)
-
-
-@pytest.mark.parametrize(
-    "line", ['{"method": "notifications/initialized"}', '{"id": 3, "result": {}}']
-)
-def test_what_needs_no_answer_gets_none(workspace: Workspace, line: str) -> None:
-    assert reply_to(workspace, line.encode()) is None
-
-
-def test_lines_that_are_too_long_do_not_end_it(workspace: Workspace) -> None:
-    ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
-    requests = io.BytesIO(b'{"x": "' + b"y" * 3 * LONGEST_LINE + b'"}\n\n' + ping)
-    answers = io.BytesIO()
-    serve(workspace, requests, answers)
-    first, second = map(json.loads, answers.getvalue().splitlines())
-    assert first["error"]["code"] == -32700
-    assert second == {"jsonrpc": "2.0", "id": 1, "result": {}}

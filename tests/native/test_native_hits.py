@@ -11,7 +11,7 @@ import pytest
 from rankscope.runs.table import Run
 from rankscope.scoring.judged_pairs import NativePairs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.scan_tables import JudgedPairs, scan_of
+from rankscope.scoring.scan_tables import scan_of
 from rankscope.scoring.scans import Hits, scan_block
 from rankscope.tables.native import library
 
@@ -43,7 +43,7 @@ def check_hits(rows: Rows, qrels: Grades, precision: Any = "double") -> None:
     table = Run({query: dict(docs) for query, docs in rows.items()})
     cutoffs = (1, 2, 3, 10, 999, 5000)
     with np.errstate(over="ignore"):
-        scan = scan_of(table, JudgedPairs.of(judgments), precision)
+        scan = scan_of(table, judgments, precision)
     for ties in ("trec", "id-asc", "given"):
         native = Hits.in_scan(judgments, block, ties, cutoffs)
         read = Hits.in_scan(judgments, scan, ties, cutoffs)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import rankscope as rs
-from rankscope.document.blocks import Code, Section, Table
+from rankscope.document.blocks import Notes, Section, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 from rankscope.records.manifest import ExperimentManifest, GitState, Machine
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section
-from rankscope.reports.reproduction import command_of, reproduction_section
+from rankscope.reports.what_ran import command_of, repeat_section
 from reports.sample import sample
 
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 0}, "q3": {"d3": 1}}
@@ -45,8 +44,6 @@ def test_every_count_has_its_column() -> None:
         "failed": ["1"],
         "nothing relevant": ["1"],
         "not judged": ["1"],
-        "tied hits": ["1"],
-        "ties at 1": ["1"],
     }
 
 
@@ -92,23 +89,13 @@ def manifest() -> ExperimentManifest:
     return ExperimentManifest(**fields)
 
 
-def codes(section: Section) -> list[str]:
-    return [block.text for block in section.details if isinstance(block, Code)]
-
-
-def test_a_manifest_gives_config_and_changes() -> None:
-    shown = codes(reproduction_section(REPORT, manifest=manifest()))
-    assert "--set statistics.seed=3 --set 'name=\"it'\"'\"'s\"'" in shown[1]
-    assert json.loads(shown[-1]) == manifest().config
-    assert len(codes(reproduction_section(REPORT))) == 3 + len(REPORT.systems)
-
-
-def test_hashes_of_what_is_there() -> None:
-    details = reproduction_section(REPORT).details
-    table = next(block for block in details if isinstance(block, Table))
-    shown = {row[1].value for row in table.rows}
-    assert REPORT.collection.qrels_sha256 in shown
-    assert {system.run.run_id for system in REPORT.systems} <= shown
+def test_hashes_versions_and_machine_are_named() -> None:
+    section = repeat_section(REPORT, manifest=manifest())
+    [notes] = [block for block in section.details if isinstance(block, Notes)]
+    shown = " ".join(notes.texts)
+    for text in (REPORT.collection.qrels_sha256[:12], "abc123", "python 3.12.1", "8.0 GiB"):
+        assert text in shown
+    assert REPORT.collection.qrels_sha256[:12] in str(repeat_section(REPORT))
 
 
 def test_commands_are_quoted() -> None:

@@ -406,8 +406,8 @@ def test_guesses() -> None:
     for prefix in ("doc:", "msmarco_passage_", "doc", "corpus/"):
         bare = ["10", "12", "7"]
         long = [prefix + id_ for id_ in bare]
-        assert f"the run's begin with {prefix!r}" in guess_mismatch(long, bare, ["x"], ["y"])
-        assert f"the qrels begin with {prefix!r}" in guess_mismatch(bare, long, ["x"], ["y"])
+        for one, other in ((long, bare), (bare, long)):
+            assert f"{prefix}10" in guess_mismatch(one, other, ["x"], ["y"])
     assert guess_mismatch(["abc"], ["xyz"], ["x"], ["y"]) == ""
 
 

@@ -226,7 +226,7 @@ def test_mistakes() -> None:
         ({"method": "combsum", "k": 10}, "no k"),
         ({"method": "combmax", "weights": [1, 2]}, "no weights"),
         ({"method": "probfuse"}, "give qrels"),
-        ({"method": "probfuse", "qrels": {"other": {"a": 1}}}, "nothing to learn"),
+        ({"method": "probfuse", "qrels": {"other": {"a": 1}}}, "at least two queries"),
         ({"method": "probfuse", "qrels": {"q": {"a": 1}}}, "at least two"),
         ({"method": "rff"}, "rrf"),
         ({"method": None}, "None"),
@@ -236,7 +236,7 @@ def test_mistakes() -> None:
     for options, word in mistakes:
         with pytest.raises((InputError, UnknownNameError), match=word):
             fuse([ONE, TWO], **options)
-    runs: list[tuple[Any, str]] = [([], "no run"), ({}, "no run"), (ONE, "numbers"), (3, "'int'")]
+    runs: list[tuple[Any, str]] = [([], "no run"), ({}, "no run"), (ONE, "float"), (3, "'int'")]
     for given, word in runs:
         with pytest.raises(InputError, match=word):
             fuse(given)

@@ -41,7 +41,7 @@ BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
     "empty answers": (MANY, {q: {} for q in MANY}, "no document"),
     "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in MANY.items()}, FULL, "RS214"),
     "query case": (MANY, {q.upper(): d for q, d in FULL.items()}, "case"),
-    "query prefix": (MANY, {f"s:{q}": d for q, d in FULL.items()}, "'s:'"),
+    "query prefix": (MANY, {f"s:{q}": d for q, d in FULL.items()}, "a prefix"),
     "swapped": (
         MANY,
         {doc: {query: 1.0} for query, docs in MANY.items() for doc in docs},

@@ -25,7 +25,7 @@ MUTATIONS = """
 import random, sys
 from pathlib import Path
 from rankscope.errors import RankscopeError
-from rankscope.tables.parquet import parquet_frame
+from rankscope.tables.frames import ParquetFile
 
 original = Path(sys.argv[1]).read_bytes()
 chosen = random.Random(7)
@@ -33,7 +33,7 @@ for _ in range(200):
     changed = bytearray(original)
     changed[chosen.randrange(len(original))] ^= 1 << chosen.randrange(8)
     try:
-        assert parquet_frame(bytes(changed), source="changed").height == 100
+        assert ParquetFile(bytes(changed), source="changed").frame().height == 100
     except RankscopeError as error:
         assert "\\n" not in str(error), error
 print("done")

@@ -1,4 +1,4 @@
-"""The server for assistants as a process, and that the SDK's client agrees."""
+"""The server for assistants as a process, asked by the SDK's client."""
 
 from __future__ import annotations
 
@@ -12,23 +12,9 @@ import pytest
 
 import rankscope as rs
 from integrations.served import EVALUATE, MIXED, QRELS, fill
-from rankscope.integrations import mcp_tools
+from rankscope.integrations.mcp_server import TOOLS
 
 SERVER = [sys.executable, "-m", "rankscope", "mcp"]
-
-
-def test_standard_output_holds_answers_only(filled: Path) -> None:
-    params = {"name": "evaluate", "arguments": EVALUATE}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    done = subprocess.run(
-        [*SERVER, str(filled)],
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (line,) = done.stdout.splitlines()
-    assert json.loads(line)["result"]["isError"] is False
 
 
 CLIENT = """
@@ -43,12 +29,15 @@ async def main():
         tools = await client.list_tools()
         evaluated = await client.call_tool("evaluate", json.loads(sys.argv[3]))
         refused = await client.call_tool("evaluate", {"qrels": "../x", "runs": ["y"]})
+        own = await client.call_tool("evaluate", {"qrels": "-", "runs": ["y"]})
         print(json.dumps({
             "version": client.protocol_version,
             "name": client.server_info.name,
             "tools": [tool.name for tool in tools.tools],
+            "schemas": [tool.input_schema for tool in tools.tools],
+            "reading": [tool.annotations.read_only_hint for tool in tools.tools],
             "metrics": evaluated.structured_content,
-            "refused": [refused.is_error, refused.content[0].text],
+            "refused": [refused.is_error, refused.content[0].text, own.is_error],
         }))
 
 asyncio.run(main())
@@ -74,6 +63,10 @@ def test_the_client_of_the_sdk(filled: Path, mode: str, version: str) -> None:
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout.splitlines()[-1])
     assert (answer["version"], answer["name"]) == (version, "rankscope")
-    assert answer["tools"] == list(mcp_tools.TOOLS)
+    assert answer["tools"] == list(TOOLS)
     assert answer["metrics"]["nDCG@10"] == rs.evaluate(QRELS, MIXED, "nDCG@10")["nDCG@10"]
-    assert answer["refused"][0] is True
+    assert answer["refused"] == [True, "'../x': file not found in the folder; see list_files", True]
+    assert all(answer["reading"])
+    for schema in answer["schemas"]:
+        assert schema["additionalProperties"] is False
+        assert all("description" in each for each in schema.get("properties", {}).values())

@@ -14,7 +14,7 @@ from rankscope.document.csv_text import as_csv
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.reports.comparison_page import comparison_document
-from rankscope.reports.shown_systems import MOST_SYSTEMS, shown_systems
+from rankscope.reports.system_tables import MOST_SYSTEMS, shown_systems
 from rankscope.statistics import arrays
 from rankscope.statistics import system_pairs as pairing
 from rankscope.statistics.comparison import Comparison, compare, compare_pairs
@@ -192,7 +192,11 @@ def test_the_best_are_shown_and_the_baseline() -> None:
 
 
 def pairs_in(document: Document) -> Table:
-    return next(t for t in tables_of(document) if t.columns[-1].title == "verdict")
+    return next(
+        t
+        for t in tables_of(document)
+        if t.columns[0].title == "measure" and t.columns[-1].title == "result"
+    )
 
 
 def test_a_table_of_a_part_changes_no_number() -> None:

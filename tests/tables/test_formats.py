@@ -230,9 +230,3 @@ def test_spreadsheets(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(FormatError, match="not a sheet"):
         read_run(path)
-
-
-def test_what_is_packed_by_lz4_is_named(tmp_path: Path) -> None:
-    path = put(tmp_path, b"\x04\x22\x4d\x18\x64\x40\xa7", "a.run.lz4")
-    with pytest.raises(FormatError, match=r"a\.run\.lz4: is compressed by lz4, .*; unpack it"):
-        read_run(path)

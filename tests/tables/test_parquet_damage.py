@@ -17,7 +17,7 @@ import pytest
 
 from rankscope.errors import FormatError, MissingExtraError, RankscopeError
 from rankscope.tables.columns import MOST_COLUMNS
-from rankscope.tables.parquet import ParquetFile, parquet_frame, recorded_frame
+from rankscope.tables.frames import ParquetFile, recorded_frame
 
 TABLE = pl.DataFrame(
     {
@@ -46,7 +46,7 @@ def test_a_page_with_a_negative_number_of_values_is_refused() -> None:
     changed = bytearray(original)
     changed[values.start() + 2] |= 1  # the lowest bit is the sign
     with pytest.raises(FormatError, match=r"a\.parquet"):
-        parquet_frame(bytes(changed), source="a.parquet")
+        ParquetFile(bytes(changed), source="a.parquet").frame()
 
 
 def test_text_that_is_no_utf8_is_refused() -> None:
@@ -55,14 +55,14 @@ def test_text_that_is_no_utf8_is_refused() -> None:
     sink = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"doc_id": broken}), sink)
     with pytest.raises(FormatError, match=r"a\.parquet: .*UTF8"):
-        parquet_frame(sink.getvalue(), source="a.parquet")
+        ParquetFile(sink.getvalue(), source="a.parquet").frame()
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "gzip", "lz4", "uncompressed"])
 def test_sound_files_are_read(compression: str) -> None:
     for rows in (0, 1, 100):
         data = written(NESTED.head(rows), compression=compression, row_group_size=30)
-        assert parquet_frame(data, source="a").equals(NESTED.head(rows))
+        assert ParquetFile(data, source="a").frame().equals(NESTED.head(rows))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_sound_files_are_read(compression: str) -> None:
 def test_files_of_arrow_are_read(options: dict[str, object]) -> None:
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(NESTED.to_arrow(), buffer, **options)
-    assert parquet_frame(buffer.getvalue(), source="a").equals(NESTED)
+    assert ParquetFile(buffer.getvalue(), source="a").frame().equals(NESTED)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 100), (0, 0), (29, 31), (30, 60), (95, 200)])
@@ -92,16 +92,16 @@ def test_rows_from_the_middle(low: int, high: int) -> None:
 
 def test_a_table_that_expands_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(pl.DataFrame({"a": pl.repeat(1.0, 1_000_000, eager=True)}))
-    assert parquet_frame(data, source="a").height == 1_000_000
+    assert ParquetFile(data, source="a").frame().height == 1_000_000
     monkeypatch.setenv("RANKSCOPE_MAX_BYTES", "999999")
     with pytest.raises(FormatError, match="RANKSCOPE_MAX_BYTES"):
-        parquet_frame(data, source="a")
+        ParquetFile(data, source="a").frame()
 
 
 def test_too_many_columns_are_refused() -> None:
     data = written(pl.DataFrame({f"c{number}": [1] for number in range(MOST_COLUMNS + 1)}))
     with pytest.raises(FormatError, match="10,001 columns"):
-        parquet_frame(data, source="a")
+        ParquetFile(data, source="a").frame()
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\x7fPAR1"])
@@ -109,7 +109,7 @@ def test_what_is_cut_short_is_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(data)
     for place in (data, str(tmp_path / "a.parquet")):
         with pytest.raises(RankscopeError, match="not a parquet file"):
-            parquet_frame(place, source="a")
+            ParquetFile(place, source="a").frame()
 
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     (tmp_path / "a.parquet").write_bytes(data)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="frames"):
-        parquet_frame(data, source="a")
+        ParquetFile(data, source="a").frame()
     digest = hashlib.sha256(data).hexdigest()
     assert recorded_frame(tmp_path / "a.parquet", digest, source="a").equals(TABLE)
 

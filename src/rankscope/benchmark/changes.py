@@ -34,7 +34,7 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import paired
 from rankscope.statistics.system_pairs import Verdict
 from rankscope.statistics.tests import corrected
-from rankscope.tables.parquet import recorded_frame
+from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores

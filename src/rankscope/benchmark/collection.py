@@ -47,9 +47,8 @@ from rankscope.retrieval.stages.training import Training
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
-from rankscope.tables.cases import language_code
+from rankscope.tables.cases import is_unanswered, language_code
 from rankscope.tables.collection_folder import parts_of
-from rankscope.tables.unanswered import is_unanswered
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""

@@ -52,7 +52,7 @@ from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.tables.parquet import parquet_bytes
+from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl
 
 TOP = 20

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from rankscope.errors import InputError, shown
 from rankscope.files import check_regular
 from rankscope.part import FileRef
-from rankscope.tables.parquet import recorded_frame
+from rankscope.tables.frames import recorded_frame
 from rankscope.temporary import flush_folder, mark, new_folder, remove, sweep, unlock
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from rankscope.part import Part
 from rankscope.records.kept import KeptRecord
 from rankscope.records.origin import fingerprint
 from rankscope.records.report import BenchmarkReport
-from rankscope.tables.parquet import recorded_frame
+from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rankscope.scale.score_table import ScoreTable
     from rankscope.scoring.options import Scoring
 
+_SCALING = ("workers", "cluster", "per_query_output")
+"""With any of these, files are scored one by one, and broken ones left out."""
+
 
 @command(
     "rankscope evaluate demo/qrels.tsv demo/lexical.run -m nDCG@10 --worst 5",
@@ -107,7 +110,11 @@ def evaluate(
         }
         rules = Scoring.of("evaluate", {**scoring, **changed})
         given = shared.named_runs(run) or None
-        gold, question, files = _asked_elsewhere(qrels, given, rules)
+        gold: Any = qrels
+        question, files = None, None
+        if any(options[name] is not None for name in _SCALING):
+            gold = as_judgments(qrels, rules)
+            question, files = _asked_elsewhere(gold, given, rules)
         judgments, runs, _ = (gold, files, 0) if files else read_inputs(gold, given, rules)
         limits = read_limits(
             options["fail_under"], runs, profile=scoring.get("profile", "rankscope")
@@ -125,7 +132,6 @@ def evaluate(
             scores = scored.scores
             if table is not None:
                 table.add(*() if files else map(scores.run, scores.runs))
-                table.finish()
     means = {name: scores.run(name).means for name in scores.runs}
     missed = [sentence for limit in limits for sentence in limit.missed(means)]
     status = CANNOT_ANSWER if broken else ANSWER_IS_NO if missed else 0
@@ -173,7 +179,7 @@ def _workers(options: Mapping[str, Any]) -> Any:
     workers, cluster = options["workers"], options["cluster"]
     if workers is not None and cluster is not None:
         raise click.UsageError("--workers and --cluster exclude each other; give one of them")
-    if workers is None and cluster is None and options["per_query_output"] is None:
+    if all(options[name] is None for name in _SCALING):
         return nullcontext()
     from rankscope.scale.executors import workers_of
 
@@ -184,24 +190,20 @@ def _score_table(path: str | None) -> Any:
     """Return the file of values by question, or a context of None."""
     if path is None:
         return nullcontext()
-    from rankscope.scale.score_table import ScoreTable
+    from rankscope.scale.score_table import score_table
 
-    return ScoreTable(path)
+    return score_table(path)
 
 
-def _asked_elsewhere(qrels: str, runs: Sequence[Any] | None, rules: Scoring) -> tuple[Any, ...]:
-    """Return gold, and what workers are asked of which files, if they can do with these alone."""
-    if rules.executor is None:
-        return qrels, None, None
+def _asked_elsewhere(gold: Any, runs: Sequence[Any] | None, rules: Scoring) -> tuple[Any, Any]:
+    """Return what workers are asked of which files, if they can do with these alone."""
     from rankscope.files import can_be_read_again, is_path
     from rankscope.scale.evaluating import Question, names_of
-    from rankscope.scoring.inputs import as_judgments
 
-    gold = as_judgments(qrels, rules)
     question = Question(gold, (), rules)
     are_files = all(is_path(run) and can_be_read_again(run) for run in runs or ())
     is_enough = runs and are_files and question.can_be_asked_elsewhere
-    return gold, question, names_of(runs or ()) if is_enough else None
+    return question, names_of(runs or ()) if is_enough else None
 
 
 def _scored_by_workers(

@@ -17,14 +17,12 @@ def mcp(*, folder: str, max_size: str) -> None:
     compare, explain and diagnose. They read only files in FOLDER, and write nothing.
     """
     import os
-    import sys
     from pathlib import Path
 
     from rankscope.cli import say
     from rankscope.errors import InputError
     from rankscope.files import size_in_bytes
-    from rankscope.integrations.mcp_server import serve
-    from rankscope.integrations.mcp_tools import Workspace
+    from rankscope.integrations.mcp_server import Workspace, serve
 
     max_bytes = size_in_bytes(max_size, "--max-size")
     root = Path(folder)
@@ -33,9 +31,6 @@ def mcp(*, folder: str, max_size: str) -> None:
         raise InputError(f"{folder}: {problem}; name the folder that may be read")
     workspace = Workspace(root.resolve(), max_bytes)
     os.chdir(workspace.root)
-    if sys.stdin.isatty():
+    if os.isatty(0):
         say("waiting for requests of a client, which is to start this command; Ctrl-D ends it")
-    # what a library prints must not be taken for an answer
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        serve(workspace, sys.stdin.buffer, answers)
+    serve(workspace)

@@ -23,9 +23,9 @@ import polars as pl
 
 from rankscope.collection.cells import Reader, number, read_cells, whole
 from rankscope.errors import InputError, shown
+from rankscope.tables.cases import NO, YES
 from rankscope.tables.columns import ALIASES, RecordLayout, folded, id_text
-from rankscope.tables.table_columns import written_list
-from rankscope.tables.unanswered import NO, YES
+from rankscope.tables.written_lists import written_list
 
 # --- cells
 

@@ -15,6 +15,7 @@ import polars as pl
 from rankscope.collection.qrels_checks import QRELS_CHECKS, grades_of
 from rankscope.errors import InputError, InvalidDataError, Place, counted, shown
 from rankscope.files import is_path
+from rankscope.tables.cases import MARKS, is_marked, refuse_answer
 from rankscope.tables.columns import (
     LARGEST_GRADE,
     NO_COLUMNS,
@@ -28,7 +29,6 @@ from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_numbers, missing
 from rankscope.tables.shapes import pair_rows
-from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankscope.findings import Checks, Place, Seen, declare
-from rankscope.tables import row_checks
 from rankscope.tables.columns import LARGEST_GRADE
-from rankscope.tables.row_checks import seen_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,13 +61,13 @@ def grades_of(rows: Rows) -> pl.Series:
 @QRELS_CHECKS.add("RS201", "error", unit="file", advice="give a file with judgments")
 def qrels_empty(rows: Rows) -> Seen | None:
     """The file holds no judgment."""
-    return row_checks.no_row(rows, "the qrels are empty")
+    return rows.seen_empty("the qrels are empty")
 
 
 @QRELS_CHECKS.add("RS202", "error", advice="write every line as query_id 0 doc_id grade, in UTF-8")
 def qrels_malformed_line(rows: Rows) -> Seen | None:
     """A line does not have the columns of its format, or holds bytes that are not UTF-8."""
-    return row_checks.malformed(rows)
+    return rows.seen_malformed()
 
 
 @QRELS_CHECKS.add(
@@ -77,7 +75,7 @@ def qrels_malformed_line(rows: Rows) -> Seen | None:
 )
 def qrels_missing_id(rows: Rows) -> Seen | None:
     """A query id or a document id is empty."""
-    return row_checks.id_missing(rows)
+    return rows.seen_without_id()
 
 
 @QRELS_CHECKS.add(
@@ -87,7 +85,7 @@ def qrels_missing_id(rows: Rows) -> Seen | None:
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    return row_checks.not_a_number(rows, grades_of(rows), "grade")
+    return rows.seen_without_number(grades_of(rows), "grade")
 
 
 @QRELS_CHECKS.add(
@@ -97,7 +95,7 @@ def grade_out_of_range(rows: Rows) -> Seen | None:
     """A grade is NaN, infinite, or beyond 2^53, so that sums of gains are not exact."""
     grades = grades_of(rows)
     wrong = (~(grades.abs() <= LARGEST_GRADE)).arg_true()
-    return seen_rows(f"the grade is {grades[int(wrong[0])] if len(wrong) else ''}", rows, wrong)
+    return rows.seen(f"the grade is {grades[int(wrong[0])] if len(wrong) else ''}", wrong)
 
 
 @QRELS_CHECKS.add(
@@ -110,7 +108,7 @@ def judged_before(rows: Rows) -> Seen | None:
     repeats = (~pairs.to_struct().is_first_distinct()).arg_true()
     differ = pairs.with_columns(grades_of(rows)).n_unique() > pairs.n_unique()
     how = "and some pairs have different grades" if differ else "with the same grade"
-    return seen_rows(f"the pair was judged before, {how}", rows, repeats)
+    return rows.seen(f"the pair was judged before, {how}", repeats)
 
 
 @QRELS_CHECKS.under(NOTHING_RELEVANT)
@@ -131,7 +129,7 @@ def nothing_relevant(rows: Rows) -> Seen | None:
 )
 def negative_grades(rows: Rows) -> Seen | None:
     """A grade is below zero: pooled and not judged, as in trec_eval."""
-    return seen_rows("grades below zero", rows, (grades_of(rows) < 0).arg_true())
+    return rows.seen("grades below zero", (grades_of(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(

@@ -25,7 +25,7 @@ from rankscope.diagnosis.analysis import (
     analysis,
     found,
 )
-from rankscope.diagnosis.show import bars, system_table
+from rankscope.diagnosis.show import system_table
 from rankscope.errors import shown
 from rankscope.findings import declare
 
@@ -120,7 +120,6 @@ def _show(result: Novelty) -> Iterator[Block | None]:
         distance=f"distance in the first {result.cutoff}",
         queries="queries",
     )
-    yield bars(result.systems, "distance", "Distance between documents of one answer")
 
 
 def _unit(values: object, doc_id: str) -> FloatArray:

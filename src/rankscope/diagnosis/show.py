@@ -13,9 +13,7 @@ from typing import Any
 
 from rankscope.diagnosis.analysis import Estimate, Row
 from rankscope.document.blocks import (
-    Bar,
     Cell,
-    Chart,
     Column,
     Curve,
     Plot,
@@ -137,20 +135,6 @@ def curves(
         for name, each in points.items()
     )
     return Plot(title=f"{title}{of_best}", x=x, y=y, curves=lines, **more)
-
-
-def bars(rows: Sequence[Row], field: str, title: str, **more: Any) -> Chart | None:
-    """Draw a bar for each system: a number, or an `Estimate` with its interval."""
-    if not rows:
-        return None
-    made = []
-    for row in rows:
-        value = getattr(row, field)
-        if isinstance(value, Estimate):
-            made.append(Bar(row.system, value.value, ends(value)))
-        else:
-            made.append(Bar(row.system, value))
-    return Chart(title, tuple(made), **more)
 
 
 def _keys(values: Sequence[Any]) -> list[Any] | None:

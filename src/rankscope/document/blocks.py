@@ -144,34 +144,6 @@ class Sentences:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of a chart: a value, with its interval if it has one."""
-
-    label: str
-    value: float
-    interval: tuple[float, float] | None = None
-    tone: Tone = "plain"
-    band: tuple[float, float] | None = None
-    """How far something else than chance could move the value, drawn behind the interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Bars below each other on one scale from 0; forms without pictures leave it out.
-
-    What it shows must also be in a table: it is there to be seen at a glance.
-    """
-
-    title: str
-    bars: tuple[Bar, ...]
-    high: float | None = None
-    """The upper end of the scale; None: the largest value."""
-    digits: int = 3
-    note: str = ""
-    """What the bands are, or what is left out: small print below the picture."""
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
     """Points of one kind in a plot."""
 
@@ -241,6 +213,13 @@ class Point:
     """Whether the lines are commands or paths, to be copied as they are."""
     parts: tuple[tuple[str, float], ...] = ()
     """Parts of 1 with their names, which a page draws as one bar."""
+    note: str = ""
+    """A few words behind the label on pages; elsewhere the first line."""
+
+    @property
+    def all_lines(self) -> tuple[str, ...]:
+        """All that it says, for forms that have no room behind a label."""
+        return (self.note, *self.lines) if self.note else self.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,15 +237,10 @@ class Code:
     language: str = ""
 
 
-Picture: TypeAlias = Chart | Plot
-Block: TypeAlias = Table | Sentences | Points | Picture | Findings | Notes | Code
+Block: TypeAlias = Table | Sentences | Points | Plot | Findings | Notes | Code
 
-PICTURES = Chart, Plot
-"""What forms without pictures leave out."""
-
-
-Part = Literal["overview", "diagnosis", "method"]
-"""The parts of a long page: the result, what lies behind it, and how it was made."""
+Part = Literal["diagnosis", "overview", "method"]
+"""The parts of a long page: what lies behind the result, all its numbers, and how it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,19 +379,6 @@ def ends(interval: HasEnds | None) -> tuple[float, float] | None:
         return None
     low, high = interval.low, interval.high
     return (-math.inf if low is None else low), (math.inf if high is None else high)
-
-
-def marked(cell: Cell, p: float | None, *, alpha: float, is_better: bool) -> Cell:
-    """Mark a value that differs from what it is compared with: † at alpha, ‡ at a fifth of it."""
-    if p is None or p > alpha:
-        return cell
-    sign = "‡" if p <= alpha / 5 else "†"
-    return replace(cell, marker=("↑" if is_better else "↓") + sign, tone=good_if(is_better))
-
-
-def marker_note(base: str, *, alpha: float) -> str:
-    """Say what the signs of `marked` mean."""
-    return f"† better (↑) or worse (↓) than {base} at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}"
 
 
 def sentences(texts: Iterable[str], tone: Tone = "plain", *, listed: bool = False) -> Sentences:

@@ -6,23 +6,29 @@ light or dark setting, and never say anything alone.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rankscope.document.axis_tables import DrawnAxis, axis_cell, axis_head, drawn_axis
+from rankscope.document.axis_tables import (
+    DrawnAxis,
+    axis_cell,
+    axis_head,
+    drawn_axis,
+    with_axis,
+)
 from rankscope.document.blocks import (
-    PICTURES,
     Findings,
     Notes,
+    Plot,
     Points,
     Sentences,
     Table,
 )
-from rankscope.document.pictures import PICTURE_STYLE, figure
+from rankscope.document.plots import figure
 from rankscope.document.text import (
     SIGNS,
     behind,
@@ -50,12 +56,12 @@ if TYPE_CHECKING:
     )
     from rankscope.findings import Finding
 
-STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
+STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
 
-_MOST_BESIDE = 3
-"""With more columns of intervals than this, intervals are drawn below their values."""
+_MOST_COLUMNS, _MOST_INTERVALS = 12, 8
+"""With more columns, or more with intervals, a table goes on below itself."""
 _LONGEST_LINE = 40
-"""Text longer than this may be broken in a cell."""
+"""Text longer than this has a wide column."""
 
 _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 
@@ -89,12 +95,13 @@ def answer_parts(
 ) -> Iterator[str]:
     """Yield what comes first: the decision, then its blocks."""
     known = sorted(filter(None, names), key=len, reverse=True)
-    why = " ".join(_ended(line, known) for line in (answer.reason, answer.evidence) if line)
+    why = " ".join(_ended(line, known) for line in (answer.evidence, answer.reason) if line)
     yield '<section id="answer">'
     yield f'<div class="decision">{_heading(_ended(answer.headline, known), level)}'
+    why = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", re.sub(r"(?<=[\s[])-(?=\d)", "−", why))
     yield f"<p>{_with_names(why, known)}</p></div>" if why else "</div>"
     for place, block in enumerate(answer.blocks):
-        yield _block(block, level + 1, f"answer-{place}", linked=linked, cards=True)
+        yield _block(block, level + 1, f"answer-{place}", linked=linked)
     yield "</section>"
 
 
@@ -181,15 +188,15 @@ def _lead(section: Section) -> str:
     return f' class="lead {tone}"' if tone in _TONE_SIGNS else ' class="lead"'
 
 
-def _block(block: Block, level: int, key: str, *, linked: bool, cards: bool = False) -> str:
+def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
     """Return a block; ``level`` is that of headings in it, ``key`` is where it is."""
     if isinstance(block, Table):
-        return _table(for_page(block), level, linked=linked, cards=cards)
+        return _table(for_page(block), level, linked=linked)
     if isinstance(block, Points):
         return _points(block, level)
     if isinstance(block, Sentences):
         return _sentences(block)
-    if isinstance(block, PICTURES):
+    if isinstance(block, Plot):
         return figure(block, _heading(block.title, level), key)
     if isinstance(block, Findings):
         findings = _join(_finding(finding, level) for finding in block.findings)
@@ -206,10 +213,14 @@ def _points(block: Points, level: int) -> str:
         tag = "code" if point.is_code else "span"
         texts = [f"<{tag}>{_safe(line)}</{tag}>" for line in point.lines]
         if point.parts or point.tone == "warning":
-            head = _heading(point.label, level)
+            note = f' <span class="note">– {_safe(point.note)}</span>' if point.note else ""
+            head = f"<h{level}>{_safe(point.label)}{note}</h{level}>"
             items = "".join(f"<li>{each}</li>" for each in texts)
-            body = f"<ul>{items}</ul>" if point.tone == "warning" else f"<p>{texts[0]}</p>"
-            cards.append(f'<div class="card {point.tone}">{head}{body}{_parts_bar(point)}</div>')
+            body = f"<ul>{items}</ul>"
+            if point.tone != "warning":
+                more = "".join(f"<p>{each}</p>" for each in texts[1:])
+                body = f'<p class="first">{texts[0]}</p>{_parts_bar(point)}{more}'
+            cards.append(f'<div class="card {point.tone}">{head}{body}</div>')
         else:
             label = f"<dt>{_safe(point.label)}</dt>"
             lines.append(f"<div>{label}{''.join(f'<dd>{each}</dd>' for each in texts)}</div>")
@@ -271,59 +282,81 @@ def _finding(finding: Finding, level: int) -> str:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _table(table: Table, level: int, *, linked: bool, cards: bool) -> str:
-    """Return a table; as ``cards`` its rows are cards where the page is narrow."""
-    title = _heading(table.title, level) if table.title else ""
-    label = _safe(table.title or "Table")
-    axis, scales = drawn_axis(table), _scales(table)
-    rows = []
+def _table(table: Table, level: int, *, linked: bool) -> str:
+    """Return a table; its rows are cards where the page is narrow."""
+    title = [_heading(table.title, level)] if table.title else []
+    parts = [_grid(part, linked=linked) for part in _parts_of(with_axis(table))]
+    return _join([*title, *parts, _notes(table_notes(table, "bold:"))])
+
+
+def _parts_of(table: Table) -> list[Table]:
+    """Return a table that is too wide in parts below each other, all with its names."""
+    ranged = [any(row[at].interval for row in table.rows) for at in range(len(table.columns))]
+    most = _MOST_INTERVALS if sum(ranged) > 1 else _MOST_COLUMNS
+    if len(table.columns) <= most or table.axis is not None:
+        return [table]
+    if table.columns_are and len(table.rows) < len(table.columns):
+        return _parts_of(table.turned())
+    names = table.name_columns
+    most -= names
+    return [
+        replace(
+            table,
+            columns=(*table.columns[:names], *table.columns[start : start + most]),
+            rows=tuple((*row[:names], *row[start : start + most]) for row in table.rows),
+        )
+        for start in range(names, len(table.columns), most)
+    ]
+
+
+def _grid(table: Table, *, linked: bool) -> str:
+    axis, rows = drawn_axis(table), []
     for row in table.rows:
         cells = [
-            _cell(
+            _axis_cell(axis, cell)
+            if column.kind == "whisker"
+            else _cell(
                 cell,
                 column,
-                axis if column.kind == "whisker" else scale,
                 is_name=place < table.name_columns,
                 linked=linked,
                 badge=table.picked if place == 0 and cell.tone == "strong" else "",
             )
-            for place, (cell, column, scale) in enumerate(
-                zip(row, table.columns, scales, strict=True)
-            )
+            for place, (cell, column) in enumerate(zip(row, table.columns, strict=True))
         ]
         picked = ' class="picked"' if table.picked and row[0].tone == "strong" else ""
         rows.append(f"<tr{picked}>{''.join(cells)}</tr>")
     head = "".join(_head(column, axis) for column in table.columns)
     has_titles = any(column.title for column in table.columns)
-    with_interval = [any(row[place].interval for row in table.rows) for place in range(len(scales))]
-    names = ["cards"] if cards else []
-    names += ["stacked"] if cards or sum(with_interval) > _MOST_BESIDE else []
-    layout = f' class="{" ".join(names)}"' if names else ""
+    ranged = sum(any(row[at].interval for row in table.rows) for at in range(len(table.columns)))
+    kind = ' class="systems"' if table.picked else ' class="stacked"' if ranged > 3 else ""
     return _join(
         [
-            title,
-            f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table{layout}>',
+            f'<table{kind} aria-label="{_safe(table.title or "Table")}">',
             *([f"<thead><tr>{head}</tr></thead>"] if has_titles else []),
             "<tbody>",
             *rows,
-            "</tbody></table></div>",
-            _notes(table_notes(table, "bold:")),
+            "</tbody></table>",
         ]
     )
 
 
+def _axis_cell(axis: DrawnAxis | None, cell: Cell) -> str:
+    return f'<td class="axis">{"" if axis is None else axis_cell(axis, cell)}</td>'
+
+
 def _head(column: Column, axis: DrawnAxis | None) -> str:
-    if column.kind == "whisker" and axis is not None:
-        return f'<td class="axis">{axis_head(axis)}</td>'
+    if column.kind == "whisker":
+        return f'<td class="axis">{"" if axis is None else axis_head(axis)}</td>'
     title = title_of(column)
+    if not title:
+        return f"<td{_classes(column, title)}></td>"
     return f'<th scope="col"{_classes(column, title)}>{_safe(title)}</th>'
 
 
 def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
     """Return the class attribute of a cell; '' if it has none."""
-    names = {"text": ["text"], "outcome": ["text", "outcome"], "whisker": ["axis"]}.get(
-        column.kind, []
-    )
+    names = {"text": ["text"], "outcome": ["text", "outcome"]}.get(column.kind, [])
     names = names + (["long"] if len(text) > _LONGEST_LINE else [])
     if cell is not None:
         names += [cell.tone] if cell.tone != "plain" else []
@@ -332,20 +365,9 @@ def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _cell(
-    cell: Cell,
-    column: Column,
-    scale: DrawnAxis | tuple[float, float] | None,
-    *,
-    is_name: bool,
-    linked: bool,
-    badge: str = "",
-) -> str:
-    if isinstance(scale, DrawnAxis):
-        return f'<td class="axis">{axis_cell(scale, cell)}</td>'
+def _cell(cell: Cell, column: Column, *, is_name: bool, linked: bool, badge: str = "") -> str:
     value = readable(value_of(cell, column))
-    is_number = isinstance(cell.value, float)
-    inner = escape(_minus(value) if is_number else value)
+    inner = escape(_minus(value) if isinstance(cell.value, float) else value)
     if linked and cell.link:
         inner = f'<a href="#{escape(cell.link)}">{inner}</a>'
     parts = [f'<span class="value">{inner}</span>{_safe(cell.marker)}']
@@ -356,8 +378,6 @@ def _cell(
     if rest := behind(cell, column):
         parts.append(f' <span class="note">{_safe(rest)}</span>')
     if cell.interval is not None:
-        if scale is not None and isinstance(cell.value, float):
-            parts.append(_bar(cell.value, cell.interval, scale))
         parts.append(f' <span class="range">{_minus(interval_of(cell, column))}</span>')
     if cell.small:
         parts.append(f' <span class="small">{_safe(cell.small)}</span>')
@@ -369,48 +389,3 @@ def _cell(
 def _minus(text: str) -> str:
     """Return numbers with the sign that is as wide as a plus."""
     return text.replace("-", "−")
-
-
-def _scales(table: Table) -> list[tuple[float, float] | None]:
-    """Return the scale of each column's intervals: one for differences, one for all others.
-
-    A table with an axis draws there, and nowhere else.
-    """
-    if table.axis is not None:
-        return [None] * len(table.columns)
-    ends: dict[bool, list[float]] = {True: [], False: []}
-    for row in table.rows:
-        for cell, column in zip(row, table.columns, strict=True):
-            ends[column.signed] += filter(math.isfinite, cell.interval or ())
-    scales: dict[bool, tuple[float, float] | None] = {True: None, False: None}
-    if ends[False]:
-        scales[False] = (min(ends[False]), max(ends[False]))
-    if ends[True]:
-        reach = max(map(abs, ends[True]))
-        scales[True] = (-reach, reach)
-    return [scales[column.signed] for column in table.columns]
-
-
-def _bar(value: float, ends: tuple[float, float], scale: tuple[float, float]) -> str:
-    """Draw an interval with its value; on a scale with both signs, 0 is a thin line."""
-    low, high = scale
-    if not high > low:
-        return ""
-
-    def at(number: float) -> str:
-        return f"{100 * (min(max(number, low), high) - low) / (high - low):.1f}%"
-
-    zero = (
-        f'<line x1="{at(0)}" x2="{at(0)}" y1="0" y2="12" stroke="currentColor" '
-        'stroke-opacity=".45" stroke-dasharray="2 2"/>'
-        if low < 0 < high
-        else ""
-    )
-    return (
-        '<svg class="bar" aria-hidden="true">'
-        '<line x1="0" x2="100%" y1="6" y2="6" stroke="currentColor" stroke-opacity=".18"/>'
-        f"{zero}"
-        f'<line x1="{at(ends[0])}" x2="{at(ends[1])}" y1="6" y2="6" stroke="currentColor" '
-        'stroke-width="2.5" stroke-linecap="round"/>'
-        f'<circle cx="{at(value)}" cy="6" r="3.2" fill="currentColor"/></svg>'
-    )

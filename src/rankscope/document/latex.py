@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    PICTURES,
     Code,
     Findings,
     Notes,
+    Plot,
     Points,
     Table,
 )
@@ -83,14 +83,14 @@ def as_latex(document: Document) -> str:
 
 
 def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, PICTURES):
+    if isinstance(block, Plot):
         return
     if isinstance(block, Table):
         yield _table(for_text(block))
     elif isinstance(block, Points):
         for point in block.points:
             yield rf"\noindent\textbf{{{escaped(point.label)}}} " + " ".join(
-                map(escaped, point.lines)
+                map(escaped, point.all_lines)
             )
     elif isinstance(block, Findings):
         yield _table(findings_table(block)) if block.findings else "No findings."

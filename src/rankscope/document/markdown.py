@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    PICTURES,
     Code,
     Findings,
     Notes,
+    Plot,
     Points,
     Table,
 )
@@ -144,7 +144,7 @@ class _Writer:
         return _STARTS_BLOCK.sub(r"\1\\\2", "".join([*parts, _inside(text[at:])]).strip())
 
     def block(self, block: Block, below: int) -> Iterable[list[str]]:
-        if isinstance(block, PICTURES):
+        if isinstance(block, Plot):
             return
         if isinstance(block, Table):
             if block.title:
@@ -165,8 +165,8 @@ class _Writer:
 
     def point(self, point: Point) -> str:
         """Return a point as an item of a list: its label in bold, commands as code."""
-        lines = [code_span(line) if point.is_code else self.inline(line) for line in point.lines]
-        return f"- **{self.inline(point.label)}:** {' '.join(lines)}"
+        lines = [code_span(e) if point.is_code else self.inline(e) for e in point.all_lines]
+        return f"- **{self.inline(point.label)}:** {'; '.join(lines)}"
 
     def listed(self, texts: Iterable[str]) -> list[str]:
         return [f"- {self.inline(text)}" for text in texts]

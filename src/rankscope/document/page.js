@@ -94,22 +94,19 @@ const rankscope = (() => {
     }));
   };
 
-  const nameOf = (node) => {
-    const region = node.closest("[aria-label]");
-    const label = region && region.getAttribute("aria-label");
+  const nameOf = (table) => {
+    const label = table.getAttribute("aria-label");
     if (label && label !== "Table") return label;
-    const heading = node.closest("section, details")?.querySelector("h1, h2, h3");
+    const heading = table.closest("section, details")?.querySelector("h1, h2, h3");
     return heading ? heading.textContent : "table";
   };
 
   const addTableTools = () => {
-    for (const region of document.querySelectorAll(".scroll")) {
-      const table = region.querySelector("table");
-      if (!table) continue;
-      const tools = make("div", { class: "tabletools" }, copyTools(() => tableRows(table), nameOf(region)));
+    for (const table of document.querySelectorAll("table")) {
+      const tools = make("div", { class: "tabletools" }, copyTools(() => tableRows(table), nameOf(table)));
       const frame = make("div", { class: "tabled" });
-      region.replaceWith(frame);
-      frame.append(region, tools);
+      table.replaceWith(frame);
+      frame.append(table, tools);
     }
     for (const block of document.querySelectorAll("pre")) {
       const frame = make("div", { class: "tabled code" });

@@ -17,13 +17,13 @@ from rich.console import Console
 from rich.text import Text
 
 from rankscope.document.blocks import (
-    PICTURES,
     Answer,
     Cell,
     Code,
     Column,
     Findings,
     Notes,
+    Plot,
     Points,
     Sentence,
     Sentences,
@@ -94,7 +94,7 @@ def draw(document: Document, console: Console, *, full: bool = False) -> None:
             return
     for section in document.sections:
         held = section.all_blocks if full else section.blocks
-        blocks = [block for block in held if not isinstance(block, PICTURES)]
+        blocks = [block for block in held if not isinstance(block, Plot)]
         for place, block in enumerate(blocks):
             if not is_first:
                 console.print()
@@ -109,7 +109,7 @@ def _draw_answer(answer: Answer, console: Console) -> None:
     for place, line in enumerate(answer.lines):
         _line(console, Text(readable(line), "" if place else "bold"))
     for block in answer.blocks:
-        if not isinstance(block, PICTURES):
+        if not isinstance(block, Plot):
             console.print()
             _draw_block(block, console)
 
@@ -136,7 +136,7 @@ def _draw_points(block: Points, console: Console) -> None:
     """Print points, what they say beside their labels."""
     wide = max((cell_len(point.label) for point in block.points), default=0) + 2
     for point in block.points:
-        for place, line in enumerate(point.lines):
+        for place, line in enumerate(point.all_lines):
             label = readable("" if place else point.label)
             lead = Text(label + " " * (wide - cell_len(label)), "bold")
             text = Text(readable(line), _STYLES[point.tone])

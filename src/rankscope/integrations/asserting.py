@@ -72,27 +72,20 @@ def assert_at_least(
     __tracebackhide__ = True
     from rankscope.integrations.limits import Limit  # noqa: PLC0415
 
-    known: dict[str, str] = {}
     try:
-        if not isinstance(limits, Mapping):
+        if not isinstance(limits, Mapping) or not limits:
             raise InputError(
                 f"expected limits by measure, such as {{'nDCG@10': 0.35}}, got {limits!r}"
             )
-        if not limits:
-            raise InputError("no limit was given; name one such as {'nDCG@10': 0.35}")
         scores = _scores(candidate, limits, qrels, options)
-        asked = [
-            (run, Limit(scores.name_of(measure), value))
-            for measure, value in limits.items()
-            for run in scores.runs
-        ]
+        asked = [Limit(scores.name_of(measure), value) for measure, value in limits.items()]
         missed = [
-            (run, limit)
-            for run, limit in asked
-            if not limit.is_reached(scores.run(run).means[limit.measure])
+            (run.name, limit)
+            for limit in asked
+            for run in scores.scored
+            if not limit.is_reached(run.means[limit.measure])
         ]
-        if missed or texts is not None:
-            known = _texts(texts, candidate, qrels)
+        known = _texts(texts, candidate, qrels) if missed or texts is not None else {}
     except RankscopeError as error:
         raise _without_trace(error) from None
     if missed:
@@ -122,11 +115,10 @@ def assert_no_regression(
     __tracebackhide__ = True
     from rankscope.statistics.gate import gate  # noqa: PLC0415
 
-    known: dict[str, str] = {}
     try:
         result = gate(baseline, candidate, measures, **options)
-        if not result.passed or texts is not None:
-            known = _texts(texts, candidate, options.get("qrels"))
+        is_shown = not result.passed or texts is not None
+        known = _texts(texts, candidate, options.get("qrels")) if is_shown else {}
     except RankscopeError as error:
         raise _without_trace(error) from None
     if not result.passed:
@@ -154,19 +146,18 @@ def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: An
     from rankscope.scoring.evaluate import evaluate  # noqa: PLC0415
     from rankscope.scoring.scores import Scores  # noqa: PLC0415
 
-    if not isinstance(candidate, Scores):
-        if qrels is None and "retrieved" in options:
-            return evaluate(candidate, measures=list(limits), **options)
-        if qrels is None:
-            raise InputError(
-                "a run needs qrels=… to be scored with, and a table that holds both the columns "
-                "relevant=… and retrieved=…; Scores need none"
-            )
-        return evaluate(qrels, candidate, list(limits), **options)
-    if qrels is not None or options:
-        given = ", ".join(["qrels"] * (qrels is not None) + list(options))
-        raise InputError(f"these are scores already, and {given} would change nothing")
-    return candidate
+    if isinstance(candidate, Scores):
+        if qrels is not None or options:
+            given = ", ".join(["qrels"] * (qrels is not None) + list(options))
+            raise InputError(f"these are scores already, and {given} would change nothing")
+        return candidate
+    if qrels is None and "retrieved" not in options:
+        raise InputError(
+            "a run needs qrels=… to be scored with, and a table that holds both the columns "
+            "relevant=… and retrieved=…; Scores need none"
+        )
+    gold, run = (candidate, None) if qrels is None else (qrels, candidate)
+    return evaluate(gold, run, list(limits), **options)
 
 
 def _texts(texts: Any, candidate: Any, qrels: Any) -> dict[str, str]:
@@ -188,10 +179,12 @@ def _message(
     """Return what was missed, in the first line, and behind it the worst queries of each limit."""
     from rankscope.document.blocks import shortened  # noqa: PLC0415
 
-    lines: list[str] = []
+    parts = []
     for run, limit in missed:
-        lines += [""] if lines else []
-        lines.append(_verdict(scores, run, limit))
+        verdict = limit.sentence(scores.run(run).means[limit.measure])
+        if interval := scores.intervals_of(run).get(limit.measure):
+            verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
+        lines = [f"{run}: {verdict}" if len(scores.runs) > 1 else verdict]
         values = scores.worst(worst, measure=limit.measure, run=run) if worst else {}
         if values:
             lines.append(f"{counted(len(values), 'query')} with the worst {limit.measure}:")
@@ -199,15 +192,5 @@ def _message(
             text = texts.get(query_id, query_id)
             label = query_id if text == query_id else f"{text} ({query_id})"
             lines.append(f"  {value:.4f}  {shortened(label)}")
-    if len(missed) > 1:
-        lines[0] += f"; {counted(len(missed) - 1, 'more limit')} missed"
-    return "\n".join(lines)
-
-
-def _verdict(scores: Scores, run: str, limit: Limit) -> str:
-    """Put a run's mean beside its limit."""
-    verdict = limit.sentence(scores.run(run).means[limit.measure])
-    interval = scores.intervals_of(run).get(limit.measure)
-    if interval is not None:
-        verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
-    return f"{run}: {verdict}" if len(scores.runs) > 1 else verdict
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

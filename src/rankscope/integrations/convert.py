@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
-from rankscope.collection.corpus import Corpus, read_corpus
-from rankscope.collection.qrels import read_qrels
-from rankscope.collection.queries import Queries, read_queries
+from rankscope.collection.corpus import read_corpus
+from rankscope.collection.qrels import as_qrels
+from rankscope.collection.queries import read_queries
 from rankscope.collection.ratings import Raters, as_ratings
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
@@ -30,8 +30,8 @@ from rankscope.tables.columns import (
     folded,
     role_of,
 )
-from rankscope.tables.detection import Sniffed, read_head, sniff
-from rankscope.tables.parquet import ParquetFile
+from rankscope.tables.detection import read_head, sniff
+from rankscope.tables.frames import ParquetFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,22 +63,20 @@ class Conversion:
 
 def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     """Find out what a file holds, from its columns first and the names of the files second."""
-    kind = _kind_by_content(path, written_to) if can_be_read_again(path) else None
-    if kind is not None:
-        return kind
-    for place in (path, written_to):
-        text = source_name(place).lower()
-        for part in (os.path.basename(text), text):
-            for pattern, hinted in _HINTS:
-                if re.search(pattern, part):
-                    return hinted
-    raise InputError(
-        f"{source_name(path)}: cannot tell whether it holds qrels, a run, queries or a corpus; "
-        f"say which with --kind {'|'.join(get_args(Kind))}"
-    )
+    names = [os.path.basename(source_name(place)).lower() for place in (path, written_to)]
+    hints = [kind for name in names for pattern, kind in _HINTS if re.search(pattern, name)]
+    hint = hints[0] if hints else None
+    kind = _kind_by_content(path, hint) if can_be_read_again(path) else None
+    kind = kind or hint
+    if kind is None:
+        raise InputError(
+            f"{source_name(path)}: cannot tell whether it holds qrels, a run, queries or a corpus; "
+            f"say which with --kind {'|'.join(get_args(Kind))}"
+        )
+    return kind
 
 
-def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
+def _kind_by_content(path: PathLike, hint: Kind | None) -> Kind | None:
     with open_bytes(path) as stream:
         head = read_head(stream)
         sniffed = sniff(head, suffix_of(path))
@@ -90,11 +88,14 @@ def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
     if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):
         return "corpus"
     if sniffed.is_trace:
-        return "queries" if re.search(r"quer|question", source_name(written_to).lower()) else "run"
+        return "queries" if hint == "queries" else "run"
     if sniffed.content.startswith("json") and _CASES.search(head) and not _ASKED.search(head):
-        names = f"{os.path.basename(path)} {source_name(written_to)}".lower()
-        return "queries" if re.search(r"quer|question|topic", names) else "qrels"
-    return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)
+        return "queries" if hint == "queries" else "qrels"
+    kind = _kind_by_names(sniffed.names)
+    if kind is None and sniffed.content == "text" and sniffed.by_suffix != "csv":
+        widths: dict[int, Kind] = {6: "run", 4: "qrels"}  # of TREC
+        kind = widths.get(len(sniffed.line.split()))
+    return kind
 
 
 def _kind_by_names(names: Sequence[str]) -> Kind | None:
@@ -111,14 +112,6 @@ def _kind_by_names(names: Sequence[str]) -> Kind | None:
             return "qrels"
         return None
     return "corpus" if "text" in names and "title" in names else None
-
-
-def _kind_by_width(sniffed: Sniffed) -> Kind | None:
-    """Tell a TREC run from TREC qrels by the columns of the first line."""
-    if sniffed.content != "text" or sniffed.by_suffix == "csv":
-        return None
-    kinds: dict[int, Kind] = {6: "run", 4: "qrels"}
-    return kinds.get(len(sniffed.line.split()))
 
 
 def convert(
@@ -147,41 +140,20 @@ def convert(
         raise UnknownNameError("kind of table", kind, get_args(Kind))
     if kind != "qrels" and (labels or raters):
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
+    table: Any
     if kind == "qrels" and raters is not None:
-        qrels = as_ratings(source).combined(raters)
-        qrels.write(target, format=target_format, lossy=lossy)
-        return Conversion(kind, len(qrels))
-    if kind == "qrels":
-        qrels = read_qrels(
-            source,
-            format=source_format,
-            labels=labels,
-            query=columns.query,
-            relevant=columns.relevant,
-            doc=columns.doc,
-            grade=columns.grade,
-        )
-        qrels.write(target, format=target_format, lossy=lossy)
-        return Conversion(kind, len(qrels))
-    if kind == "run":
-        run = read_run(
-            source,
-            format=source_format,
-            name=name,
-            duplicates=duplicates,
-            query=columns.query,
-            retrieved=columns.retrieved,
-            doc=columns.doc,
-            score=columns.score,
-        )
-        if chunking is not None:
-            run = run.collapsed(chunking)
-        run.write(target, format=target_format, lossy=lossy)
-        return Conversion(kind, len(run))
-    table: Queries | Corpus
-    if kind == "queries":
+        table = as_ratings(source).combined(raters)
+    elif kind == "qrels":
+        table = as_qrels(source, columns, labels, format=source_format)
+    elif kind == "run":
+        named = asdict(columns)
+        roles = {role: named[role] for role in ("query", "retrieved", "doc", "score")}
+        table = read_run(source, format=source_format, name=name, duplicates=duplicates, **roles)
+        table = table if chunking is None else table.collapsed(chunking)
+    elif kind == "queries":
         table = read_queries(source, format=source_format, query=columns.query)
     else:
         table = read_corpus(source, format=source_format, doc=columns.doc)
-    table.write(target, format=target_format)
+    loss = {"lossy": lossy} if kind in ("qrels", "run") else {}
+    table.write(target, format=target_format, **loss)
     return Conversion(kind, len(table))

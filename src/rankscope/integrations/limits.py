@@ -56,15 +56,14 @@ class Limit:
 
     def missed(self, means: Mapping[str, Mapping[str, float]]) -> list[str]:
         """Return a sentence for each run that does not reach it; a broken one has no mean."""
-        sentences = []
-        for name, by_measure in means.items():
-            if self.name not in (None, name):
-                continue
-            if self.measure not in by_measure:
-                sentences.append(f"{name} is broken and has no {self.measure}")
-            elif not self.is_reached(by_measure[self.measure]):
-                sentences.append(f"{name} has {self.sentence(by_measure[self.measure])}")
-        return sentences
+        concerned = {name: means[name] for name in means if self.name in (None, name)}
+        return [
+            f"{name} has {self.sentence(values[self.measure])}"
+            if self.measure in values
+            else f"{name} is broken and has no {self.measure}"
+            for name, values in concerned.items()
+            if self.measure not in values or not self.is_reached(values[self.measure])
+        ]
 
 
 def read_limits(
@@ -87,13 +86,11 @@ def read_limits(
         name = next((name for name in names if left.startswith(f"{name}:")), None)
         asked = left if name is None else left[len(name) + 1 :]
         try:
-            value = float(number) if asked else math.nan
+            value = float(number if asked else "")
         except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
             raise InputError(
                 f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
-            )
+            ) from None
         if ":" in asked and "{" not in asked:
             raise UnknownNameError(noun, asked.partition(":")[0], names)
         canonical = str(rules.meaning(Measure.parse(asked)))

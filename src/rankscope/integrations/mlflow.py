@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import rankscope
@@ -19,6 +17,7 @@ from rankscope.document.pages import page
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.integrations.metrics import metrics_of
+from rankscope.part import Part
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.gate import GateResult
@@ -62,7 +61,7 @@ def log(
             "end that run first"
         )
     known = {"rankscope.version": rankscope.__version__, **params_of(result), **(params or {})}
-    texts = {k: str(value)[:LONGEST_PARAM] for k, value in known.items() if value is not None}
+    texts = {name: str(value)[:LONGEST_PARAM] for name, value in known.items()}
     files = files_of(result)
     metrics = metrics_of(result)
     start = f"{prefix}/" if prefix else ""
@@ -72,11 +71,8 @@ def log(
         with nullcontext(active) if active is not None else _new_run(mlflow, name, project) as run:
             mlflow.log_metrics({metric_names[k]: metrics[k] for k in metrics}, step=step)
             mlflow.log_params({param_names[k]: texts[k] for k in texts})
-            with tempfile.TemporaryDirectory(prefix="rankscope-") as folder:
-                for file, text in files.items():
-                    path = Path(folder) / file
-                    path.write_text(text, encoding="utf-8", errors="backslashreplace")
-                mlflow.log_artifacts(folder, artifact_path=place)
+            for file, text in files.items():
+                mlflow.log_text(text, f"{place}/{file}")
             return str(run.info.run_id)
     except Exception as error:  # MLflow's own, which may be of any class
         reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
@@ -94,60 +90,39 @@ def _new_run(mlflow: Any, name: str | None, project: str | None) -> Any:
     return mlflow.start_run(run_name=name, experiment_id=experiment)
 
 
-def params_of(result: Any) -> dict[str, object]:
-    """Return what was measured, on what."""
+def params_of(result: Any) -> dict[str, str]:
+    """Return what a record says of itself in words and numbers, such as ``rules.ties``."""
+    return dict(_plain(_record_of(result, per_query=False).to_dict()))
+
+
+def _plain(data: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping) and not start:
+            yield from _plain(value, f"{name}.")
+        elif isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            yield start + name, ", ".join(value)
+        elif isinstance(value, str | int | float):
+            yield start + name, str(value)
+
+
+def _record_of(result: Any, *, per_query: bool = True) -> Part:
+    if isinstance(result, Result):
+        return result.report
     if isinstance(result, Scores):
-        return {
-            "measures": ", ".join(result.measures),
-            "runs": ", ".join(result.runs),
-            "profile": result.profile.name,
-            "qrels_sha256": result.record(per_query=False).qrels.sha256,
-            "k": getattr(result, "k", None),
-        }
-    if isinstance(result, Comparison):
-        return {
-            "measures": ", ".join(result.measures),
-            "runs": ", ".join(result.runs),
-            "baseline": result.baseline,
-            "profile": result.profile,
-            "test": result.family,
-            "seed": result.settings.seed,
-        }
-    if isinstance(result, GateResult):
-        return {
-            "measures": ", ".join(check.measure for check in result.checks),
-            "baseline": result.baseline,
-            "candidate": result.candidate,
-            "answer": result.answer,
-            "max_drop": result.max_drop,
-            "profile": result.profile,
-            "qrels_sha256": result.qrels.sha256,
-            "seed": result.test.seed,
-        }
-    if not isinstance(result, Result):
+        return result.record(per_query=per_query)
+    if not isinstance(result, Comparison | GateResult):
         raise TypeError(f"a {type(result).__name__} cannot be logged")
-    report = result.report
-    return {
-        "benchmark": report.name,
-        "experiment": report.experiment,
-        "collection": report.collection.name,
-        "split": report.collection.split,
-        "measures": ", ".join(info.measure for info in report.measures),
-        "systems": ", ".join(system.name for system in report.systems),
-        "baseline": report.baseline,
-        "depth": report.depth,
-        "profile": report.profile,
-        "qrels_sha256": report.collection.qrels_sha256,
-    }
+    return result
 
 
 def files_of(result: Any) -> dict[str, str]:
     """Return the page of a result and its record, which has the values by query, by file name."""
     if isinstance(result, Result):
         html = (result.folder / "BenchmarkReport.html").read_text("utf-8")
-        return {"report.html": html, "record.json": result.report.to_json()}
-    record = result.record() if isinstance(result, Scores) else result
-    return {"report.html": page(document_of(result)), "record.json": record.to_json()}
+    else:
+        html = page(document_of(result))
+    files = {"report.html": html, "record.json": _record_of(result).to_json()}
+    return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in files.items()}
 
 
 def mlflow_names(names: Iterable[str], start: str = "") -> dict[str, str]:

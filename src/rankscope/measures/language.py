@@ -12,7 +12,7 @@ definition. It parses back to an equal measure and is the only name outputs use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
@@ -28,7 +28,7 @@ from rankscope.measures.definition import (
     written,
 )
 from rankscope.measures.names import Request
-from rankscope.measures.parsing import Reader, words
+from rankscope.measures.parsing import ONE_LIST, Reader, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
 __all__ = ["Measure"]
@@ -344,6 +344,8 @@ def parse_measures(
     >>> [str(parsed) for parsed in parse_measures("nDCG@10 map_cut.5,10")]
     ['nDCG@10', 'AP@5, asked for as map_cut_5', 'AP@10, asked for as map_cut_10']
     """
+    if isinstance(source, Mapping):
+        raise InputError(f"{shown(source)} is no list of measures{ONE_LIST}")
     several = isinstance(source, Iterable) and not isinstance(source, str)
     items = cast("Iterable[object]", source if several else [source])
     by_measure: dict[Measure, Parsed] = {}
@@ -356,6 +358,7 @@ def parse_measures(
             kind = type(item).__name__
             raise InputError(
                 f"a measure is given as text such as 'nDCG@10', not as {kind} {shown(item)}"
+                f"{ONE_LIST}"
             )
         for parsed in measures:
             meant = parsed if relevance_level is None else parsed.with_level(relevance_level)

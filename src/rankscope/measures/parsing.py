@@ -22,6 +22,11 @@ _TOKEN = re.compile(
     r"|(?P<sign>[()\[\]{}=:,@]))"
 )
 
+_FILE = re.compile(r".*(?:[/\\]|\.(?:csv|tsv|txt|jsonl?|run|parquet|xlsx|gz|zst)$)")
+
+ONE_LIST = "; several runs go into one list or dict, before the measures: [run_a, run_b]"
+"""What to say where a run stands in the place of measures."""
+
 
 class Reader:
     """Reads one measure, token by token, without ever evaluating anything."""
@@ -32,6 +37,8 @@ class Reader:
 
     def fail(self, expected: str) -> NoReturn:
         """Stop with what was expected where the reading is."""
+        if _FILE.match(self.text):
+            raise InputError(f"{shown(self.text)} is no measure{ONE_LIST}")
         rest = self.text[self.at :].strip()
         seen = shown(rest, 30) if rest else "its end"
         raise InputError(

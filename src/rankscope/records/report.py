@@ -19,7 +19,7 @@ from rankscope.records.kept import KeptRecord
 from rankscope.records.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.records.table_names import TIMINGS
 from rankscope.runs.collapsing import Chunks
-from rankscope.scoring.accounting import Accounting
+from rankscope.scoring.score_files import Accounting
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.intervals import Interval
 

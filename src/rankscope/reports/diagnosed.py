@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,8 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
-from rankscope.reports.figure_targets import figure_table
+from rankscope.reports.found_sentences import found_sentence
+from rankscope.reports.targets import figure_table
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
 MOST_GAINS = 3
 """So many possible gains are shown at first."""
 
-MOST_CAREFUL = 3
+MOST_CAREFUL = 4
 """So many warnings are shown at first."""
 
 MOST_SYSTEMS = 5
@@ -73,11 +74,12 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
     """Show what to fix first; behind it every analysis. What only some found is shown in full."""
     answers = diagnosis.answers()
     is_part = len(answers) < len(all_analyses())
+    names = frozenset([*diagnosis.runs, *diagnosis.measures])
     findings, kpis = diagnosis.findings, diagnosis.figure_kpis
     sections = [
         *([Section("Targets", (figure_table(kpis),))] if kpis else []),
         findings_section(findings),
-        *analysis_sections(answers),
+        *analysis_sections(answers, names, all_shown=is_part),
         definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),
     ]
     sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "question")]
@@ -88,7 +90,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
         answer=None if is_part else _answer(diagnosis, answers),
-        names=frozenset([*diagnosis.runs, *diagnosis.measures]),
+        names=names,
     )
 
 
@@ -100,25 +102,32 @@ def findings_section(findings: Sequence[Finding]) -> Section:
     return Section("Findings", blocks, finding=f"{severities}." if severities else "")
 
 
-def analysis_sections(answers: Answers) -> Iterator[Section]:
-    """Yield a section for each analysis that looked, and one for those that could not."""
+def analysis_sections(
+    answers: Answers, names: Collection[str], *, all_shown: bool = False
+) -> Iterator[Section]:
+    """Yield a section for each analysis that found something, and one that lists the others.
+
+    A sentence does not begin with a capital where it begins with one of ``names``.
+    ``all_shown``: also those that found nothing are shown.
+    """
     reasons: dict[str, list[str]] = {}
     for analysis, answer in answers:
         if isinstance(answer, NotApplicable):
             reasons.setdefault(answer.reason, []).append(analysis.name)
-        else:
-            section = analysis.section(answer)
-            finding = section.finding or next((f.message for f in answer.findings), "")
-            yield replace(
-                section,
-                blocks=section.all_blocks,
-                details=(),
-                part="diagnosis",
-                finding=finding and f"{finding[:1].upper()}{finding[1:]}.",
-            )
+            continue
+        section = analysis.section(answer)
+        said = section.finding or found_sentence(analysis, answer, section)
+        if not said and not all_shown:
+            reasons.setdefault("found nothing to report", []).append(analysis.name)
+            continue
+        said = said if said.split(" ")[0].rstrip(":,") in names else f"{said[:1].upper()}{said[1:]}"
+        held = section.all_blocks
+        yield replace(section, blocks=held, details=(), part="diagnosis", finding=said)
     if reasons:
         lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        yield Section("Skipped", (sentences(lines, listed=True),), part="diagnosis")
+        others = counted(sum(map(len, reasons.values())), "other analysis")
+        said = f"{others} found nothing, or could not look; --only NAME shows all of one."
+        yield Section("Also", (sentences(lines, listed=True),), part="diagnosis", finding=said)
 
 
 def _answer(diagnosis: Diagnosis, answers: Answers) -> Answer:
@@ -176,14 +185,16 @@ def failing_table(result: Failures) -> Table:
 
 
 def _points(diagnosis: Diagnosis) -> Iterator[Point]:
-    careful = careful_lines(diagnosis.findings)
-    if careful:
-        yield Point("Careful", shortened_lines(careful), "warning")
+    yield from careful_point((), diagnosis.findings)
     if diagnosis.summary:
         name = diagnosis.summary[0].analysis
         yield Point("Next", (f"the same command with --only {name}, or --full for everything",))
     else:
         yield Point("Next", ("the same command with --full for everything",))
+
+
+_SAID_BETTER = {"RS121": ("RS641", "RS642")}
+"""Findings that say nothing beside others: that scores are tied, beside what ties can change."""
 
 
 def careful_lines(findings: Iterable[Finding]) -> list[str]:
@@ -196,7 +207,9 @@ def careful_lines(findings: Iterable[Finding]) -> list[str]:
         if finding.severity != "note":
             by_code.setdefault(finding.code, []).append(finding)
     lines = []
-    for first, *others in by_code.values():
+    for code, (first, *others) in by_code.items():
+        if any(better in by_code for better in _SAID_BETTER.get(code, ())):
+            continue
         who = "" if first.system is None or first.system in first.message else f"{first.system}: "
         names = dict.fromkeys(each.system for each in others if each.system is not None)
         likewise = f"; likewise {listed(names, 2)}" if names else ""
@@ -204,11 +217,19 @@ def careful_lines(findings: Iterable[Finding]) -> list[str]:
     return lines
 
 
-def shortened_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the first lines, and how many more there are."""
-    left = len(lines) - MOST_CAREFUL
-    more = (f"{counted(left, 'more warning')}: --full",) if left > 0 else ()
-    return (*lines[:MOST_CAREFUL], *more)
+def careful_point(
+    grave: Iterable[str], findings: Iterable[Finding], lesser: Iterable[str] = (), *, note: str = ""
+) -> Iterator[Point]:
+    """Yield what to be careful about, the gravest first, in at most `MOST_CAREFUL` lines.
+
+    ``note``: whether the decision still stands.
+    """
+    lines = [*grave, *careful_lines(findings), *lesser]
+    if len(lines) > MOST_CAREFUL:
+        left = counted(len(lines) - MOST_CAREFUL + 1, "more warning")
+        lines[MOST_CAREFUL - 1 :] = [f"{left}: --full"]
+    if lines:
+        yield Point("Careful", tuple(lines), "warning", note=note)
 
 
 def fix_first(
@@ -220,23 +241,24 @@ def fix_first(
         rows = gaps.result.model_validate(gap).systems
         row = next((row for row in rows if row.system == system), None)
         if row is not None and row.problem in ("ranking", "retrieval", "both"):
-            yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
+            yield Point("Fix first", _fix_of(row), parts=_parts_of(row))
             return
     if summary:
         line = f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
         yield Point("Fix first", (line,))
 
 
-def _fix_of(row: Gap) -> str:
+def _fix_of(row: Gap) -> tuple[str, str]:
     if row.problem == "ranking" or (row.problem == "both" and row.ranking_is_more):
-        k, value = row.enough
+        (k, value), most = row.enough, number(row.ranking.value, signed=True)
         return (
-            f"Ranking. {row.system}'s first {k:,} in perfect order would score "
-            f"{number(value)} ({number(value - row.now, signed=True)})."
+            f"Ranking: the order of what {row.system} already finds, up to {most}.",
+            f"Its first {k:,} in the best order would score {number(value)}.",
         )
+    most = number(row.retrieval.value, signed=True)
     return (
-        f"Retrieval. {row.system} does not find {row.missing:,} of {row.relevant:,} "
-        f"relevant documents ({number(row.retrieval.value, signed=True)} if it did)."
+        f"Retrieval: what {row.system} does not find, up to {most}.",
+        f"It misses {row.missing:,} of {counted(row.relevant, 'relevant document')}.",
     )
 
 

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
+    Answer,
     Cell,
     Column,
     Document,
+    Point,
+    Points,
     Section,
     Sentence,
     Sentences,
@@ -16,21 +19,22 @@ from rankscope.document.blocks import (
     cells,
     ends,
     good_if,
-    marked,
-    marker_note,
     plain_rows,
     sentences,
     text_columns,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.system_tables import OUTCOME_TONES
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.benchmark.changes import ExperimentComparison, SystemChange
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
 
-_ALPHA = 0.05
+MOST = 5
+"""So many names of a kind are said."""
 
 SHORT = 16
 """How much of a digest people are shown: enough that nobody makes another manifest with it."""
@@ -38,66 +42,70 @@ SHORT = 16
 
 @view
 def changes_document(comparison: ExperimentComparison) -> Document:
-    """Show what changed from one experiment to another; the verdict comes first."""
-    same = "nothing: config, corpus and versions are the same"
-    facts = [
-        *_verdict(comparison.changes),
-        f"different: {', '.join(comparison.differs) or same}",
-    ]
+    """Show what became better or worse from one experiment to another, then what is different."""
+    changes = comparison.changes
+    main = next((change.measure for change in changes), "")
+    order = {"worse": 0, "better": 1}
+    ranked = sorted(changes, key=lambda change: order.get(change.verdict, 2))
+    first = [each for each in ranked if each.verdict in order or each.measure == main]
+    rest = [change for change in ranked if change not in first]
+    headline, evidence = _verdict(changes)
+    points = [Point("Different", (", ".join(comparison.differs) or "nothing but the runs",))]
     for names, where in ((comparison.only_before, "first"), (comparison.only_after, "second")):
         if names:
-            facts.append(f"only in the {where}: {', '.join(names)}")
+            points.append(Point(f"Only in the {where}", (", ".join(names),)))
+    test = "paired test, corrected by Holm over all systems and measures"
+    points.append(Point("Test", (test,), "quiet"))
+    told = f"{counted(len(rest), 'more change')}, of which none can be told."
+    others = Section("Other measures", (_changes_table(rest),), finding=told)
     return Document(
         f"{comparison.before} → {comparison.after}",
-        (
-            Section("Verdict", (sentences(facts),)),
-            Section("Changes", (_changes_table(comparison.changes),)),
-        ),
+        (others,) if rest else (),
         subtitle=counted(comparison.queries, "query"),
-        names=frozenset([comparison.before, comparison.after]),
+        answer=Answer(
+            headline, evidence=evidence, blocks=(_changes_table(first), Points(tuple(points)))
+        ),
+        names=frozenset({comparison.before, comparison.after}.union(c.system for c in changes)),
+        data=lambda: _changes_table(changes),
     )
 
 
-def _verdict(changes: Sequence[SystemChange]) -> list[str]:
-    """Name what became better and worse."""
+def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
+    """Say what became worse and better, the worse first."""
     lines = []
     for word in ("worse", "better"):
-        named = [f"{row.system} on {row.measure}" for row in changes if row.verdict == word]
+        by_system: dict[str, list[str]] = {}
+        for change in changes:
+            if change.verdict == word:
+                by_system.setdefault(change.system, []).append(change.measure)
+        named = [f"{name} on {listed(measures, MOST)}" for name, measures in by_system.items()]
         if named:
-            lines.append(f"{word}: {', '.join(named)}")
-    return lines or ["can't tell"]
+            lines.append(f"{word}: {listed(named, MOST)}")
+    if lines:
+        return f"{lines[0][:1].upper()}{lines[0][1:]}", ". ".join(lines[1:])
+    if all(change.difference == 0 for change in changes):
+        return "Nothing changed", "Every mean is the same."
+    return "No change can be told", "No system is better or worse on any measure."
 
 
 def _changes_table(changes: Sequence[SystemChange]) -> Table:
-    rows = []
-    for change in changes:
-        cell = Cell(change.difference, ends(change.interval))
-        if change.verdict in ("better", "worse"):
-            is_better = change.verdict == "better"
-            cell = marked(cell, change.p_corrected, alpha=_ALPHA, is_better=is_better)
-        rows.append(
-            (
-                *cells(change.system, change.measure, change.before, change.after),
-                cell,
-                Cell(change.p_corrected),
-            )
-        )
-    return Table(
+    rows = tuple(
         (
-            *text_columns("system", "measure"),
-            *map(Column, ("before", "after")),
-            Column("difference", signed=True),
-            Column("p", "p"),
-        ),
-        tuple(rows),
-        notes=(
-            (
-                f"{marker_note('before', alpha=_ALPHA)}; permutation test, corrected by Holm over "
-                "all rows; in brackets: 95% interval"
-            ),
-        ),
-        name_columns=2,
+            *cells(change.system, change.measure, change.before, change.after),
+            Cell(change.difference, ends(change.interval)),
+            Cell(change.p_corrected),
+            Cell(change.verdict, tone=OUTCOME_TONES[change.verdict]),
+        )
+        for change in changes
     )
+    columns = (
+        *text_columns("system", "measure"),
+        *map(Column, ("before", "after")),
+        Column("change", note="95%", signed=True),
+        Column("p", "p"),
+        Column("result", "outcome"),
+    )
+    return Table(columns, rows, name_columns=2)
 
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:

@@ -32,7 +32,7 @@ from rankscope.document.terminal import as_text
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.asked import aliases
+from rankscope.reports.said_beside import aliases
 from rankscope.statistics.gate import ORDER
 from rankscope.statistics.sentences import about, number
 

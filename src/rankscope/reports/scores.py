@@ -21,6 +21,7 @@ from rankscope.document.blocks import (
     finding_lines,
     named_queries,
     plain_rows,
+    sentences,
     text_columns,
     warning_lines,
 )
@@ -31,22 +32,33 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.definitions import definitions_section
-from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
-from rankscope.reports.shown_systems import MOST_SYSTEMS, not_shown, shown_systems
+from rankscope.reports.mean_coverage import Covered, accounting_sentences, coverage_section
+from rankscope.reports.said_beside import aliases, interval_methods
+from rankscope.reports.system_tables import (
+    FIRST,
+    MOST_SYSTEMS,
+    Mean,
+    means_table,
+    not_shown,
+    shown_systems,
+)
 from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
-    from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import Bounds, BoundsTable
+    from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scores import RunScores, Scores
 
 FEW = 2_000
 """Up to so many values of a measure, means have intervals unless told otherwise: more take longer
 to resample than to read and score."""
 
-_MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
+MOST_NOTES = 3
+"""So many notes of one kind are shown at first."""
+
+SHOWN = 3
+"""So many documents of a query are named."""
 
 
 @view
@@ -75,29 +87,20 @@ def scores_document(
     shown = shown_systems(ranked, max_systems)
     runs = [scores.run(name) for name in shown]
     bounds = {name: (bounds or {})[name] for name in shown if name in (bounds or {})}
-    first: list[Block] = [
-        _short_table(scores, shown_systems(ranked, max_systems, most=FIRST), intervals)
-    ]
+    few = shown_systems(ranked, max_systems, most=FIRST)
+    first: list[Block] = [_short_table(scores, few, intervals)]
+    blocks: list[Block] = [_means_table(scores, shown, intervals=intervals)]
+    blocks += [*warning_lines(scores.findings, several=len(ranked) > 1), *_bounds_tables(bounds)]
     if worst:
-        first.append(_hardest_table(scores, runs[0], worst, texts or {}))
+        first.append(_worst_table(scores, runs[0], worst, texts or {}))
+        given = answers or {}
+        blocks += [_worst_table(scores, r, worst, texts or {}, given.get(r.name)) for r in runs]
     first.append(Points(tuple(_points(scores, shown, bounds))))
     if per_query:
-        tables = (
-            _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
-        )
-        first[:0] = tables
-    blocks: list[Block] = [
-        _means_table(scores, shown, intervals=intervals),
-        *warning_lines(scores.findings, several=len(scores.runs) > 1),
-        *_bounds_tables(bounds),
-    ]
-    if worst:
-        blocks += [
-            _worst_table(scores, run, worst, texts or {}, (answers or {}).get(run.name))
-            for run in runs
-        ]
+        titled = len(runs) > 1
+        first[:0] = [_per_query_table(scores, run, run.name if titled else "") for run in runs]
     return Document(
-        f"Scores of {_title(scores)}",
+        f"Scores of {_title(scores.runs)}",
         (
             Section("All means", tuple(blocks)),
             coverage_section(
@@ -111,9 +114,8 @@ def scores_document(
     )
 
 
-def _title(scores: Scores) -> str:
-    few = len(scores.runs) <= MOST_SYSTEMS
-    return ", ".join(scores.runs) if few else f"{len(scores.runs):,} runs"
+def _title(runs: Sequence[str]) -> str:
+    return ", ".join(runs) if len(runs) <= MOST_SYSTEMS else f"{len(runs):,} runs"
 
 
 def _ranked(scores: Scores) -> list[str]:
@@ -129,37 +131,93 @@ def _ranked(scores: Scores) -> list[str]:
 
 
 def _answer(scores: Scores, best: str, blocks: tuple[Block, ...], *, intervals: bool) -> Answer:
-    run, measure = scores.run(best), scores.measures[0]
+    headline, measure = f"{len(scores.runs):,} runs", scores.measures[0]
     if len(scores.runs) == 1:
-        mean = _value(measure, run.means[measure])
-        value = "no value" if mean is None else number(mean)
+        mean = _value(measure, scores.run(best).means[measure])
         known = scores.intervals_of(best).get(measure) if intervals else None
         ends = "" if known is None else f" {interval((known.low, known.high))}"
+        value = "no value" if mean is None else number(mean)
         headline = f"{best} scores {measure} {value}{ends}"
+    made = {_made_of(scores, name) for name in scores.runs}
+    return Answer(f"{headline} on {made.pop()}" if len(made) == 1 else headline, blocks=blocks)
+
+
+def _made_of(scores: Scores, name: str) -> str:
+    return "; ".join(accounting_sentences(scores.run(name).accounting))
+
+
+def _value(measure: str, value: float) -> float | None:
+    """Return a sum over queries as the count it is, a mean as it is, and None for no value."""
+    if math.isnan(value):
+        return None
+    is_count = Measure.parse(measure).definition.aggregate == "sum" and value == int(value)
+    return int(value) if is_count else value
+
+
+# --- what is known beside the means --------------------------------------------------------------
+
+
+def _points(
+    scores: Scores, shown: Sequence[str], bounds: Mapping[str, Sequence[Bounds]]
+) -> Iterator[Point]:
+    """Yield what should be known beside the means, and what comes next."""
+    careful = finding_lines(scores.findings, several=len(scores.runs) > 1)
+    if careful:
+        yield Point("Careful", tuple(careful), "warning")
+    notes = [*_counts(scores, shown, MOST_NOTES), *_tie_notes(scores, bounds), *_rule_notes(scores)]
+    if notes:
+        yield Point("Note", tuple(notes))
+    if scores.reading:
+        yield Point("Read", (scores.reading,), "quiet")
+    if len(scores.runs) > 1:
+        yield Point("Next", ("rankscope compare, with the same files, tests the differences",))
     else:
-        headline = f"{len(scores.runs):,} runs"
-    counts = {name: scores.run(name).accounting for name in scores.runs}
-    sentences = {name: "; ".join(accounting_sentences(each)) for name, each in counts.items()}
-    if len(set(sentences.values())) == 1:
-        return Answer(f"{headline} on {sentences[best]}", blocks=blocks)
-    return Answer(headline, blocks=blocks)
+        yield Point("Next", ("rankscope diagnose, with the same files, shows what to fix",))
 
 
-FIRST = 10
-"""So many runs are shown at first."""
+def _counts(scores: Scores, shown: Sequence[str], most: int) -> Iterator[str]:
+    """Say what the means of each run are made of, where runs differ in that."""
+    by_run = {name: _made_of(scores, name) for name in shown}
+    if len(set(by_run.values())) > 1:
+        yield from (f"{name}: {sentence}" for name, sentence in list(by_run.items())[:most])
+        if len(by_run) > most:
+            yield f"and so on for {counted(len(by_run) - most, 'more run')}: --full"
+
+
+def _tie_notes(scores: Scores, bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[str]:
+    """Say how far tied scores could move the first measure."""
+    lines = []
+    for name, table in bounds.items():
+        for bound in table:
+            if bound.measure == scores.measures[0] and bound.ties is not None:
+                low, high = number(bound.ties.lowest), number(bound.ties.highest)
+                if low != high:
+                    between = f"anywhere from {low} to {high}"
+                    lines.append(f"ties in {name} put its {bound.measure} {between}")
+    yield from lines[:MOST_NOTES]
+
+
+def _rule_notes(scores: Scores) -> Iterator[str]:
+    yield from aliases(scores.asked)
+    if scores.profile.name != "rankscope":
+        yield f"rules of {scores.profile.name}: {scores.profile.summary}"
+    for measure, reason in scores.not_promised.items():
+        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
+
+
+# --- tables --------------------------------------------------------------------------------------
 
 
 def _short_table(scores: Scores, shown: Sequence[str], intervals: bool) -> Table:
     """Show the means; where there are many measures, the interval of the first one alone."""
     with_interval = scores.measures if len(scores.measures) <= 3 else scores.measures[:1]
-    means = {name: scores.run(name).means for name in shown}
     known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
 
     def cell(name: str, measure: str) -> Cell:
         held = known[name].get(measure) if measure in with_interval else None
         ends = None if held is None else (held.low, held.high)
         link = queries_link(measure=measure, a=name, sort="a")
-        return Cell(_value(measure, means[name][measure]), ends, link=link)
+        return Cell(_value(measure, scores.run(name).means[measure]), ends, link=link)
 
     has_ends = any(known[name].get(measure) for name in shown for measure in with_interval)
     columns = [
@@ -176,211 +234,58 @@ def _short_table(scores: Scores, shown: Sequence[str], intervals: bool) -> Table
     )
 
 
-def _points(
-    scores: Scores, shown: Sequence[str], bounds: Mapping[str, Sequence[Bounds]]
-) -> Iterator[Point]:
-    """Yield what should be known beside the means, and what comes next."""
-    careful = finding_lines(scores.findings, several=len(scores.runs) > 1)
-    if careful:
-        yield Point("Careful", tuple(careful), "warning")
-    notes = [*_counts(scores, shown), *_tie_notes(scores, bounds), *_rule_notes(scores)]
-    if notes:
-        yield Point("Note", tuple(notes))
-    if scores.reading:
-        yield Point("Read", (scores.reading,), "quiet")
-    if len(scores.runs) > 1:
-        yield Point("Next", ("rankscope compare, with the same files, tests the differences",))
-    else:
-        yield Point("Next", ("rankscope diagnose, with the same files, shows what to fix",))
-
-
-def _counts(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
-    """Say what the means of each run are made of, where runs differ in that."""
-    by_run = {name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in shown}
-    if len(set(by_run.values())) > 1:
-        few = list(by_run.items())[:MOST_NOTES]
-        yield from (f"{name}: {sentence}" for name, sentence in few)
-        if len(by_run) > len(few):
-            yield f"and so on for {counted(len(by_run) - len(few), 'more run')}: --full"
-
-
-MOST_NOTES = 3
-"""So many notes of one kind are shown at first."""
-
-
-def _tie_notes(scores: Scores, bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[str]:
-    """Say how far tied scores could move the first measure."""
-    lines = []
-    for name, table in bounds.items():
-        for bound in table:
-            if bound.measure != scores.measures[0] or bound.ties is None:
-                continue
-            low, high = number(bound.ties.lowest), number(bound.ties.highest)
-            if low != high:
-                lines.append(
-                    f"ties in {name} put its {bound.measure} anywhere from {low} to {high}"
-                )
-    yield from lines[:MOST_NOTES]
-
-
-def _rule_notes(scores: Scores) -> Iterator[str]:
-    yield from aliases(scores.asked)
-    if scores.profile.name != "rankscope":
-        yield f"rules of {scores.profile.name}: {scores.profile.summary}"
-    for measure, reason in scores.not_promised.items():
-        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
-
-
-def _hardest_table(scores: Scores, run: RunScores, count: int, texts: Mapping[str, str]) -> Table:
-    """List the hardest queries of the best run, with what they expect."""
-    worst = scores.worst(count, run=run.name)
-    columns, named = named_queries(worst, texts)
-    has_gold = scores.judgments.gold is None
-    title = f"hardest for {run.name}"
-    rows = []
-    for (query_id, value), names in zip(worst.items(), named, strict=True):
-        expected = (Cell(_expected(scores.judgments.by_query[query_id])),) if has_gold else ()
-        rows.append((*names, Cell(_value(scores.measures[0], value)), *expected))
-    return Table(
-        (
-            replace(columns[0], title=title),
-            *columns[1:],
-            Column(scores.measures[0]),
-            *text_columns(*["expected"] * has_gold),
-        ),
-        tuple(rows),
-        name_columns=len(columns),
-    )
-
-
-@view
-def bounds_document(bounds: BoundsTable) -> Document:
-    """Show how far the means of one run could move."""
-    tables = tuple(
-        replace(
-            table,
-            columns=table.columns[1:],  # without that of the run: it is the only one
-            rows=tuple(row[1:] for row in table.rows),
-            name_columns=table.name_columns - 1,
-        )
-        for table in _bounds_tables({"": bounds})
-    )
-    return Document(
-        f"Bounds of {', '.join(bound.measure for bound in bounds)}", (Section("", tables),)
-    )
-
-
-def accounting_sentences(accounting: Accounting) -> list[str]:
-    """Say what a mean is made of; the first sentence is always there."""
-    questions = counted(accounting.queries, "question")
-    if accounting.missing:
-        missing = (
-            f"{accounting.missing:,} missing from the run, {_MISSING[accounting.missing_policy]}"
-        )
-        parts = [questions, missing]
-    else:
-        parts = [f"{questions}, none missing"]
-    if accounting.without_relevant:
-        fate = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
-        parts.append(f"{accounting.without_relevant:,} without a relevant document, {fate}")
-    if accounting.unjudged:
-        parts.append(f"{accounting.unjudged:,} of the run not judged, left out")
-    return parts + data_sentences(accounting)
-
-
-def _tied(accounting: Accounting) -> str:
-    """Say on how many questions tied scores lie across a cutoff; '' if on none."""
-    tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
-    places = ", ".join(f"rank {cutoff} on {count:,}" for cutoff, count in tied.items())
-    return f"tied scores lie across {places}" if places else ""
-
-
-def _notes(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
-    yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
-    by_run = {name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in shown}
-    if len(set(by_run.values())) == 1:
-        yield f"means over {next(iter(by_run.values()))}"
-    else:
-        yield from (f"{name}: mean over {sentence}" for name, sentence in by_run.items())
-    for name in shown:
-        if tied := _tied(scores.run(name).accounting):
-            yield f"{name}: {tied} questions"
-    yield from _rule_notes(scores)
-    if scores.reading:
-        yield scores.reading
-
-
-def _value(measure: str, value: float) -> float | None:
-    """Return a sum over queries as the count it is, a mean as it is, and None for no value."""
-    if math.isnan(value):
-        return None
-    is_count = Measure.parse(measure).definition.aggregate == "sum" and value == int(value)
-    return int(value) if is_count else value
-
-
 def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool) -> Table:
     means = {name: scores.run(name).means for name in scores.runs}
     known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
-    notes = list(_notes(scores, shown))
-    if any(known.values()):
-        methods = interval_methods(known[name][m] for name in known for m in known[name])
-        made = f" ({methods})" if methods else ""
-        notes.append(f"in brackets: 95% interval of the mean{made}")
     best = {}
     for measure in scores.measures:
         choose = max if Measure.parse(measure).definition.higher_is_better else min
         best[measure] = choose(means[name][measure] for name in scores.runs)
 
-    def cell(name: str, measure: str) -> Cell:
+    def mean_of(name: str, measure: str) -> Mean:
         value = means[name][measure]
         is_best = len(scores.runs) > 1 and value == best[measure]
-        interval = known[name].get(measure)
-        return Cell(
-            _value(measure, value),
-            interval=None if interval is None else (interval.low, interval.high),
-            best=is_best,
-            tone="good" if is_best else "plain",
-            link=queries_link(measure=measure, a=name, sort="a"),
-        )
+        return Mean(_value(measure, value), known[name].get(measure), is_best)
 
-    return Table(
-        (Column("run", "text"), *map(Column, scores.measures)),
-        tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in shown),
-        notes=tuple(notes),
-        best="best mean",
-        columns_are="measure",
-    )
+    notes = [*not_shown(len(shown), len(scores.runs), scores.measures[0])]
+    notes += list(_counts(scores, shown, len(shown))) or [
+        f"means over {_made_of(scores, shown[0])}"
+    ]
+    for name in shown:
+        tied = scores.run(name).accounting.tied_across_cutoff
+        places = ", ".join(f"rank {at} on {count:,}" for at, count in tied.items() if count)
+        notes += [f"{name}: tied scores lie across {places} questions"] if places else []
+    notes += [*_rule_notes(scores), *([scores.reading] if scores.reading else [])]
+    if any(known.values()):
+        methods = interval_methods(known[name][m] for name in known for m in known[name])
+        notes.append(f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}")
+    measures = [Column(measure) for measure in scores.measures]
+    return means_table(shown, measures, mean_of, head="run", notes=notes)
 
 
 def _worst_table(
-    scores: Scores, run: RunScores, count: int, texts: Mapping[str, str], answers: Any
+    scores: Scores, run: RunScores, count: int, texts: Mapping[str, str], answers: Any = None
 ) -> Table:
+    """List the hardest queries of a run, with what they expect and what was retrieved."""
     worst = scores.worst(count, run=run.name)
-    place = {query_id: at for at, query_id in enumerate(run.query_ids)}
-    title = f"{counted(len(worst), 'query')} with the worst {scores.measures[0]}"
     columns, named = named_queries(worst, texts)
     has_gold = scores.judgments.gold is None
     is_known = answers is not None and run.counts.get("collapsed") is None
     rows = []
-    for query_id, names in zip(worst, named, strict=True):
-        values = run.values[:, place[query_id]].tolist()
-        row = [*names, *(Cell(_value(*pair)) for pair in zip(scores.measures, values, strict=True))]
+    for (query_id, value), names in zip(worst.items(), named, strict=True):
+        row = [*names, Cell(_value(scores.measures[0], value))]
         if has_gold:
             row.append(Cell(_expected(scores.judgments.by_query[query_id])))
         if is_known:
             row.append(Cell(_retrieved(answers, query_id)))
         rows.append(tuple(row))
     titles = ["expected"] * has_gold + ["retrieved"] * is_known
+    first = replace(columns[0], title=f"hardest for {run.name}")
     return Table(
-        (*columns, *map(Column, scores.measures), *text_columns(*titles)),
+        (first, *columns[1:], Column(scores.measures[0]), *text_columns(*titles)),
         tuple(rows),
-        title=f"{run.name}: {title}" if len(scores.runs) > 1 else title,
         name_columns=len(columns),
     )
-
-
-SHOWN = 3
-"""So many documents of a query are named."""
 
 
 def _expected(grades: Mapping[str, float]) -> str:
@@ -397,16 +302,13 @@ def _retrieved(run: Any, query_id: str) -> str:
     return ", ".join(sorted(by_id, key=lambda doc_id: -documents[doc_id])[:SHOWN]) or "nothing"
 
 
-def _per_query_table(scores: Scores, run: RunScores, *, title: str) -> Table:
+def _per_query_table(scores: Scores, run: RunScores, title: str) -> Table:
     rows: list[list[Value]] = [
         [query_id, *map(_value, scores.measures, values)]
         for query_id, values in zip(run.query_ids, run.values.T.tolist(), strict=True)
     ]
-    return Table(
-        (Column("query", "text"), *map(Column, scores.measures)),
-        plain_rows(rows),
-        title=title,
-    )
+    columns = (Column("query", "text"), *map(Column, scores.measures))
+    return Table(columns, plain_rows(rows), title=title)
 
 
 def _means_data(scores: Scores) -> Table:
@@ -428,16 +330,50 @@ def _per_query_data(scores: Scores) -> Table:
     )
 
 
+@view
+def score_record_document(record: ScoreRecord) -> Document:
+    """Show the means of each run as they were recorded."""
+    notes = [f"{name}: {', '.join(accounting_sentences(run.accounting))}"
+             for name, run in record.runs.items()]  # fmt: skip
+    findings = [
+        finding.model_copy(update={"system": name})
+        for name, run in record.runs.items()
+        for finding in run.findings
+    ]
+    table = means_table(
+        list(record.runs),
+        [Column(measure) for measure in record.measures],
+        lambda name, measure: Mean(record.runs[name].means.get(measure)),
+        head="run",
+        notes=[f"rules of {record.profile}"],
+    )
+    warnings = warning_lines(findings, several=len(record.runs) > 1)
+    return Document(
+        f"Scores of {_title(list(record.runs))}",
+        (Section("", (table, sentences(notes), *warnings)),),
+        names=frozenset([*record.runs, *record.measures]),
+    )
+
+
 # --- bounds --------------------------------------------------------------------------------------
+
+
+@view
+def bounds_document(bounds: BoundsTable) -> Document:
+    """Show how far the means of one run could move."""
+    title = f"Bounds of {', '.join(bound.measure for bound in bounds)}"
+    return Document(title, (Section("", tuple(_bounds_tables({"": bounds}))),))
 
 
 def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
     """Show how far equal scores and unjudged documents could move the means, where they could."""
     named = [(name, bound) for name, run_bounds in bounds.items() for bound in run_bounds]
+    unknown = ["not known", "not known"]
     ties: list[list[Value]] = [
-        [name, bound.measure, bound.value, "not known", "not known"]
-        if bound.ties is None
-        else [name, bound.measure, bound.value, bound.ties.lowest, bound.ties.highest]
+        [
+            *(name, bound.measure, bound.value),
+            *(unknown if bound.ties is None else (bound.ties.lowest, bound.ties.highest)),
+        ]
         for name, bound in named
         if bound.ties is None or f"{bound.ties.lowest:.4f}" != f"{bound.ties.highest:.4f}"
     ]
@@ -447,20 +383,15 @@ def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
         if bound.holes is not None
     ]
     grade = max((bound.holes.grade for _, bound in named if bound.holes is not None), default=1.0)
-    if ties:
-        yield _bounds_table("Equal scores could move these means", ties, "lowest", "highest")
-    if holes:
-        titles = ("nonrelevant", f"relevant ({grade:g})")
-        yield _bounds_table("If all unjudged documents were", holes, *titles)
-
-
-def _bounds_table(title: str, rows: list[list[Value]], low: str, high: str) -> Table:
-    return Table(
-        (*text_columns("run", "measure"), *map(Column, ("value", low, high))),
-        plain_rows(rows),
-        title=title,
-        name_columns=2,
-    )
+    for title, rows, ends in (
+        ("Equal scores could move these means", ties, ("lowest", "highest")),
+        ("If all unjudged documents were", holes, ("nonrelevant", f"relevant ({grade:g})")),
+    ):
+        if rows:
+            skip = 0 if any(name for name, _ in named) else 1  # the only run is not named
+            columns = (*text_columns("run", "measure"), *map(Column, ("value", *ends)))
+            kept = plain_rows(row[skip:] for row in rows)
+            yield Table(columns[skip:], kept, title=title, name_columns=2 - skip)
 
 
 # --- trec_eval's lines ---------------------------------------------------------------------------

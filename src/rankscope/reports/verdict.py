@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
 from rankscope.diagnosis.segments import segments
 from rankscope.document.text import interval, number
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.figure_targets import figure_text
+from rankscope.reports.targets import figure_text
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MOST = 3
 """How many names or values a sentence lists before it counts the rest."""
+
+MORE = 0.05
+"""With so much more of its answers unjudged than of the baseline's, a system may be underrated."""
 
 
 def verdict(report: BenchmarkReport) -> list[str]:
@@ -144,6 +148,44 @@ def _silent_models(report: BenchmarkReport) -> list[str]:
         if usage.fallen_back
     ]
     return sentences[:MOST]
+
+
+def what_stands(report: BenchmarkReport, choice: str | None) -> str:
+    """Say whether unjudged documents could undo the decision; '' where that is not known."""
+    found, comparison = holes.of(report.analyses), report.comparison
+    if found is None or found.by_design or comparison is None or choice is None:
+        return ""
+    for each in found.conclusions:
+        if {each.better, each.worse} == {choice, comparison.baseline}:
+            if each.verdict == "certain":
+                return "unjudged documents cannot undo the decision"
+            if each.needed is not None:
+                return (
+                    f"the decision is undone if about {each.needed:,} of "
+                    f"{counted(each.unjudged, 'unjudged document')} are relevant"
+                )
+    return ""
+
+
+def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
+    """Say which systems may be better than they look, and what a ratio of latencies is worth."""
+    lines, found = [], holes.of(report.analyses)
+    base = report.baseline or decision.choice
+    if found is not None and not found.by_design:
+        shares = {row.system: row.share(found.cutoff) for row in found.systems}
+        usual = shares.get(base or "", 0.0)
+        high = sorted((n for n in shares if shares[n] >= usual + MORE), key=lambda n: -shares[n])
+        if high:
+            those = listed((f"{shares[name]:.0%} of {name}'s" for name in high), MOST)
+            lines.append(
+                f"{those} first {counted(found.cutoff, 'document')} are unjudged ({base}: "
+                f"{usual:.0%}), so {listed(high, MOST)} may be better than they look."
+            )
+    if "latency" in decision.reason:
+        documents = report.collection.documents
+        on = "" if documents is None else f", on {counted(documents, 'document')}"
+        lines.append(f"Latency was measured once{on}: an order of magnitude.")
+    return lines
 
 
 def silence(usage: ModelUsage) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
-from rankscope.tables import row_checks
 
 if TYPE_CHECKING:
     from rankscope.runs.validation import RunUnderTest
@@ -30,7 +29,7 @@ def empty(run: RunUnderTest) -> Seen | None:
 
     Do: make the run again and check the format of the queries it was made from.
     """
-    return row_checks.no_row(run.rows, empty_message(len(run.rows.empty_queries)))
+    return run.rows.seen_empty(empty_message(len(run.rows.empty_queries)))
 
 
 @RUN_CHECKS.add("RS102", "error")
@@ -39,7 +38,7 @@ def malformed_line(run: RunUnderTest) -> Seen | None:
 
     Do: write every line as query_id Q0 doc_id rank score tag, in UTF-8.
     """
-    return row_checks.malformed(run.rows)
+    return run.rows.seen_malformed()
 
 
 @RUN_CHECKS.add("RS103", "error")
@@ -48,7 +47,7 @@ def missing_id(run: RunUnderTest) -> Seen | None:
 
     Do: give every line a query id and a document id, or drop it.
     """
-    return row_checks.id_missing(run.rows)
+    return run.rows.seen_without_id()
 
 
 @RUN_CHECKS.add("RS104", "error")
@@ -58,7 +57,7 @@ def score_not_a_number(run: RunUnderTest) -> Seen | None:
     Do: give every document its score as a decimal number, or leave it out of the run.
     """
     role = "score" if run.has_scores else "rank"
-    return row_checks.not_a_number(run.rows, run.scores, role)
+    return run.rows.seen_without_number(run.scores, role)
 
 
 @RUN_CHECKS.add("RS106", "error")
@@ -268,8 +267,8 @@ def no_document_in_common(run: RunUnderTest) -> Seen | None:
     It is a warning for fewer than ten queries, and where a corpus is known that holds documents of
     both.
 
-    Do: make the document ids of run and qrels the same; if they do match, pass the corpus
-    (--corpus) to confirm.
+    Do: make the document ids of run and qrels the same; if they do match, confirm it with
+    corpus=….
     """
     qrels = run.qrels
     judged, retrieved = set(qrels.doc_ids), dict.fromkeys(run.frame["doc_id"])

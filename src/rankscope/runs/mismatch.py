@@ -39,12 +39,15 @@ def _differ(way: str, ours: str, theirs: str) -> str:
 
 def _leading_to(theirs: str, ours: str) -> str:
     """Return the option that leads from an id of a run to that of its document, if there is one."""
-    rest = ours.removeprefix(theirs)
-    if not rest or rest == ours:
+    before, within, behind = ours.partition(theirs)
+    separator = re.fullmatch(r"([#:@/_.-]{1,3})[0-9]+", behind)
+    if not within or bool(before) == bool(behind):
         return ""
-    separator = re.fullmatch(r"([#:@/_.-]{1,3})[0-9]+", rest)
-    stem = re.escape(re.sub(r"[0-9]+$", "", rest))
-    return f"; give doc_id_from={separator[1] if separator else f'^(.+){stem}[0-9]+$'!r}"
+    rule = f"^{re.escape(before)}(.+)$"
+    if behind:
+        stem = re.escape(re.sub(r"[0-9]+$", "", behind))
+        rule = separator[1] if separator else f"^(.+){stem}[0-9]+$"
+    return f"; give doc_id_from={rule!r}"
 
 
 def _alike(way: str, ours: Collection[str], theirs: Collection[str]) -> list[tuple[str, str]]:
@@ -114,31 +117,10 @@ def guess_mismatch(
             mine, other = pairs[0]
             remedy = _leading_to(other, mine) if of_documents else ""
             best, most = _differ(way, mine, other) + remedy, overlap
-    for whose, ids, others in (
-        ("the run's", ours, set(theirs)),
-        ("those of the qrels", theirs, set(ours)),
-    ):
-        prefix = _prefix(ids)
-        overlap = sum(id_[len(prefix) :] in others for id_ in ids)
-        if prefix.strip() and overlap and overlap >= most:
-            is_ours = of_documents and ids is ours
-            remedy = f"; give doc_id_from={'^' + re.escape(prefix) + '(.+)$'!r}" if is_ours else ""
-            best, most = f"{whose} begin with {shown(prefix, 30)}{remedy}", overlap
     crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
     if crossed and crossed >= most:
         return "; query and document columns seem to be swapped"
     return f"; {best}" if best else ""
-
-
-def _prefix(ids: Collection[str]) -> str:
-    """Return what ids begin with up to the last sign that is neither letter nor digit.
-
-    Without such a sign up to the first digit: ``doc:10`` and ``doc:12`` share more than a prefix.
-    """
-    first, last = min(ids), max(ids)  # what these share, all between them share
-    differ = (at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1])
-    common = first[: next(differ, len(first))]
-    return re.sub(r"[^\W_]*$", "", common) or re.sub(r"[0-9].*$", "", common)
 
 
 def empty_message(queries: int) -> str:

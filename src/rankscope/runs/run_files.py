@@ -1,38 +1,28 @@
-"""The files that runs are in: what runs are called, those read when needed, those from a pipe.
+"""The files that runs are in: what runs are called, and those that are read when needed.
 
 Nothing here loads Polars.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, counted, shown
-from rankscope.files import PathLike, can_be_read_again, is_path, open_raw, source_name
+from rankscope.files import PathLike, is_path, source_name
 from rankscope.tables.columns import NO_QUESTIONS
-from rankscope.temporary import mark, new_temporary_folder, remove, room_needed, unlock
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from rankscope.runs.table import Run
-    from rankscope.tables.native_files import TrecFile
 
 LONGEST_NAME = 200
 """Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
 
 REMEDY = "give answers by the id of their question: {query_id: answer}"
-
-_BLOCK = 1 << 20
-_BEGINNING = 1 << 16
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -41,18 +31,15 @@ _BEGINNING = 1 << 16
 class NamedFile(str):
     """The path of a run that the user gave a name; what reads the file calls the run so."""
 
-    __slots__ = ("given_as", "run_name")
+    __slots__ = ("run_name",)
     run_name: str
     """The name, or '' if the run is called as if its path had none."""
-    given_as: str
-    """What the file is called in messages, where that is not its path."""
 
     @classmethod
-    def of(cls, path: str, name: str, *, given_as: str = "") -> NamedFile:
+    def of(cls, path: str, name: str) -> NamedFile:
         """Give a path a name."""
         named = cls(path)
         named.run_name = name
-        named.given_as = given_as
         return named
 
 
@@ -174,68 +161,3 @@ class LazyRun(ABC):
 
     def __getitem__(self, query_id: str) -> dict[str, Any]:
         return self.loaded[query_id]
-
-
-class LazyFile(LazyRun):
-    """Stands for the run in a TREC file."""
-
-    def __init__(self, file: TrecFile, name: str) -> None:
-        super().__init__(name)
-        self._file = file
-
-    @property
-    def depth(self) -> int | None:
-        """How many documents the longest list has, as the beginning of the file shows."""
-        with self._file.opened() as stream:
-            lines = stream.read(_BEGINNING).splitlines()
-        return max(Counter(line.split(None, 1)[0] for line in lines if line.strip()).values())
-
-    def _load(self) -> Run:
-        from rankscope.runs.table import read_run  # noqa: PLC0415
-
-        if self._file.has_changed:
-            raise InputError(
-                f"{source_name(self._file.path)}: the file was changed while it was read; try "
-                "again when it is complete"
-            )
-        return read_run(self._file.path, name=self.name)
-
-
-# --- runs that come through a pipe ---------------------------------------------------------------
-
-
-@cache
-def _folder() -> Path:
-    """Make the temporary folder of this process; what a killed process left is removed."""
-    folder, handle = new_temporary_folder("rankscope-piped-")
-
-    def end(maker: int = os.getpid()) -> None:
-        if os.getpid() == maker:  # and not in a copy of the process
-            remove(folder)
-            unlock(handle)
-
-    atexit.register(end)
-    return folder
-
-
-def spooled(path: PathLike) -> PathLike:
-    """Return a path that can be opened again and again: the same, or that of a copy of a pipe.
-
-    The copy is in a temporary file, so that the run need not fit into memory.
-    """
-    if can_be_read_again(path):
-        return path
-    text = os.fspath(path)
-    target = _folder() / f"{mark()}{''.join(Path(text).suffixes)}"
-    raw = open_raw(path)
-    try:
-        with room_needed(target.parent, "what comes through the pipe"), open(target, "xb") as copy:
-            shutil.copyfileobj(raw, copy, _BLOCK)
-    except InputError:
-        remove(target)
-        raise
-    finally:
-        if text != "-":
-            raw.close()
-    name = path.run_name if isinstance(path, NamedFile) else ""
-    return NamedFile.of(str(target), name, given_as=text)

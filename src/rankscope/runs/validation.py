@@ -34,7 +34,6 @@ from rankscope.runs.run_files import answered_questions
 from rankscope.runs.table import Run, scores_of, without_duplicates
 from rankscope.tables.columns import NO_COLUMNS, QRELS, QUERY_ROWS, RUN
 from rankscope.tables.reading import open_table
-from rankscope.tables.row_checks import seen_rows
 from rankscope.tables.rows import Rows, as_numbers
 from rankscope.tables.shapes import pair_rows
 
@@ -249,7 +248,7 @@ class RunUnderTest:
 
     def seen_rows(self, message: str, bad: pl.Series) -> Seen | None:
         """Say something about the rows that are bad; nothing if there are none."""
-        return seen_rows(message, self.rows, bad.arg_true())
+        return self.rows.seen(message, bad.arg_true())
 
     def seen_queries(self, message: str, query_ids: list[str]) -> Seen | None:
         """Say something about queries; nothing if there are none."""

@@ -1,6 +1,6 @@
 """Many runs at once: each is a piece of work for a worker, and only its scores come back.
 
-Runs in large files are not: their parts are the pieces (`rankscope.scale.run_parts`).
+A single run in a large file is not: its parts are the pieces (`rankscope.scale.run_parts`).
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,8 @@ from rankscope.files import can_be_read_again, is_path
 from rankscope.runs.run_files import LazyRun, NamedFile, name_in_file, run_names
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
-from rankscope.scale.run_cuts import PartedFile
-from rankscope.scale.run_parts import RunParts
-from rankscope.scale.visible import check_visible
+from rankscope.scale.run_cuts import PartedFile, check_seen
+from rankscope.scale.run_parts import RunParts, divided
 from rankscope.scoring.bounds import BoundsTable, bounds_of
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import is_several
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.options import Scoring
-
-PARTED = 1 << 26
-"""Of several runs, those in files of so many bytes are scanned in parts."""
 
 _BATCH = 16  # runs that are handed to a worker together, at most
 
@@ -89,13 +86,15 @@ class ScoredRun(LazyRun):
         return read_run(self._path, name=self.name)
 
 
-def answers(files: Sequence[tuple[str, str]], question: Question) -> list[Answer]:
-    """Score runs, each by its name and its path; what is wrong with one is its answer."""
-    return [_answer(NamedFile.of(path, name), question) for name, path in files]
+def answers(files: Sequence[tuple[str, str, int]], question: Question) -> list[Answer]:
+    """Score runs, each by its name, path and size; what is wrong with one is its answer."""
+    return [_answer(NamedFile.of(path, name), question, size) for name, path, size in files]
 
 
-def _answer(run: NamedFile | RunParts, question: Question) -> Answer:
+def _answer(run: NamedFile | RunParts, question: Question, size: int = -1) -> Answer:
     try:
+        if size >= 0:
+            check_seen(str(run), size)
         scores = score(question.judgments, [run], question.measures, question.scoring).scores
         scored, table, more = scores.run(), None, question.bounds
         if more is not None and (more["holes"] or scored.counts["tied_hits"]):
@@ -116,7 +115,7 @@ def _name(path: PathLike) -> str:
         file = None if is_several(path) else PartedFile.open(path)
     except RankscopeError:  # a worker says what is wrong
         file = None
-    return name_in_file(path, None if file is None else file.table.first_tag)
+    return name_in_file(path, None if file is None else file.tag)
 
 
 def spread(runs: Any, question: Question) -> Any:
@@ -178,23 +177,21 @@ def score_files(
 def _answers(
     files: Mapping[str, PathLike], question: Question, executor: Executor | None
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield the answers for all runs by name: for small ones first, in order, then large ones."""
-    large = {name: path for name, path in files.items() if _is_large(path, question)}
-    small = [(name, os.fspath(path)) for name, path in files.items() if name not in large]
-    check_visible(executor, [path for _, path in small if os.path.isfile(path)])
+    """Yield the answers for all runs by name, in order."""
+    named = [NamedFile.of(os.path.abspath(path), name) for name, path in files.items()]
     with Workers(executor) as workers:
-        size = min(-(-len(small) // (4 * workers.count)) or 1, _BATCH)
-        batches = [small[low : low + size] for low in range(0, len(small), size)]
+        if executor is not None and len(named) < workers.count and question.scoring.is_plain:
+            for run in named:  # few: their parts are shared
+                yield run.run_name, _answer(divided(run, executor) or run, question.alone)
+            return
+        asked = [
+            (run.run_name, str(run), os.path.getsize(run) if os.path.isfile(run) else -1)
+            for run in named
+        ]
+        size = min(-(-len(asked) // (4 * workers.count)) or 1, _BATCH)
+        batches = [asked[low : low + size] for low in range(0, len(asked), size)]
         results_of = workers.map(answers, batches, question.alone)
-        for batch, results in zip(batches, results_of, strict=True):
-            yield from zip((name for name, _ in batch), results, strict=True)
-    for name, path in large.items():
-        try:
-            run = RunParts(path, name=name, executor=executor)
-        except RankscopeError as error:
-            yield name, Answer(problem=str(error))
-        else:
-            yield name, _answer(run, question.alone)
+        yield from zip(files, chain.from_iterable(results_of), strict=True)
 
 
 def _refusal(path: PathLike, name: str, question: Question, problem: str) -> RankscopeError:
@@ -205,13 +202,3 @@ def _refusal(path: PathLike, name: str, question: Question, problem: str) -> Ran
     except RankscopeError as error:
         return error
     return InputError(problem)
-
-
-def _is_large(path: PathLike, question: Question) -> bool:
-    if is_several(path):
-        return True
-    try:
-        is_large = os.path.getsize(path) >= PARTED and question.scoring.is_plain
-        return is_large and PartedFile.open(path) is not None
-    except (OSError, RankscopeError):
-        return False

@@ -8,12 +8,15 @@ died was working on is done again.
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.waiting import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +28,11 @@ R = TypeVar("R")
 DEATHS = 3
 """So often in a row workers may die before it is given up."""
 
+WITHOUT_WORKERS = 30.0
+"""Seconds that a cluster may be without any worker, as when all of them are started again."""
+
 _AHEAD = 2  # tasks for each worker that are handed out
+_PAUSE = 1.0  # seconds after which a cluster is asked whether it is still there
 
 
 class Workers:
@@ -33,51 +40,40 @@ class Workers:
 
     def __init__(self, executor: Executor | None) -> None:
         self._executor = executor
+        self._cluster: Any = getattr(executor, "_client", None)  # of Dask
         self._replacement: ProcessPoolExecutor | None = None
 
     @property
     def count(self) -> int:
         """How many tasks can be worked on at a time, as far as it is known."""
-        client = getattr(self._executor, "_client", None)
-        if client is not None:  # of Dask
-            return max(int(sum(client.nthreads().values())), 1)
+        if self._cluster is not None:
+            return max(int(sum(self._cluster.nthreads().values())), 1)
         known = getattr(self._executor, "_max_workers", None)
         return int(known) if known else os.cpu_count() or 1
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *common: Any) -> Iterator[R]:
         """Yield ``function(task, *common)`` for each task, in their order."""
         if self._executor is None:
-            for task in tasks:
-                yield function(task, *common)
+            yield from (function(task, *common) for task in tasks)
             return
-        coming = iter(tasks)
+        coming, deaths, ahead = iter(tasks), 0, _AHEAD * self.count
         waiting: deque[tuple[T, Future[R]]] = deque()
-        deaths = 0
-        ahead = _AHEAD * self.count
         try:
             while True:
-                while len(waiting) < ahead and (task := next(coming, _END)) is not _END:
+                for task in islice(coming, ahead - len(waiting)):
                     waiting.append((task, self._submit(function, task, *common)))
                 if not waiting:
                     return
                 try:
-                    result = waiting[0][1].result()
+                    result = self._result(waiting[0][1])
                 except BaseException as error:
                     if not _is_death(error):
                         raise
-                    if isinstance(error, BrokenExecutor) and hasattr(self._executor, "_client"):
-                        raise InputError(  # Dask has tried again itself
-                            f"the cluster cannot finish the work: {error}; start workers with more "
-                            "memory, and run this again"
-                        ) from None
                     deaths += 1
-                    if deaths > DEATHS:
-                        raise InputError(
-                            f"workers died {deaths} times in a row at the same piece of work "
-                            f"({type(error).__name__}: {shown(str(error), 120)}); give them more "
-                            "memory, or take fewer at a time"
-                        ) from None
-                    waiting = deque(self._again(function, waiting, common))
+                    self._give_up(error, deaths)
+                    for place, (task, future) in enumerate(waiting):
+                        if future.done() and (future.cancelled() or _is_death(future.exception())):
+                            waiting[place] = task, self._submit(function, task, *common)
                     continue
                 waiting.popleft()
                 deaths = 0
@@ -86,28 +82,44 @@ class Workers:
             for _, future in waiting:
                 future.cancel()
 
-    def _again(
-        self, function: Callable[..., R], waiting: deque[tuple[T, Future[R]]], common: Any
-    ) -> Iterator[tuple[T, Future[R]]]:
-        """Hand out once more what died or will never be begun."""
-        for task, future in waiting:
-            lost = future.cancelled() or (future.done() and _is_death(future.exception()))
-            yield task, self._submit(function, task, *common) if lost else future
+    def _result(self, future: Future[R]) -> R:
+        """Wait for a result, but not for a cluster that is gone."""
+        seen = time.monotonic()
+        while self._cluster is not None and not future.done():
+            try:
+                return future.result(timeout=_PAUSE)
+            except TimeoutError:
+                if has_workers(self._cluster):
+                    seen = time.monotonic()
+                if time.monotonic() - seen > WITHOUT_WORKERS:
+                    raise InputError(
+                        f"the cluster has had no worker for {WITHOUT_WORKERS:g} s; start some, and "
+                        "run this again"
+                    ) from None
+        return future.result()
+
+    def _give_up(self, error: BaseException, deaths: int) -> None:
+        """Raise if workers die again and again; Dask has tried by itself."""
+        if type(error).__name__ == "KilledWorker" or deaths > DEATHS:
+            raise InputError(
+                "workers died again and again at the same piece of work "
+                f"({type(error).__name__}: {shown(str(error), 120)}); give them more memory, or "
+                "take fewer at a time"
+            ) from None
 
     def _submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
+        assert self._executor is not None
         try:
-            return (self._replacement or self._current).submit(function, *arguments)
+            return (self._replacement or self._executor).submit(function, *arguments)
         except BrokenExecutor:
             # a pool whose process died takes no more work; another of its size goes on
             self._close()
             self._replacement = process_pool(self.count)
             return self._replacement.submit(function, *arguments)
-
-    @property
-    def _current(self) -> Executor:
-        if self._executor is None:
-            raise RuntimeError("there is no executor")
-        return self._executor
+        except Exception as error:  # of Dask's own, of any kind
+            if self._cluster is None:
+                raise
+            raise InputError(f"the cluster takes no work ({error}); start it again") from None
 
     def _close(self) -> None:
         if self._replacement is not None:
@@ -121,14 +133,19 @@ class Workers:
         self._close()
 
 
-_END: Any = object()
-
-
 def _is_death(error: BaseException | None) -> bool:
     """Tell whether an error says that a worker died, and nothing about its work."""
     if isinstance(error, BrokenExecutor | CancelledError):
         return True
     return type(error).__name__ in {"KilledWorker", "CommClosedError", "FutureCancelledError"}
+
+
+def has_workers(client: Any) -> bool:
+    """Tell whether a Dask cluster answers, and has a worker."""
+    try:
+        return bool(within(WITHOUT_WORKERS, client.ncores, None))
+    except Exception:  # of whatever kind: nobody answers
+        return False
 
 
 def process_pool(count: int) -> ProcessPoolExecutor:

@@ -1,8 +1,7 @@
 """Parts: a run cut into stretches of rows that workers read by themselves.
 
-A plain TREC file is cut at bytes, a Parquet file at rows, and what is compressed or comes through a
-pipe into blocks as they come. Cuts are made where the query changes, if such a place is near, so
-that few queries are in two parts.
+Parquet is cut at rows, plain TREC files at bytes, and compressed ones into blocks as they come,
+where the query changes, if such a place is near, so that few queries are in two parts.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ import polars as pl
 
 from rankscope.errors import FormatError, InputError
 from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
-from rankscope.runs.table import Run
+from rankscope.runs.table import Run, ranks_follow, scores_of
 from rankscope.tables.choosing import choose
 from rankscope.tables.columns import NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
-from rankscope.tables.parquet import ParquetFile
+from rankscope.tables.frames import ParquetFile
 from rankscope.tables.reading import TableFile
+from rankscope.tables.rows import as_numbers
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.table_columns import Table
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import PairLayout
     from rankscope.tables.rows import Rows
 
 PART_BYTES = 1 << 25
@@ -38,7 +37,7 @@ PART_BYTES = 1 << 25
 PART_ROWS = 1 << 20
 """About so many rows of a Parquet file are."""
 
-_LOOK = 1 << 20  # bytes, or rows / 16, within which a change of the query is looked for
+_LOOK = 1 << 20  # bytes within which a change of the query is looked for
 
 ROLES = ("query_id", "doc_id", "score")
 
@@ -52,33 +51,32 @@ class Part:
     low: int
     high: int
     sniffed: Sniffed
-    layout: PairLayout
+    size: int
+    """The bytes of the file, which workers open by its path, as it was cut."""
     data: bytes | None = None
     """The bytes themselves, where workers cannot read them from the file."""
 
     def rows(self, roles: tuple[str, ...] = ROLES) -> Rows:
         """Read the rows of this part, these columns of them."""
         if self.format == "parquet":
+            check_seen(self.path, self.size)
             file = ParquetFile(self.path, source=self.path)
             names = _flat_columns(file)
             columns = [names[role] for role in roles if role in names]
             frame = file.frame(columns, low=self.low, high=self.high)
-            return pair_rows(frame, self.layout, source=self.path)
-        return self._file().rows(roles)
+            return pair_rows(frame, RUN, source=self.path)
+        data = self.block()
+        data = data if self.low else data.removeprefix(BOM)
+        return TableFile(self.path, RUN, "trec", self.sniffed, data=data).rows(roles)
 
     def block(self) -> bytes:
         """Return the bytes of a part of a TREC file: whole lines."""
         if self.data is not None:
             return self.data
+        check_seen(self.path, self.size)
         with open(self.path, "rb") as file:
             file.seek(self.low)
             return file.read(self.high - self.low)
-
-    def _file(self) -> TableFile:
-        data = self.block()
-        if not self.low:
-            data = data.removeprefix(BOM)
-        return TableFile(self.path, self.layout, "trec", self.sniffed, data=data)
 
     def run(self) -> Run:
         """Read this part as a run of its own; what breaks a rule is refused."""
@@ -88,6 +86,29 @@ class Part:
         return Run.from_rows(rows, name="part")
 
 
+def check_seen(path: str, size: int) -> None:
+    """Raise unless a file is here as it was where it was named: workers may be other machines."""
+    try:
+        seen = os.path.getsize(path)
+    except OSError:
+        seen = -1
+    if seen != size:
+        what = "does not see it" if seen < 0 else f"sees {seen:,} bytes"
+        raise InputError(
+            f"{path}: has {size:,} bytes, and a worker {what}; workers read files by their paths, "
+            "so put it on a file system that all machines share, and leave it as it is meanwhile"
+        )
+
+
+def ranks_in_order(part: Part) -> bool:
+    """Tell whether the ranks in a part of a TREC file are in the order of its scores."""
+    rows = part.rows((*ROLES, "rank"))
+    if not {"rank", "score"} <= set(rows.frame.columns):
+        return False
+    rank = as_numbers(rows.frame["rank"]).cast(pl.Float64)
+    return ranks_follow(pl.DataFrame([rows.ids("query_id"), scores_of(rows), rank.alias("rank")]))
+
+
 @dataclass(frozen=True, slots=True)
 class PartedFile:
     """A file that can be cut into parts."""
@@ -95,28 +116,26 @@ class PartedFile:
     path: PathLike
     format: Literal["trec", "parquet"]
     sniffed: Sniffed
-    layout: PairLayout
     is_plain: bool
 
     @classmethod
     def open(cls, path: PathLike) -> PartedFile | None:
         """Look at a file; None if it cannot be cut: of another format, or with other columns."""
-        layout = RUN
         with open_bytes(path) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
-        format = detect_format(sniffed, layout)
+        format = detect_format(sniffed, RUN)
         is_plain = is_plain_file(path)
         if format == "trec":
-            return cls(path, "trec", sniffed, layout, is_plain)
+            return cls(path, "trec", sniffed, is_plain)
         if format == "parquet" and is_plain:
-            file = cls(path, "parquet", sniffed, layout, is_plain)
+            file = cls(path, "parquet", sniffed, is_plain)
             return file if file._has_plain_columns() else None
         return None
 
     def _has_plain_columns(self) -> bool:
         """Tell whether each row is a pair with a score, whatever the other rows say."""
-        schema = ParquetFile(self._place, source=self.source).schema
-        columns = _flat_columns(ParquetFile(self._place, source=self.source))
+        file = ParquetFile(self._place, source=self.source)
+        schema, columns = file.schema, _flat_columns(file)
         if not set(ROLES) <= columns.keys():
             return False
         ids = (schema[columns[role]] for role in ROLES[:2])
@@ -133,13 +152,14 @@ class PartedFile:
         return os.path.abspath(os.fspath(self.path))
 
     @property
-    def table(self) -> TableFile:
-        """The file as it is named; nothing is read."""
-        return TableFile(self.path, self.layout, self.format, self.sniffed, data=b"")
+    def tag(self) -> str | None:
+        """The tag on the first line of a TREC run."""
+        return TableFile(self.path, RUN, self.format, self.sniffed, data=b"").first_tag
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts in the order of their rows."""
-        part = Part(self._place, self.format, 0, 0, self.sniffed, self.layout)
+        size = os.path.getsize(self._place)
+        part = Part(self._place, self.format, 0, 0, self.sniffed, size)
         if self.format == "parquet":
             edges = _edges_of_rows(self._place)
         elif self.is_plain:
@@ -223,41 +243,30 @@ def _flat_columns(file: ParquetFile) -> dict[str, str]:
         chosen = choose(table, RUN, NO_COLUMNS)
     except InputError:  # the reader says what
         return {}
-    if chosen is None or chosen.listed or chosen.value is None:
+    if chosen.listed or chosen.value is None:
         return {}
     return {"query_id": chosen.query, "doc_id": chosen.documents, "score": chosen.value}
 
 
 def _edges_of_rows(path: str) -> Iterator[int]:
     """Yield where the parts of a Parquet file end."""
-    file = ParquetFile(path, source=path)
-    query = _flat_columns(file)["query_id"]
-    size, low = file.rows, 0
-    while low + PART_ROWS < size:
-        place = low + PART_ROWS
-        near = file.frame([query], low=place, high=place + _LOOK // 16).to_series()
-        change = (near != near.shift()).fill_null(False).arg_max() or 0
-        low += PART_ROWS + change
-        yield low
-    if low < size:
-        yield size
+    rows = ParquetFile(path, source=path).rows
+    yield from range(PART_ROWS, rows, PART_ROWS)
+    if rows:
+        yield rows
 
 
 def refuse_mixed_files(files: list[PartedFile]) -> None:
     """Raise if files are not parts of one run."""
     first = files[0]
     for file in files[1:]:
-        if file.format != first.format:
-            raise FormatError(
-                f"is {file.format} and {first.source} is {first.format}; the files of one run "
-                "have one format",
-                source=file.source,
-            )
-        tags = (first.table.first_tag, file.table.first_tag)
-        if tags[0] != tags[1]:
-            raise FormatError(
-                f"has the tag {tags[1]!r} and {first.source} {tags[0]!r}; the files of one run "
-                "have one tag: give files of several runs one by one",
-                source=file.source,
-                line=1,
-            )
+        for what, ours, theirs in (
+            ("format", first.format, file.format),
+            ("tag", first.tag, file.tag),
+        ):
+            if ours != theirs:
+                raise FormatError(
+                    f"has the {what} {theirs!r} and {first.source} {ours!r}; the files of one run "
+                    f"have one {what}: give files of several runs one by one",
+                    source=file.source,
+                )

@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Iterable, Iterator
 from glob import glob, has_magic
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,27 +17,25 @@ from rankscope.files import is_path
 from rankscope.runs.run_files import LazyRun, NamedFile, name_in_file
 from rankscope.runs.table import Run, read_run
 from rankscope.scale.executors import Workers
-from rankscope.scale.joined import joined_run
-from rankscope.scale.partials import PartError, Tally, as_scan, partial, unpacked
-from rankscope.scale.rank_order import ranks_go_by_score
-from rankscope.scale.run_cuts import PartedFile, refuse_mixed_files
-from rankscope.scale.spool import open_rows, settled
-from rankscope.scale.visible import check_visible
-from rankscope.scoring.judged_pairs import PackedPairs
+from rankscope.scale.partials import PartError, as_scan, merged, open_rows, partial, settled
+from rankscope.scale.run_cuts import PartedFile, ranks_in_order, refuse_mixed_files
+from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.scan_tables import scan_of
+from rankscope.tables.columns import RUN
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from rankscope.files import PathLike
     from rankscope.runs.order import Precision
-    from rankscope.scale.partials import Partial
+    from rankscope.scale.partials import OpenRows
     from rankscope.scale.run_cuts import Part
-    from rankscope.scale.spool import OpenRows
-    from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.scans import Scan
 
 __all__ = ["RunParts"]
+
+_TOGETHER = 64  # partials that are merged at a time
 
 
 class RunParts(LazyRun):
@@ -55,23 +54,22 @@ class RunParts(LazyRun):
         name: str | None = None,
         executor: Executor | None = None,
     ) -> None:
-        paths = paths_of(files)
-        opened = [PartedFile.open(path) for path in paths]
-        for path, file in zip(paths, opened, strict=True):
+        self._files: list[PartedFile] = []
+        for path in paths_of(files):
+            file = PartedFile.open(path)
             if file is None:
                 raise InputError(
                     f"{os.fspath(path)}: cannot be read in parts, which TREC runs and Parquet "
                     "files with the columns query_id, doc_id and score can; read it with read_run"
                 )
-        self._files = [file for file in opened if file is not None]
+            self._files.append(file)
         refuse_mixed_files(self._files)
         given = files.run_name if isinstance(files, NamedFile) else ""
-        first = self._files[0].table
-        super().__init__(name or given or name_in_file(first.path, first.first_tag))
+        first = self._files[0]
+        super().__init__(name or given or name_in_file(first.path, first.tag))
         self._executor = executor
         self._scans: dict[tuple[int, Precision], tuple[Judgments, Scan]] = {}
         self._is_list: bool | None = None
-        self._unjudged: Scan | None = None
 
     def worked_on(self, executor: Executor) -> RunParts:
         """Return the run with its parts scanned by an executor."""
@@ -85,81 +83,53 @@ class RunParts(LazyRun):
             yield from file.parts()
 
     def _load(self) -> Run:
-        if len(self._files) == 1:
-            return read_run(self._files[0].path, name=self.name)
-        return joined_run([file.path for file in self._files], self.name)
+        runs = [read_run(file.path, name=self.name) for file in self._files]
+        if len(runs) == 1:
+            return runs[0]
+        frame = pl.concat([run.to_polars() for run in runs])
+        return Run.from_rows(Rows(frame, self.name, RUN), name=self.name)
 
     def scan_for(self, judgments: Judgments, precision: Precision) -> Scan:
         """Return the scan of the run for some judgments."""
         key = (id(judgments), precision)  # the judgments are kept too, so their id stays theirs
         if key not in self._scans:
-            self._scans[key] = judgments, self._scanned(judgments.packed, precision)
-        return self._scans[key][1]
-
-    def _scanned(self, packed: PackedPairs, precision: Precision) -> Scan:
-        check_visible(self._executor, [file.path for file in self._files if file.is_plain])
-        with Workers(self._executor) as workers:
             try:
-                return self._in_parts(packed, precision, workers)
+                with Workers(self._executor) as workers:
+                    scan = self._in_parts(judgments, precision, workers)
             except PartError as error:
                 # the ordinary reader says what is wrong with the file, and where
-                run = self.loaded
-                if not len(run):
+                if not len(self.loaded):
                     raise InputError(str(error)) from None
-                return scan_of(run, unpacked(packed), precision)
+                scan = scan_of(self.loaded, judgments, precision)
+            self._scans[key] = judgments, scan
+        return self._scans[key][1]
 
-    def _in_parts(self, packed: PackedPairs, precision: Precision, workers: Workers) -> Scan:
-        tally, in_part = Tally(), []
-        for result in workers.map(partial, self.parts(), packed, precision):
+    def _in_parts(self, judgments: Judgments, precision: Precision, workers: Workers) -> Scan:
+        known, in_part = [], []
+        for result in workers.map(partial, self.parts(), judgments.packed, precision):
             in_part.append(result.queries["query_id"].hash())
-            tally.add(result)
+            known.append(result)
+            if len(known) == _TOGETHER:
+                known = [merged(known)]
         if not in_part:
             raise PartError("the run is empty")
-        whole = tally.total()
-        marks = whole.queries.filter(pl.col("parts") > 1)["query_id"].hash().implode()
-        again = [bool(hashes.is_in(marks).any()) for hashes in in_part]
-        parts = (part for part, is_left in zip(self.parts(), again, strict=True) if is_left)
-        return self._settled(whole, parts, packed, precision, workers)
+        whole = merged(known)
+        is_open = whole.queries["parts"] > 1
+        if is_open.any():
+            marks = whole.queries.filter(is_open)["query_id"].hash().implode()
+            again = [bool(hashes.is_in(marks).any()) for hashes in in_part]
 
-    def _settled(
-        self,
-        whole: Partial,
-        parts: Iterable[Part],
-        packed: PackedPairs,
-        precision: Precision,
-        workers: Workers,
-    ) -> Scan:
-        """Bring the rows of open queries together; ``parts`` are those that hold some."""
+            def collect(queries: pl.DataFrame) -> Iterator[OpenRows]:
+                return workers.map(open_rows, compress(self.parts(), again), queries, precision)
 
-        def collect(queries: pl.DataFrame) -> Iterator[OpenRows]:
-            return workers.map(open_rows, parts, queries, precision)
-
-        if (whole.queries["parts"] > 1).any():
-            whole = settled(whole, packed, precision, collect)
+            whole = settled(whole, judgments, precision, collect)
         return as_scan(whole)
-
-    def adopt(
-        self, judgments: Judgments, whole: Partial, *, precision: Precision = "double"
-    ) -> None:
-        """Take what was found elsewhere: the partials of all parts, merged in their order.
-
-        `rankscope.evaluate` with these judgments then scans no part again, but those that hold rows
-        of a query that is in several.
-
-        Raises:
-            PartError: a document is in two parts of a query.
-        """
-        with Workers(self._executor) as workers:
-            scan = self._settled(whole, self.parts(), judgments.packed, precision, workers)
-        self._scans[id(judgments), precision] = judgments, scan
 
     def _any_scan(self) -> Scan:
         """Return what is known of the queries, whatever was judged."""
-        for _, scan in self._scans.values():
-            return scan
-        if self._unjudged is None:
-            self._unjudged = self._scanned(PackedPairs.of((), np.zeros(1, np.int64), ()), "double")
-        return self._unjudged
+        if not self._scans:
+            self.scan_for(Judgments({}), "double")
+        return next(iter(self._scans.values()))[1]
 
     @property
     def query_ids(self) -> Any:
@@ -172,8 +142,11 @@ class RunParts(LazyRun):
         if self._is_list is None and self._files[0].format == "parquet":
             self._is_list = False  # rows of a flat table may come in any order
         if self._is_list is None:
+            scan = self._any_scan()
+            is_mixed = 2 * np.count_nonzero(scan.rises) > np.count_nonzero(scan.sizes > 1)
             with Workers(self._executor) as workers:
-                self._is_list = not ranks_go_by_score(self._any_scan(), self.parts, workers)
+                in_order = is_mixed and all(workers.map(ranks_in_order, self.parts()))
+            self._is_list = not in_order
         return self._is_list
 
     def documents(self) -> Iterator[str]:
@@ -193,30 +166,21 @@ class RunParts(LazyRun):
 
 def paths_of(files: PathLike | Iterable[PathLike]) -> list[PathLike]:
     """Return the files that a path, a pattern, a folder or a list of paths names."""
-    if not is_path(files):
-        paths: list[PathLike] = list(files)  # type: ignore[arg-type]
-        if not paths:
-            raise InputError("a run in parts needs at least one file; the list of files is empty")
-        return paths
-    text = os.fspath(files)
+    paths: list[PathLike] = [files] if is_path(files) else list(files)  # type: ignore[arg-type]
+    text = os.fspath(paths[0]) if is_path(files) else ""
     if os.path.isdir(text):
         listed = sorted(entry.path for entry in os.scandir(text) if entry.is_file())
         paths = [path for path in listed if not os.path.basename(path).startswith((".", "_"))]
-        if not paths:
-            raise InputError(f"{text}: the folder holds no file; name one that holds a run's parts")
-        return paths
-    if has_magic(text) and not os.path.lexists(text):
-        matching = sorted(path for path in glob(text, recursive=True) if os.path.isfile(path))
-        if not matching:
-            raise InputError(f"no file matches {shown(text)}; name files that there are")
-        return list(matching)
-    return [files]
+    elif has_magic(text) and not os.path.lexists(text):
+        paths = [path for path in sorted(glob(text, recursive=True)) if os.path.isfile(path)]
+    if not paths:
+        raise InputError(f"no file is there ({shown(text or files)}); name those of a run's parts")
+    return paths
 
 
 def divided(path: PathLike, executor: Executor | None = None) -> RunParts | None:
-    """Return a file as a run in parts, if it can be cut; else the ordinary reader takes it."""
+    """Return a run in parts, if it can be cut; else the ordinary reader takes it."""
     try:
-        file = PartedFile.open(path)
+        return RunParts(path, executor=executor)
     except RankscopeError:
         return None
-    return None if file is None else RunParts([path], executor=executor)

@@ -6,8 +6,8 @@
   `coverage` and `judged_terms` are for gold that is spans, texts or terms of an ontology.
 - Ranks: `align` joins a run with judgments; a run is a dict (`dicts`), a table (`scan_tables`) or a
   file that is not read, of which `scans` tell the same.
-- Numbers: `evaluate` makes `scores`, with their `accounting`; `soundness` says what cannot be
-  scored, and what should be known; `score_files` keep them.
+- Numbers: `evaluate` makes `scores`; `soundness` says what cannot be scored, and what should be
+  known; `score_files` keep them, with their accounting.
 - About one run: `explain`, `bounds`, `why`.
 - `trec_eval` and `preferences` print what NIST's program prints.
 """

@@ -133,9 +133,9 @@ def _hits(
         scan = run.scan_for(judgments, rules.precision)
     if scan is None:
         from rankscope.runs.table import as_run  # noqa: PLC0415
-        from rankscope.scoring.scan_tables import JudgedPairs, scan_of  # noqa: PLC0415
+        from rankscope.scoring.scan_tables import scan_of  # noqa: PLC0415
 
-        scan = scan_of(as_run(run), JudgedPairs.of(judgments), rules.precision)
+        scan = scan_of(as_run(run), judgments, rules.precision)
     known = dict.fromkeys(scan.query_ids).keys() if known is None else known
     return Hits.in_scan(judgments, scan, rules.ties, cutoffs), known
 

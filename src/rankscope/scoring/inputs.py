@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path
-from rankscope.runs.run_files import LazyRun, answered_questions, run_names, spooled
+from rankscope.runs.run_files import LazyRun, answered_questions, run_names
 from rankscope.scoring.dicts import holds_numbers, is_plain
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
@@ -202,7 +202,6 @@ def _from_file(path: Any, judgments: Judgments, scoring: Scoring) -> Any:
         return scale.RunParts(path, executor=scoring.executor)
     if not scoring.is_plain:
         return path
-    path = spooled(path)
     scanned = ScannedRun.of(path, judgments) if scoring.executor is None else None
     if scanned is not None:
         return scanned

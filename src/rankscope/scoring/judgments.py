@@ -14,8 +14,8 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.dicts import is_plain, numbers_of
 from rankscope.scoring.judged_pairs import FilePairs, NativePairs, PackedPairs, fingerprint
+from rankscope.tables.cases import refuse_answer
 from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, Reading, are_whole, id_text
-from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     import polars as pl

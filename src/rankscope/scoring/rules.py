@@ -29,6 +29,10 @@ def _unchanged(measure: Measure) -> Measure:
     return measure
 
 
+def _always(_: Measure) -> None:
+    return None
+
+
 def _trec_eval_9(measure: Measure) -> Measure:
     """Use version 9's rule for the rank at which a recall point is reached."""
     has_rule = measure.definition.parameter("rule") is not None
@@ -77,10 +81,7 @@ def _ranx(measure: Measure) -> Measure:
 
 
 DIFFERENT = {
-    (
-        "ir_measures",
-        "Accuracy",
-    ): "it leaves out queries for which no relevant document is retrieved",
+    ("ir_measures", "Accuracy"): "it leaves out queries without a retrieved relevant document",
     ("ir_measures", "Compat"): "its ideal has equal scores in the order of the judgments",
     ("ir_measures", "ERR"): "it rounds the value of each query to five decimals",
     ("ranx", "NumRelRet"): "it prints the mean over queries, not the sum",
@@ -89,10 +90,6 @@ DIFFERENT = {
 """By profile and measure: why a tool's own number is another one."""
 
 # --- profiles ------------------------------------------------------------------------------------
-
-
-def _always(measure: Measure) -> None:  # noqa: ARG001
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ that hold a judged document.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -30,25 +30,11 @@ _MARK_BITS = 22
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd and without pattern: moves groups far apart
 
 
-class JudgedPairs(NamedTuple):
-    """Judged pairs in columns: what a scan of a table looks for."""
-
-    query_ids: tuple[str, ...]
-    pairs: pl.DataFrame
-    """By pair: query, the number of its query; doc_id."""
-
-    @classmethod
-    def of(cls, judgments: Judgments) -> JudgedPairs:
-        """Take the pairs of judgments."""
-        query = pl.Series("query", judgments.query)
-        return cls(judgments.query_ids, pl.DataFrame([query, judgments.pairs["doc_id"]]))
-
-
-def scan_of(run: Run, judged: JudgedPairs, precision: Precision) -> Scan:
+def scan_of(run: Run, judgments: Judgments, precision: Precision) -> Scan:
     """Scan a run in which each query has one stretch."""
     position = {query_id: place for place, query_id in enumerate(run.query_ids)}
-    count = len(judged.query_ids)
-    group = np.fromiter(map(position.get, judged.query_ids, repeat(-1)), np.int64, count)
+    count = len(judgments.query_ids)
+    group = np.fromiter(map(position.get, judgments.query_ids, repeat(-1)), np.int64, count)
     offsets, sizes = run.offsets, run.sizes
     scores = order.compared(run.scores.to_numpy(), precision)
     first, last = (np.full(len(sizes), np.nan) for _ in range(2))
@@ -58,7 +44,7 @@ def scan_of(run: Run, judged: JudgedPairs, precision: Precision) -> Scan:
     falls = first > last
     if rises.any():
         falls |= order.unsettled(offsets, -scores, ties=False)
-    row, pair = _judged_rows(run, judged.pairs, group)
+    row, pair = _judged_rows(run, judgments, group)
     best = _best_first(offsets, scores, np.flatnonzero(rises))
     starts = order.tie_starts(offsets, scores if best is None else scores[best])
     return Scan(
@@ -127,10 +113,10 @@ def _by_place(offsets: IntArray, starts: BoolArray, groups: IntArray) -> IntArra
     return np.bincount((same - offsets[group])[wanted[group]])
 
 
-def _judged_rows(run: Run, pairs: pl.DataFrame, group: IntArray) -> tuple[IntArray, IntArray]:
+def _judged_rows(run: Run, judgments: Judgments, group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the rows of a run that are judged, rising, and the number of the pair of each."""
     judged = (
-        pairs.select(pl.Series("group", group[pairs["query"].to_numpy()]), "doc_id")
+        pl.DataFrame([pl.Series("group", group[judgments.query]), judgments.pairs["doc_id"]])
         .with_row_index("pair")
         .filter(pl.col("group") >= 0)
     )

@@ -4,7 +4,7 @@ A *part* is any stretch of a run's rows: a block of a file, a range of its bytes
 Parquet file. A scan of it is small: by query the number of rows and how scores go, and for each
 judged document how many rows are ahead of it. `merge` puts the scans of parts together. As long as
 no query is in two parts, or twice in one, ranks are known then. The rows of queries that are in two
-parts are brought together first, and scanned after (`rankscope.scale.spool`).
+parts are brought together first, and scanned after (`rankscope.scale.partials`).
 
 TREC files are not read for this (`ScannedRun`): the native library passes over their bytes, in
 little memory whatever their size, and rows are read only if something else asks for them. A block
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankscope.runs.run_files import LazyFile, name_in_file
+from rankscope.errors import InputError
+from rankscope.files import source_name
+from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import RUN
 from rankscope.tables.native import address_of, library, taken
 from rankscope.tables.native_files import TrecFile, map_blocks
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.order import Precision, Ties
+    from rankscope.runs.table import Run
     from rankscope.scoring.judged_pairs import NativePairs
     from rankscope.scoring.judgments import Judgments
     from rankscope.tables.native import Result
@@ -220,15 +223,15 @@ def scan_file(
     return merge(parts)
 
 
-class ScannedRun(LazyFile):
+class ScannedRun(LazyRun):
     """Stands for the run in a file, of which a scan is known."""
 
     is_list: bool
     """Whether the order of rows is meant: false for a file whose ranks go by score."""
 
     def __init__(self, file: TrecFile, scan: Scan, judgments: Judgments) -> None:
-        super().__init__(file, name_in_file(file.path, file.first_tag))
-        self._scan = scan
+        super().__init__(name_in_file(file.path, file.first_tag))
+        self._file, self._scan = file, scan
         self._scans = {(id(judgments), "double"): (judgments, scan)}
 
     @classmethod
@@ -251,6 +254,21 @@ class ScannedRun(LazyFile):
                 return None
             run.is_list = not by_rank.ranks_go_by_score
         return run
+
+    @property
+    def depth(self) -> int:
+        """How many documents the longest list has."""
+        return int(self._scan.sizes.max())
+
+    def _load(self) -> Run:
+        from rankscope.runs.table import read_run  # noqa: PLC0415
+
+        if self._file.has_changed:
+            raise InputError(
+                f"{source_name(self._file.path)}: the file was changed while it was read; try "
+                "again when it is complete"
+            )
+        return read_run(self._file.path, name=self.name)
 
     def scan_for(self, judgments: Judgments, precision: Precision) -> Scan | None:
         """Return the scan for some judgments; None if the file cannot be scanned any more."""

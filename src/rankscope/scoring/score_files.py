@@ -1,7 +1,8 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` writes, and reading it back.
 
-A file comes from another machine and another day: what does not fit the fields of `ScoreRecord`
-becomes a `FormatError` that says where it is.
+With the means goes their accounting: what they are made of, and what was left out. A file is from
+another machine and another day: what does not fit the fields of `ScoreRecord` becomes a
+`FormatError` that says where it is.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, Strict
+from pydantic import Field, Strict, field_serializer
 
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, decoded, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.part import Part, Record, checked, left_out
+from rankscope.runs.collapsing import Chunks
 from rankscope.runs.order import Precision, Ties
-from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import NoRelevant, QueryPolicy, profile_named
 from rankscope.scoring.scores import RunScores, Scores
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.scoring.bounds import BoundsTable
 
+__all__ = ["Accounting"]
+
 HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 """The command that writes a score file; messages name it."""
 
@@ -38,6 +41,88 @@ LARGEST = 1e12
 
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
+
+LISTED = 100
+"""How many missing queries JSON lists; their number is always given."""
+
+
+class SpanAccounting(Part):
+    """How gold that is spans or texts was compared with what was retrieved."""
+
+    unit: Literal["characters", "words", "passages"]
+    """What overlaps are counted in; passages match as wholes."""
+    overlap: float
+    """The share of a gold span that must be covered for it to be found."""
+    gold: int
+    """Gold spans of all queries."""
+    retrieved: int
+    """Retrieved pieces of all queries."""
+
+
+class OntologyAccounting(Part):
+    """How documents were found in an ontology."""
+
+    source: str
+    """The file of the ontology."""
+    version: str
+    """What it says its version is."""
+    sha256: str
+    """The hash of its content and of the relations that count."""
+    relations: tuple[str, ...] = ("is_a",)
+    """What puts a term below another."""
+    terms: int
+    """Terms that are not obsolete."""
+    depth: int
+    """The most steps from a root to a term."""
+    expected: int
+    """Expected ids of all judged queries."""
+    expected_unknown: int
+    """Of these, those that are no terms or obsolete without one replacement."""
+    retrieved: int
+    """Retrieved ids of all queries that are averaged."""
+    retrieved_unknown: int
+    """Of these, those that are no terms."""
+    unknown_ids: tuple[str, ...]
+    """The first of them."""
+
+
+class Accounting(Part):
+    """What a mean is made of."""
+
+    queries: int
+    """Queries that were averaged."""
+    judged: int
+    """Queries in the judgments."""
+    missing: int
+    """Judged queries that the run lacks."""
+    missing_queries: tuple[str, ...]
+    """Their ids; in JSON the first hundred."""
+    missing_policy: QueryPolicy
+    """What happens to them: count as 0 (all), left out (both), an error (strict)."""
+    unjudged: int
+    """Queries of the run that nobody judged; they are left out."""
+    no_answer: int | None = left_out()
+    """Queries that are marked as having no answer, if there are any; they are left out."""
+    without_relevant: int
+    """Queries that have no document relevant to some measure."""
+    without_relevant_policy: NoRelevant
+    """What happens to them: they score 0 (zero), or are left out of the mean (out)."""
+    tied_hits: int
+    """Judged documents that share their score with another document of the query."""
+    tied_across_cutoff: dict[int, int]
+    """By cutoff: queries with a tie across it, where the order of equal scores decides."""
+    collapsed: Chunks | None = left_out()
+    """How chunks became documents, if they did."""
+    spans: SpanAccounting | None = left_out()
+    """How overlaps were counted, where gold is spans or texts."""
+    ontology: OntologyAccounting | None = left_out()
+    """How documents were found in an ontology, if there is one."""
+    languages: tuple[str, ...] = left_out(())
+    """The languages of cases that are averaged together, as was asked for."""
+
+    @field_serializer("missing_queries", when_used="json")
+    def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:
+        return query_ids[:LISTED]
 
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -22,9 +22,9 @@ from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.part import Part, Record, json_of
-from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.score_files import Accounting
 from rankscope.statistics.choices import CORRECTIONS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.intervals import Interval

@@ -21,7 +21,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.findings import Finding
 from rankscope.measures.language import parse_measures
-from rankscope.part import Part, Record, Unbounded
+from rankscope.part import High, Part, Record
 from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import check_alpha, special
 from rankscope.statistics.paired_differences import LEAST, Differences
@@ -53,7 +53,7 @@ class PowerSize(Part):
 
     queries: int
     """How many queries."""
-    detectable: Unbounded
+    detectable: High
     """The smallest true difference shown with the power asked for; null if there is none."""
     power: float | None
     """How often the difference asked about would be shown; null if none was named."""
@@ -70,7 +70,7 @@ class Power(Part):
     """The mean difference of the data."""
     sd: float
     """Standard deviation of the per-query differences."""
-    detectable: Unbounded
+    detectable: High
     """About the smallest true difference that queries like these show with this power; null where
     none within the measure's range is."""
     power: float | None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pydantic import GetCoreSchemaHandler, SerializationInfo, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from rankscope.part import Part, Unbounded, left_out
+from rankscope.part import High, Part, left_out
 from rankscope.statistics import sentences
 from rankscope.statistics.arrays import BoolArray, IntArray
 from rankscope.statistics.intervals import Interval
@@ -68,7 +68,7 @@ class Pair(Part):
     """Queries on which both are the same."""
     losses: int
     """Queries on which the base is better."""
-    d: Unbounded
+    d: High
     """The difference in standard deviations of the per-query differences; null if infinite, as they
     do not vary."""
     p: float
@@ -87,7 +87,7 @@ class Pair(Part):
     """How many of those differ."""
     decidable: bool
     """Whether any outcome on the queries that differ could have been significant."""
-    detectable: Unbounded
+    detectable: High
     """About the smallest true difference that queries like these show with power 0.8, at the
     hardest step of the correction; null if there is none within the measure's range."""
     equivalence: Equivalence | None = left_out()

@@ -1,4 +1,4 @@
-"""Golden sets in objects, and in folders of files by language.
+"""Golden sets in objects, and in folders of files by language; questions without an answer.
 
 ``{"metadata": {"language": "de"}, "test_cases": [case, …]}`` is a list of records with something
 around it, as is any object that holds exactly one list of records; a collection may be in one
@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, shown
 from rankscope.files import check_regular, read_bytes, suffix_of
-from rankscope.tables.columns import QUERY_IDS, QUESTIONS, find_name, folded, role_of
+from rankscope.tables.columns import ALIASES, QUERY_IDS, QUESTIONS, find_name, folded, role_of
 from rankscope.tables.documents import is_answer
 from rankscope.tables.jsontext import read_json
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
-
-Record = dict[str, Any]
 
 _MOST_FILES = 10_000
 _FIRST = 10
@@ -72,20 +70,20 @@ def _list_in(data: Mapping[Any, Any]) -> Any:
 def unwrapped(data: Any, kind: str, source: str, language: str | None = None) -> Any:
     """Return the table in an object, or the data if it is the table; cases with their language."""
     if isinstance(data, Mapping):
-        parts = {}
-        for part, names in _PARTS.items():
-            held = next((data[name] for name in names if name in data), None)
-            parts[part] = held if isinstance(held, Mapping) else None
-        if parts["queries"] is not None and parts["qrels"] is not None and kind in parts:
-            return parts[kind]
-        records = _records_in(data, source)
-        if records is None:
-            return data
-        metadata = data.get("metadata")
-        if "test_cases" in data and not isinstance(metadata, Mapping | None):
+        held = {part: next((n for n in names if n in data), "") for part, names in _PARTS.items()}
+        parts = {part: data[name] for part, name in held.items() if name}
+        if kind in _PARTS and all(isinstance(parts.get(p), Mapping) for p in ("queries", "qrels")):
+            return parts.get(kind)
+        records, metadata = _list_in(data), data.get("metadata")
+        if "test_cases" not in data:
+            if not records or not all(isinstance(record, Mapping) for record in records):
+                return data
+            if not any(map(_names_query, records[:_FIRST])):
+                return data  # or they are the documents of a query that has this key
+        elif not isinstance(records, list) or not isinstance(metadata, Mapping | None):
             raise InputError(
-                f"{source}: the metadata are {shown(metadata)}; expected an object such as "
-                '{"language": "de"}, or none'
+                f"{source}: expected test_cases, a list, and metadata, an object such as "
+                f'{{"language": "de"}}, if any; got {shown(records)} and {shown(metadata)}'
             )
         if isinstance(metadata, Mapping) and isinstance(metadata.get("language"), str):
             language = language_code(metadata["language"]) or language
@@ -95,26 +93,53 @@ def unwrapped(data: Any, kind: str, source: str, language: str | None = None) ->
     return data
 
 
-def _records_in(data: Mapping[Any, Any], source: str) -> list[Any] | None:
-    """Return the only list of records in an object, or its test_cases."""
-    records = _list_in(data)
-    if "test_cases" in data:
-        if not isinstance(records, list):
-            raise InputError(f"{source}: test_cases is {shown(records)}; expected a list of cases")
-        return records
-    if records is None or not all(isinstance(record, Mapping) for record in records):
-        return None
-    # or they are the documents of a query that has this key
-    return records if any(map(_names_query, records[:_FIRST])) else None
-
-
 def _names_query(record: Mapping[Any, Any]) -> bool:
-    if is_answer(record) or any(map(is_answer, record.values())):
-        return True
     names = {folded(str(name)) for name in record}
-    return not names.isdisjoint({*_OF_QUERIES, "inputs"}) or (
-        not names.isdisjoint({"id", "text"})
-        and any(role_of(str(name)) not in (None, "text") for name in record)
+    return (
+        any(map(is_answer, (record, *record.values())))
+        or not names.isdisjoint({*_OF_QUERIES, "inputs"})
+        or (
+            not names.isdisjoint({"id", "text"})
+            and any(role_of(str(name)) not in (None, "text") for name in record)
+        )
+    )
+
+
+# --- questions that are meant to have no answer
+
+YES = frozenset({"true", "t", "yes", "y", "1", "1.0"})
+"""The words for yes, as compared: without case."""
+NO = frozenset({"false", "f", "no", "n", "0", "0.0"})
+"""The words for no."""
+_BLANK = frozenset({"", "none", "null", "nan"})
+MARKS = ("no_answer", "answerable")
+"""The roles of columns that mark such a question, or mark all others."""
+
+
+def find_mark(names: Iterable[str]) -> str | None:
+    """Return the column that marks questions, or None."""
+    return find_name(list(names), tuple(name for role in MARKS for name in ALIASES[role]))
+
+
+def is_marked(name: str, value: Any, source: str) -> bool:
+    """Tell whether the value of a column marks a question as having no answer."""
+    word = "" if value is None else str(value).strip().casefold()
+    if word not in YES | NO | _BLANK:
+        raise InputError(f"{source}: {name} is {shown(value)}; expected true or false")
+    return word in (YES if find_name([name], ALIASES["answerable"]) is None else NO)
+
+
+def is_unanswered(fields: Mapping[str, Any], source: str) -> bool:
+    """Tell whether the fields of a question mark it as having no answer."""
+    name = find_mark(fields)
+    return name is not None and is_marked(name, fields[name], source)
+
+
+def refuse_answer(query_id: str, source: str) -> InputError:
+    """Return the error for a marked question that has relevant documents."""
+    return InputError(
+        f"{source}: query {shown(query_id)} is marked as having no answer, and has a relevant "
+        "document; take one of the two away"
     )
 
 
@@ -128,8 +153,7 @@ _NAMES = (
     "serbian sr slovak sk slovenian sl spanish es swedish sv turkish tr ukrainian uk vietnamese "
     "vi"
 )
-_WORDS = _NAMES.split()
-_CODES = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True))
+_CODES = dict(re.findall(r"(\w+) (\w+)", _NAMES))
 """English names of languages, with their codes in ISO 639-1."""
 _TAG = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")
 
@@ -153,9 +177,7 @@ def folder_language(path: PathLike) -> str | None:
     >>> folder_language("cases/german/tiny_v1.json"), folder_language("cases/tiny_v1.json")
     ('de', None)
     """
-    if os.fspath(path) == "-":
-        return None
-    name = Path(os.path.abspath(path)).parent.name.lower()
+    name = "" if os.fspath(path) == "-" else Path(os.path.abspath(path)).parent.name.lower()
     return name if name in _CODES.values() else _CODES.get(name)
 
 
@@ -179,47 +201,43 @@ def _with_language(record: Any, language: str | None, source: str) -> Any:
 def case_files_in(folder: PathLike) -> list[Path]:
     """Return the JSON files of a folder and of the folders in it, by path, each file once.
 
-    What begins with a full stop is left out, and so is a link that leads back to the folder.
+    What begins with a full stop is left out.
     """
     home = Path(os.fspath(folder))
     files: dict[str, Path] = {}
-    try:
-        inside = [path for path in home.iterdir() if path.is_dir() and path.name[0] != "."]
-        real = home.resolve()
-        inside = [path for path in inside if not real.is_relative_to(path.resolve())]
-        for path in sorted(path for each in (home, *inside) for path in each.iterdir()):
-            if path.name[0] != "." and suffix_of(path) == ".json" and not path.is_dir():
-                files.setdefault(os.path.realpath(path), path)
-    except OSError as error:
-        raise InputError(f"{home}: cannot be read ({error.strerror})") from None
+    for path in sorted((*home.glob("*"), *home.glob("*/*"))):
+        is_hidden = any(name[0] == "." for name in path.relative_to(home).parts)
+        if suffix_of(path) == ".json" and not is_hidden and not path.is_dir():
+            files.setdefault(os.path.realpath(path), path)
     if len(files) > _MOST_FILES:
         raise InputError(f"{home}: has more than {_MOST_FILES:,} JSON files; name one of them")
     return sorted(files.values())
 
 
-def _content(path: Path) -> Any:
-    check_regular(path)
-    return read_json(read_bytes(path), source=str(path))
+def _cases_by_file(folder: PathLike) -> Iterable[tuple[Path, Any]]:
+    """Yield the case files of a folder, and what is in them."""
+    for path in case_files_in(folder):
+        check_regular(path)
+        content = read_json(read_bytes(path), source=str(path))
+        if holds_cases(content):
+            yield path, content
 
 
 def has_case_files(folder: PathLike) -> bool:
     """Tell whether a folder holds a case file."""
-    return any(holds_cases(_content(path)) for path in case_files_in(folder))
+    return any(True for _ in _cases_by_file(folder))
 
 
-def cases_in_folder(folder: PathLike) -> list[Record] | None:
+def cases_in_folder(folder: PathLike) -> list[dict[str, Any]] | None:
     """Return the cases of all case files of a folder; None if it holds none.
 
     JSON files of another kind are passed over. If cases in two languages share an id, or a text
     where they have none, all ids begin with the language, as in ``de:Anasarka``. In one language
     that is an error.
     """
-    cases: list[Record] = []
+    cases: list[dict[str, Any]] = []
     first: dict[tuple[Any, str], Path] = {}
-    for path in case_files_in(folder):
-        content = _content(path)
-        if not holds_cases(content):
-            continue
+    for path, content in _cases_by_file(folder):
         held = unwrapped(content, "qrels", str(path), folder_language(path))
         for record in [held] if isinstance(held, Mapping) else held:
             name = find_name(record, ("case_id", "id", "_id", "query_id", "text", *QUESTIONS))

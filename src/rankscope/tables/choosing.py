@@ -41,22 +41,22 @@ class Chosen:
     value: str | None
 
 
-def choose(table: Table, layout: PairLayout, columns: Columns) -> Chosen | None:
-    """Find the columns of this role; None if the table has none for its documents or its query.
+def choose(
+    table: Table, layout: PairLayout, columns: Columns, *, pieces: str | None = None
+) -> Chosen:
+    """Find the columns of this role; ``pieces`` is that of its documents, if they are no ids.
 
     Raises:
-        InputError: two columns could be one of them.
+        InputError: there is none for the query or the documents, or two could be one of them.
     """
+    if pieces is not None:
+        query = _query_column(table, columns, pieces, by_row=True, has_value=False)
+        return Chosen(query, pieces, listed=True, value=None)
     documents = _documents_column(table, layout, columns)
-    if documents is None:
-        return None
     listed, is_own = table[documents].holds_lists, table[documents].role == layout.word
     value = _value_column(table, layout, columns, documents, listed=listed)
-    query = query_column(
-        table, columns, documents, by_row=listed or is_own, has_value=value is not None
-    )
-    if query is None:
-        return None
+    by_row, has_value = listed or is_own, value is not None
+    query = _query_column(table, columns, documents, by_row=by_row, has_value=has_value)
     one_target = is_own and layout.kind == "qrels" and value is None
     return Chosen(query, documents, listed or one_target, value)
 
@@ -92,12 +92,12 @@ def query_names(names: Iterable[str], columns: Columns = NO_COLUMNS) -> set[str]
 # --- documents
 
 
-def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str | None:
+def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str:
     word = layout.word
     named = columns.relevant if layout.kind == "qrels" else columns.retrieved
+    if named is not None and named not in table.columns:
+        raise refuse_unknown(word, named, table.names, table.source)
     if named is not None:
-        if named not in table.columns:
-            raise refuse_unknown(word, named, table.names, table.source)
         return named
     if columns.doc in table.columns:
         return columns.doc
@@ -114,10 +114,13 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
     strong = [column for column in neutral if not is_weak(column.name)]
     names = _ids_among(mine or strong or neutral)
-    plain = {folded(name): name for name in names}
+    plain = {name.casefold(): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
         return plain["docno"]
-    return one_column(names, f"hold the {word} documents", word, table)
+    chosen = one_column(names, f"hold the {word} documents", word, table)
+    if chosen is None:
+        raise _no_documents(table, word)
+    return chosen
 
 
 def _ids_among(columns: list[Column]) -> list[str]:
@@ -136,37 +139,65 @@ def _ids_among(columns: list[Column]) -> list[str]:
     return [column.name for column in rest]
 
 
+def _no_documents(table: Table, word: str) -> InputError:
+    """Return the error for a table without the documents, with what would make it right."""
+    columns = [each for each in table.columns.values() if each.name not in query_names(table.names)]
+    texts = [each.name for each in columns if each.role and each.holds_texts]
+    texts = texts or [each.name for each in columns if each.role == "text"]
+    verb, why = "holds" if len(texts) == 1 else "hold", ""
+    if texts:
+        why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
+    columns.sort(key=lambda each: (each.role in (None, "neutral"), not each.holds_lists))
+    example = (*texts, *(each.name for each in columns), "ids")[0]
+    return InputError(
+        f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
+        f"say which it is ({word}={example!r})"
+    )
+
+
 # --- the query
 
 
-def query_column(
+def _query_column(
     table: Table, columns: Columns, documents: str, *, by_row: bool, has_value: bool
-) -> str | None:
-    """Return the column of the query; None if there is none.
+) -> str:
+    """Return the column of the query.
 
     ``by_row`` says that a row is a query, which an ``id`` then identifies. In a table with a row
     for each document an id counts if it has one text: a case of Quepid has several.
     """
     if columns.query in table.columns:
         return columns.query
-    by_folded: dict[str, str] = {}
-    for name in table.names:
-        if name != documents:
-            by_folded.setdefault(folded(name), name)
+    others = [name for name in table.names if name != documents]
+    by_folded = {folded(name): name for name in reversed(others)}
 
     def known(names: Iterable[str]) -> list[str]:
-        matching = (by_folded[folded(name)] for name in names if folded(name) in by_folded)
-        return list(dict.fromkeys(matching))
+        found = map(by_folded.get, map(folded, names))
+        return list(dict.fromkeys(name for name in found if name is not None))
 
-    ids, rows, texts = known(QUERY_IDS), known(ROW_IDS), known(QUESTIONS)
+    ids, rows, texts = known(QUERY_IDS), known(ROW_IDS)[:1], known(QUESTIONS)
     if by_row:
-        ids = ids or rows[:1] or texts or known(WEAK_QUESTIONS)
+        ids = ids or rows or texts or known(WEAK_QUESTIONS)
     elif texts:
         ids = [name for name in ids if _counts(table, name, texts[0])[0] == 1]
         if not ids and rows:
-            ids = [_of_flat(table, rows[0], texts[0], has_value=has_value)]
+            texts_by_id, ids_by_text, is_of_row = _counts(table, rows[0], texts[0])
+            ids = rows if texts_by_id == ids_by_text == 1 else []
+            if not ids and not (is_of_row and has_value):
+                raise InputError(
+                    f"{table.source}: {shown(rows[0], 30)} may identify the query or the row, as "
+                    f"equal texts in {shown(texts[0], 30)} have different ids; say which it is "
+                    f"(query={rows[0]!r} or query={texts[0]!r})"
+                )
+            ids = ids or texts[:1]
         ids = ids or texts
-    return one_column(ids or rows[:1], "be the query", "query", table)
+    query = one_column(ids or rows, "be the query", "query", table)
+    if query is None:
+        raise InputError(
+            f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
+            f"is (query={(others or ['question'])[0]!r})"
+        )
+    return query
 
 
 def _counts(table: Table, name: str, text: str) -> tuple[float, float, bool]:
@@ -179,19 +210,6 @@ def _counts(table: Table, name: str, text: str) -> tuple[float, float, bool]:
         both = list(zip(*(map(str, table[each].values) for each in (name, text)), strict=True))
         ids, texts, pairs = (len(set(each)) for each in (*zip(*both, strict=True), both))
     return pairs / ids, pairs / texts, ids == table.height
-
-
-def _of_flat(table: Table, row: str, text: str, *, has_value: bool) -> str:
-    """Tell an id of the query from one of the row, in a table with a row for each document."""
-    texts_by_id, ids_by_text, is_of_row = _counts(table, row, text)
-    if texts_by_id == ids_by_text == 1:
-        return row
-    if is_of_row and has_value:
-        return text
-    raise InputError(
-        f"{table.source}: {shown(row, 30)} may identify the query or the row, as equal texts in "
-        f"{shown(text, 30)} have different ids; say which it is (query={row!r} or query={text!r})"
-    )
 
 
 # --- grades and scores
@@ -216,34 +234,3 @@ def _value_column(
     plain = [name for name in others if folded(name) not in ("score", "value")]
     others = exact or (plain if layout.kind == "qrels" and plain else others)
     return one_column(others, f"be the {layout.value}", layout.value, table)
-
-
-# --- refusing
-
-
-def refuse_columns(table: Table, layout: PairLayout, columns: Columns) -> InputError:
-    """Return the error for a table that lacks a column, with what would make it right."""
-    among, word = f"among {names_of(table.names)}", layout.word
-    documents = _documents_column(table, layout, columns)
-    if documents is not None:
-        example = next((name for name in table.names if name != documents), "question")
-        return InputError(
-            f"{table.source}: no column for the query {among}; say which it is (query={example!r})"
-        )
-    other = "retrieved" if word == "relevant" else "relevant"
-    taken = [name for name, column in table.columns.items() if column.role == other]
-    texts = [n for n, column in table.columns.items() if column.role and column.holds_texts]
-    texts = texts or [name for name, column in table.columns.items() if column.role == "text"]
-    why = ""
-    if texts:
-        verb = "holds" if len(texts) == 1 else "hold"
-        why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
-    elif taken:
-        why = f"; {names_of(taken[:3])} is a name for {other} documents"
-    free = [name for name in table.names if name not in query_names(table.names)]
-    lists = [name for name in free if table[name].holds_lists]
-    example = (texts or taken or lists or free or ["ids"])[0]
-    return InputError(
-        f"{table.source}: no column for the {word} documents {among}{why}; say which it is "
-        f"({word}={example!r})"
-    )

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import COMPRESSIONS, PathLike
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import PathLike, suffix_of
 
 _FORMATS = (".jsonl", ".json", ".tsv", ".csv", ".parquet", ".qrels", ".txt", ".trec")
 """The suffixes of tables; of several files of one name the first counts."""
 _NAMES = {"corpus": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "default", "data")}
-_SHARD = re.compile(r"(.+)-\d{5}(-of-\d{5})")
+_SHARD = re.compile(r"(.+)-\d{5}(-of-\d{5}.*)")
 _MOST_FILES = 1_000_000
 
 
@@ -32,22 +32,18 @@ def parts_of(path: PathLike, kind: str = "corpus") -> Sequence[PathLike]:
     Any folder may be a corpus; other tables are one only in shards. Files and folders that begin
     with a full stop are left out.
     """
-    place = Path(os.fspath(path))
+    place, files = Path(os.fspath(path)), list[Path]()
     if os.path.isdir(place):
-        entries = list(islice(place.rglob("*"), _MOST_FILES))
-        if len(entries) == _MOST_FILES:
+        files = list(islice(place.rglob("*"), _MOST_FILES))
+        if len(files) == _MOST_FILES:
             raise InputError(f"{place}: has more than {_MOST_FILES:,} files")
-        files = sorted(
-            entry
-            for entry in entries
-            if entry.is_file() and "/." not in f"/{entry.relative_to(place).as_posix()}"
-        )
-        is_table = kind == "corpus" or all(_SHARD.match(file.name) for file in files)
-        return files if files and is_table else [path]
-    if "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
-        matching = sorted(item for item in place.parent.glob(place.name) if item.is_file())
-        return matching or [path]
-    return [path]
+        files = [file for file in files if "/." not in f"/{file.relative_to(place).as_posix()}"]
+    elif "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
+        files = list(place.parent.glob(place.name))
+    files = sorted(file for file in files if file.is_file())
+    if os.path.isdir(place) and kind != "corpus" and not all(_SHARD.match(f.name) for f in files):
+        return [path]
+    return files or [path]
 
 
 def table_in(path: PathLike, kind: str) -> PathLike:
@@ -60,9 +56,8 @@ def table_in(path: PathLike, kind: str) -> PathLike:
         raise InputError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
     if folder is None:
         return path
-    if kind == "qrels":
-        return folder.qrels[folder.split()]
-    place = folder.place(kind, "test" if "test" in folder.qrels else None)
+    split = folder.split() if kind == "qrels" else "test" if "test" in folder.qrels else None
+    place = folder.place(kind, split)
     if place is None:
         raise InputError(f"{folder.home}: has no {kind}")
     return place
@@ -78,12 +73,13 @@ class CollectionFolder:
     @classmethod
     def open(cls, home: Path) -> CollectionFolder | None:
         """Look into a folder; None if it is no collection."""
-        entries = _entries(home, folders=True)
-        tables: dict[str, Mapping[str | None, Path]] = {}
+        files, tables = _files(home), dict[str, Mapping[str | None, Path]]()
         for kind, names in _NAMES.items():
-            for name in names:
-                if name in entries and (name != "data" or entries[name].is_dir()):
-                    tables.setdefault(kind, _splits(entries[name]))
+            for name in reversed(names):
+                if (home / name).is_dir():
+                    tables[kind] = _files(home / name) or {None: home / name}
+                elif name in files and name != "data":
+                    tables[kind] = {None: files[name]}
         return cls(home, tables) if "queries" in tables or "qrels" in tables else None
 
     @property
@@ -101,47 +97,35 @@ class CollectionFolder:
             raise InputError(
                 f"{self.home}: no judgments found; they are expected in qrels/test.tsv"
             )
-        return wanted or self._chosen("qrels", ("test",))
+        return wanted or self._chosen("qrels", "test")
 
     def place(self, kind: str, split: str | None) -> Path | None:
         """Return a table, which may have splits of its own: a file, a folder, or a pattern."""
-        if kind not in self.tables:
-            return None
-        return self.tables[kind][self._chosen(kind, (None, split, kind))]
+        return self.tables[kind][self._chosen(kind, split, kind)] if kind in self.tables else None
 
-    def _chosen(self, kind: str, names: Sequence[str | None]) -> str | None:
+    def _chosen(self, kind: str, *names: str | None) -> str | None:
         """Return the first of some splits that a table has, or its only one."""
         splits = self.tables[kind]
-        split = next((name for name in names if name in splits), next(iter(splits)))
-        if split not in names and len(splits) > 1:
+        if len(splits) == 1:
+            return next(iter(splits))
+        split = next((name for name in names if name in splits), None)
+        if split is None:
             home = self.home if kind == "qrels" else self.home / kind
-            wanted = next(filter(None, names))
             raise InputError(
                 f"{home}: has the splits {', '.join(map(str, splits))}, and none is called "
-                f"{shown(wanted)}; choose one with collection.split, or name its file"
+                f"{next(filter(None, names))!r}; choose one with collection.split, or name its file"
             )
         return split
 
 
-def _entries(home: Path, *, folders: bool = False) -> dict[str, Path]:
-    """Return the tables in a folder by name without suffixes: folders first, then by format."""
-    tables: list[tuple[int, str, str, Path]] = []
-    for path in home.iterdir():
-        unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
-        suffix = unpacked.suffix.lower()
-        if path.is_dir() and folders:
-            tables.append((-1, path.name.lower(), path.name, path))
-        elif not path.is_dir() and suffix in _FORMATS:
-            tables.append((_FORMATS.index(suffix), path.name.lower(), unpacked.stem, path))
-    tables.sort(reverse=True)  # the first of a name is put in last
-    return {stem: path for _, _, stem, path in tables if not stem.startswith(".")}
-
-
-def _splits(place: Path) -> dict[str | None, Path]:
-    """Return the files of a table by split; shards of one split are a pattern."""
-    by_split: dict[str | None, Path] = {}
-    for stem, path in sorted(_entries(place).items()) if place.is_dir() else ():
-        shard = _SHARD.fullmatch(stem)
-        name = path.name if shard is None else f"{shard[1]}-*{shard[2]}{path.name[len(stem) :]}"
-        by_split[shard[1] if shard else stem] = place / name
-    return by_split or {None: place}
+def _files(home: Path) -> dict[str | None, Path]:
+    """Return the tables in a folder by name without suffixes; shards of one are a pattern."""
+    tables: dict[str | None, Path] = {}
+    files = [path for path in home.iterdir() if path.name[0] != "." and not path.is_dir()]
+    files = [path for path in files if suffix_of(path) in _FORMATS]
+    for path in sorted(files, key=lambda path: (_FORMATS.index(suffix_of(path)), path.name)):
+        shard = _SHARD.fullmatch(path.name)
+        name = f"{shard[1]}-*{shard[2]}" if shard else path.name
+        stem = shard[1] if shard else path.name[: path.name.lower().rindex(suffix_of(path))]
+        tables.setdefault(stem, home / name)
+    return dict(sorted(tables.items(), key=lambda item: str(item[0])))

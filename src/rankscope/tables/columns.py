@@ -109,27 +109,24 @@ def id_text(value: object) -> str:
         raise ValueError("a number of thousands of digits; expected text") from None
 
 
+@lru_cache(maxsize=10_000)  # records have the same names again and again
 def folded(name: str) -> str:
     """Return a column name as it is compared."""
-    return _folded(name) if len(name) <= 100 else _folded.__wrapped__(name)
-
-
-@lru_cache(maxsize=10_000)  # records have the same names again and again; long ones are not kept
-def _folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text: a list of names."""
     return tuple(text.split())
 
 
-QUERY_IDS = _words(
+QUERY_IDS = words(
     "query_id qid q_id case_id topic_id question_id search_id query_no qno query_number "
     "example_id sample_id test_id"
 )
 ROW_IDS = ("id", "_id", "uid", "uuid")
 """What identifies a row, and with it the query, where a row is a query."""
-QUESTIONS = _words(
+QUESTIONS = words(
     "query question q user_input user_query query_text question_text search_query search_term "
     "input prompt utterance inputs_question inputs_query inputs_input inputs_text vars_question "
     "vars_query"
@@ -139,26 +136,26 @@ WEAK_QUESTIONS = ("text", "phrase", "sentence", "term")
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (*QUERY_IDS, *QUESTIONS[:5]),
-    "doc_id": _words(
+    "doc_id": words(
         "doc_id corpus_id docno document_id did pid passage_id product_id item_id chunk_id "
         "article_id segment_id result_id asin hpo_id target_id source_recipe_id node_id doc "
         "document item product passage corpus result target"
     ),
-    "grade": _words(
+    "grade": words(
         "grade grades relevance rel relevance_grade relevance_grades relevance_label "
         "relevance_score relevance_scores esci_label rating ratings label gain gains judgment "
         "judgement qrel relevant is_relevant final score value"
     ),
-    "score": _words(
+    "score": words(
         "score scores similarity sim relevance_score rsv retrieval_score search_score rel_score "
         "probability prob relevance value distance distances"
     ),
     "rank": ("rank", "position", "pos", "place"),
     "tag": ("tag", "run_id", "run_tag", "run_name", "run", "system", "system_id", "system_name"),
-    "subtopic": _words(
+    "subtopic": words(
         "subtopic subtopic_id aspect intent intent_id nugget nugget_id iteration iter"
     ),
-    "no_answer": _words(
+    "no_answer": words(
         "no_answer unanswerable is_unanswerable is_impossible no_answer_expected expect_no_answer"
     ),
     "answerable": ("answerable", "is_answerable", "has_answer"),
@@ -203,23 +200,29 @@ _NOUN = _any(
 )
 _IDS = "(?:ids?|nos?|numbers?|uuids?|list|set)"
 _STEM = rf"(?:{_NOUN}{{1,2}}{_IDS}?|{_IDS})"
-_ROLES = {
-    role: re.compile(rf"{alone}|(?:{alone}|{_BEFORE[role]})\d*{_STEM}|{_STEM}{alone}")
-    for role, alone in _ALONE.items()
+Role = Literal["relevant", "retrieved", "neutral", "text"]
+
+
+def _of_role(role: str, others: str) -> re.Pattern[str]:
+    alone = _ALONE[role]
+    before = rf"(?:{alone}|{_BEFORE[role]})\d*{_STEM}"
+    return re.compile(rf"{alone}|{before}|{_STEM}{alone}|{others}")
+
+
+_ROLES: dict[Role, re.Pattern[str]] = {
+    "relevant": _of_role("relevant", r"expected\w{1,40}ids?"),
+    "retrieved": _of_role("retrieved", r"sourcedocuments|sourcenodes|retrievalcontext|top\d+"),
+    "neutral": re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did"),
+    "text": re.compile(
+        r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|"
+        r"contents?|titles?)"
+    ),
 }
-_ROLES["relevant"] = re.compile(rf"{_ROLES['relevant'].pattern}|expected\w{{1,40}}ids?")
-_OF_FRAMEWORKS = re.compile(r"sourcedocuments|sourcenodes|retrievalcontext|top\d+")
-"""What LangChain, LlamaIndex and DeepEval call what was retrieved."""
-_NEUTRAL = re.compile(rf"{_NOUN}{{1,2}}{_IDS}?|ids|did")
+"""The names of each role, first come first served; LangChain, LlamaIndex and DeepEval have some of
+their own for what was retrieved."""
 _SAYS_IDS = re.compile(rf".*(?:ids?|nos?|uuids?)|(?:{_NOUN})?(?:asins?|skus?|pids?|docnos?)")
 _WEAK = re.compile(r"(?:urls?|uris?|links?|sources?|pages?|files?|filenames?|paths?)+")
-_TEXT = re.compile(
-    r"\w*(?:(?<!con)texts?|answers?|outputs?|responses?|completions?|summary|summaries|contents?|"
-    r"titles?)"
-)
-_NEVER = frozenset(_words("id no number list set run system model"))
-
-Role = Literal["relevant", "retrieved", "neutral", "text"]
+_NEVER = frozenset(words("id no number list set run system model"))
 
 
 @lru_cache(maxsize=10_000)
@@ -235,24 +238,12 @@ def role_of(name: str) -> Role | None:
     inner = role_of(name.rpartition(".")[2]) if "." in name else None
     if inner in ("relevant", "retrieved"):
         return inner  # of a nested record, as LangSmith's reference_outputs.relevant_ids
-    if _OF_FRAMEWORKS.fullmatch(plain):
-        return "retrieved"
-    for role, names in _ROLES.items():
-        if names.fullmatch(plain):
-            return role  # type: ignore[return-value]
-    if _NEUTRAL.fullmatch(plain):
-        return "neutral"
-    return "text" if _TEXT.fullmatch(plain) else None
+    return next((role for role, known in _ROLES.items() if known.fullmatch(plain)), None)
 
 
 def says_ids(name: str) -> bool:
     """Tell whether a name says that the column holds ids, and not perhaps texts."""
     return _SAYS_IDS.fullmatch(folded(name)) is not None
-
-
-def promises_ids(name: str) -> bool:
-    """Tell whether a name says that a cell holds several ids: ``expected_ids``."""
-    return says_ids(name) and folded(name).endswith("s")
 
 
 def is_weak(name: str) -> bool:
@@ -263,7 +254,7 @@ def is_weak(name: str) -> bool:
 def may_list(name: str) -> bool:
     """Tell whether a text in a column of this name may name several documents."""
     plain = folded(name)
-    return not plain.endswith(("id", "no", "docid", "asin", "pid", "url", "uri", "path", "file"))
+    return not plain.endswith(("id", "no", "asin", "url", "uri", "path", "file"))
 
 
 _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
@@ -285,6 +276,8 @@ def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:
 
 # --- layouts
 
+_TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairLayout:
@@ -296,13 +289,13 @@ class PairLayout:
     """
 
     kind: Literal["qrels", "run"]
-    formats: tuple[str, ...]
-    suffixes: Mapping[str, str] = field(hash=False)
     value: Literal["grade", "score"]
     word: Literal["relevant", "retrieved"]
     optional: tuple[str, ...]
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
-    read_only: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("trec", "csv", "tsv", "json", "jsonl", "parquet")
+    read_only: tuple[str, ...] = ("xlsx",)
+    suffixes: Mapping[str, str] = field(default_factory=lambda: _TREC_SUFFIXES, hash=False)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -323,13 +316,8 @@ class PairLayout:
         return bool(roles) or not plain.isdisjoint(values - known)
 
 
-_TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
-
 QRELS = PairLayout(
     kind="qrels",
-    formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
-    read_only=("xlsx",),
-    suffixes=_TREC_SUFFIXES,
     value="grade",
     word="relevant",
     optional=("subtopic", "no_answer", "answerable"),
@@ -341,9 +329,6 @@ QRELS = PairLayout(
 
 RUN = PairLayout(
     kind="run",
-    formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
-    read_only=("xlsx",),
-    suffixes=_TREC_SUFFIXES,
     value="score",
     word="retrieved",
     optional=("rank", "tag"),
@@ -409,6 +394,11 @@ class RecordLayout:
         if self.needs_text and "relevant" in map(role_of, cells) and not texts.isdisjoint(names):
             return True
         return not (ids.isdisjoint(names) or texts.isdisjoint(names))
+
+    def needed(self, names: Collection[str]) -> set[str | None]:
+        """Return the names of which an empty cell is an error: the id's, and a needed text's."""
+        texts = self.text_names if self.needs_text else ()
+        return {self.key, find_name(names, self.id_names), find_name(names, texts)}
 
     def keyed(self, key: str | None) -> RecordLayout:
         """Return the layout with the id's column that the caller named."""

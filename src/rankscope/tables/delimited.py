@@ -21,8 +21,9 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
-from rankscope.tables.columns import check_columns, find_name
+from rankscope.tables.columns import check_columns
 from rankscope.tables.detection import cells_of, shielded
+from rankscope.tables.written_lists import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,19 +31,24 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout, RecordLayout
 
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
-_QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
+_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 
 
-def _first_row(lines: Iterator[bytes], source: str) -> tuple[int, int, str]:
-    """Return the lines and the bytes above the first row, and the row; '' if there is none."""
+def _first_row(
+    lines: Iterable[bytes], source: str, separators: str
+) -> tuple[int, int, str, list[str]]:
+    """Return the lines and the bytes above the first row, the row, and its cells."""
     above = size = 0
     for line in lines:
         text = line.decode("utf-8", "replace").strip(" \r\n")
         # what follows the sign at once may be an id
         if text and text != "#" and not text.startswith(("# ", "##")):
-            return above, size, decoded(line, source=source, line=above + 1)
+            row = decoded(line, source=source, line=above + 1)
+            cells = cells_of(row.rstrip("\r\n"), max(separators, key=row.count))
+            check_columns(len(cells), source=source, line=above + 1)
+            return above, size, row, cells
         above, size = above + 1, size + len(line)
-    return above, size, ""
+    return above, size, "", []
 
 
 def _quoted_rows(
@@ -57,11 +63,8 @@ def _quoted_rows(
             yield line, cells
             line = above + reader.line_num + 1
     except csv.Error as error:
-        raise FormatError(
-            f"a broken quoted cell ({error}); close it, and double the quotes inside",
-            source=source,
-            line=line,
-        ) from None
+        problem = f"a broken quoted cell ({error}); close it, and double the quotes inside"
+        raise FormatError(problem, source=source, line=line) from None
 
 
 # --- pairs
@@ -73,14 +76,17 @@ def read_delimited(
     """Read a table with a header, or without one if the first line names no known column.
 
     Return cells of text, a function from row to line, and the roles of the columns if there is no
-    header.
+    header. Blank rows are left out.
     """
-    above, size, first = _first_row(io.BytesIO(data), source)
+    above, size, _, cells = _first_row(io.BytesIO(data), source, separator)
     data = data[size:]
-    cells = cells_of(first.rstrip("\r\n"), separator)
-    check_columns(len(cells), source=source, line=above + 1)
-    fits = len(cells) in layout.headerless and any(map(_is_number, cells))
+    fits = len(cells) in layout.headerless and any(map(is_number, cells))
     has_header = layout.is_header(cells, columns) or not fits
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        text = io.StringIO(decoded(data, source=source, line=above + 1), newline="")
+        return _quoted_rows(text, separator, source, above)
+
     try:
         frame = pl.read_csv(
             shielded(data),
@@ -91,41 +97,30 @@ def read_delimited(
             glob=False,
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        text = decoded(data, source=source, line=above + 1)
-        if not text:
+        if not data:
             raise FormatError("is empty", source=source) from None
-        for line, row in _quoted_rows(io.StringIO(text, newline=""), separator, source, above):
+        for line, row in rows():
             if len(row) > len(cells):
                 problem = f"expected {len(cells)} columns, found {len(row)}"
-                raise FormatError(
-                    f"{problem}; quote values with a separator", source=source, line=line
-                ) from None
-        raise FormatError(
-            f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
-        ) from None
+                problem = f"{problem}; quote values with a separator"
+                raise FormatError(problem, source=source, line=line) from None
+        problem = f"could not be read as a table ({shown(str(error).splitlines()[0])})"
+        raise FormatError(problem, source=source) from None
+    numbers = (
+        ~frame.select(pl.all_horizontal(pl.all().fill_null("") == "")).to_series()
+    ).arg_true()
 
     def line_of(row: int) -> int:
+        number = int(numbers[row]) + has_header
         if b'"' not in data:
-            return above + row + 1 + has_header
-        text = io.StringIO(decoded(data, source=source), newline="")  # line breaks may be quoted
-        rows = islice(_quoted_rows(text, separator, source, above), row + has_header, None)
-        return next(rows, (above + 1, []))[0]
+            return above + number + 1
+        return next(islice(rows(), number, None), (above + 1, []))[0]  # breaks may be quoted
 
-    if has_header:
-        return frame, line_of, None
-    names = layout.headerless[len(cells)]
-    roles = {role: name for role, name in zip(names, frame.columns, strict=True) if role}
-    present = ~frame.select(pl.all_horizontal(pl.all() == "")).to_series()
-    numbers = present.arg_true()
-    return frame.filter(present), lambda row: line_of(int(numbers[row])), roles
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    roles = None
+    if not has_header:
+        names = zip(layout.headerless[len(cells)], frame.columns, strict=True)
+        roles = {role: name for role, name in names if role}
+    return frame if len(numbers) == frame.height else frame[numbers], line_of, roles
 
 
 # --- records
@@ -139,20 +134,19 @@ def delimited_rows(
     An empty cell is left out, but not the id or a text that is needed.
     """
     lines = iter(lines)
-    above, _, first = _first_row(lines, source)
+    above, _, first, cells = _first_row(lines, source, "\t" if tabs else ",;")
     if not first:
         return
-    separator = "\t" if tabs else max(",;", key=first.count)
-    has_header = layout.is_header(cells_of(first.rstrip("\r\n"), separator))
+    has_header = layout.is_header(cells)
     numbered = enumerate(lines, start=above + 2)
     texts = chain([first], (decoded(line, source=source, line=n) for n, line in numbered))
     rows: Iterator[tuple[int, list[str]]]
     if tabs and not (has_header and first.startswith('"')):
         rows = enumerate(map(_unquoted_cells, texts), start=above + 1)
     else:
-        rows = _quoted_rows(texts, separator if has_header else ",", source, above)
+        separator = "\t" if tabs else max(",;", key=first.count) if has_header else ","
+        rows = _quoted_rows(texts, separator, source, above)
     head_line, head = next(rows)
-    check_columns(len(head), source=source, line=head_line)
     names = head if has_header else list(layout.headerless.get(len(head), ()))
     if not names:
         known = "".join(f"{', '.join(names)} or " for names in layout.headerless.values())
@@ -166,20 +160,18 @@ def delimited_rows(
     if count > 1:
         problem = f"the header names {shown(name)} twice; rename one"
         raise FormatError(problem, source=source, line=head_line)
-    needed = {find_name(names, layout.id_names)}
-    if layout.needs_text:
-        needed.add(find_name(names, layout.text_names))
-    for line, cells in rows if has_header else chain([(head_line, head)], rows):
-        if len(cells) < 2 and not "".join(cells).strip():
+    needed = layout.needed(names)
+    for line, row in rows if has_header else chain([(head_line, head)], rows):
+        if len(row) < 2 and not "".join(row).strip():
             continue
-        if len(cells) != len(names):
+        if len(row) != len(names):
             raise FormatError(
-                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(cells)}"
+                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}"
                 f"{'; if quotes quote here, quote the header too' if tabs and has_header else ''}",
                 source=source,
                 line=line,
             )
-        yield line, {n: cell for n, cell in zip(names, cells, strict=True) if cell or n in needed}
+        yield line, {n: cell for n, cell in zip(names, row, strict=True) if cell or n in needed}
 
 
 def _unquoted_cells(line: str) -> list[str]:
@@ -187,10 +179,9 @@ def _unquoted_cells(line: str) -> list[str]:
     cells = line.rstrip("\r\n").split("\t")
     if '""' not in line:
         return cells
-    return [
-        cell[1:-1].replace('""', '"') if '""' in cell[1:-1] and _QUOTED.fullmatch(cell) else cell
-        for cell in cells
-    ]
+    quoted = [_QUOTED.fullmatch(cell) if '""' in cell[1:-1] else None for cell in cells]
+    pairs = zip(quoted, cells, strict=True)
+    return [match[1].replace('""', '"') if match else cell for match, cell in pairs]
 
 
 # --- writing

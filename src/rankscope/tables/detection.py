@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,21 +33,16 @@ BOM = b"\xef\xbb\xbf"
 _PARQUET, _XLSX = b"PAR1", b"PK\x03\x04"
 
 _BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
+    **{f".{name}": name for name in ("csv", "json", "jsonl", "parquet", "tsv")},
     ".ndjson": "jsonl",
-    ".parquet": "parquet",
     ".pq": "parquet",
-    ".tsv": "tsv",
 }
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not every id that begins with a bracket
 _BATCH = re.compile(rb'[\s\[]*\{\s*"resource_?[sS]pans"\s*:')
-_SPAN = (
-    re.compile(rb'"(?:context\.)?trace_?[iI]d"\s*:'),
-    re.compile(rb'"(?:context\.)?span_?[iI]d"\s*:'),
-    re.compile(rb'"attributes[".]'),
-)
+_SPAN = [
+    re.compile(rb'"(?:context\.)?' + name)
+    for name in (rb'trace_?[iI]d"\s*:', rb'span_?[iI]d"\s*:', rb'attributes[".]')
+]
 
 JsonContent = Literal["json list", "json object", "json lines"]
 
@@ -107,6 +102,12 @@ class OpenedFile:
                 yield again
 
     @property
+    def content(self) -> bytes:
+        """The whole content, decompressed."""
+        with self.opened() as stream:
+            return stream.read()
+
+    @property
     def first_tag(self) -> str | None:
         """The last column of the first line of a TREC run."""
         fields = fields_of(self.sniffed.line)
@@ -117,8 +118,7 @@ class _Rewound(io.RawIOBase):
     """A stream as if its head had not been read yet; it may be a pipe."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = io.BytesIO(head)
-        self._rest = rest
+        self._head, self._rest = io.BytesIO(head), rest
 
     def readable(self) -> bool:
         return True
@@ -135,7 +135,7 @@ def read_head(stream: BinaryIO, size: int = _HEAD) -> bytes:
     """
     head = more = stream.read(size)
     is_text = not head.startswith((_PARQUET, _XLSX))
-    while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
+    while is_text and more and len(head) < _MOST and len(_data_lines(head)) < 2:
         more = stream.read(len(head))
         head += more
     return head
@@ -151,7 +151,7 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         return Sniffed("xlsx", by_suffix)
     if not text:
         return Sniffed("empty", by_suffix)
-    lines = data_lines(head) or [text.partition(b"\n")[0].decode("utf-8", "replace")]
+    lines = _data_lines(head) or [text.partition(b"\n")[0].decode("utf-8", "replace")]
     line = lines[0]
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
         is_span = all(key.search(text, 0, 1 << 20) for key in _SPAN)
@@ -160,7 +160,11 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         several = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         as_lines: JsonContent = "json lines" if several or by_suffix == "jsonl" else "json object"
         content = "json list" if text.startswith(b"[") else as_lines
-        return Sniffed(content, by_suffix, line, names=_keys(text), is_trace=is_trace)
+        start, names = text.decode("utf-8", "replace"), tuple[str, ...]()
+        with suppress(ValueError, IndexError, RecursionError):  # a record that is cut off
+            record, _ = json.JSONDecoder().raw_decode(start, start.find("{"))
+            names = tuple(record)
+        return Sniffed(content, by_suffix, line, names=names, is_trace=is_trace)
     separator = max("\t,;", key=line.count)
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
     widths = Counter(len(fields_of(each)) for each in whole[:100]).most_common()
@@ -168,20 +172,10 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     return Sniffed("text", by_suffix, line, separator, names, tuple(width for width, _ in widths))
 
 
-def _keys(text: bytes) -> tuple[str, ...]:
-    """Return the keys of a first record; none of one that is cut off."""
-    start = text.decode("utf-8", "replace")
-    try:
-        record, _ = json.JSONDecoder().raw_decode(start, start.find("{"))
-    except (ValueError, IndexError, RecursionError):
-        return ()
-    return tuple(record)
-
-
 # --- text
 
 
-def data_lines(head: bytes) -> list[str]:
+def _data_lines(head: bytes) -> list[str]:
     """Return the lines that hold data: not blank and not a comment.
 
     For recognising a file only: bytes that are not UTF-8 are for its reader to refuse.
@@ -219,12 +213,20 @@ def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMN
         return "traces"
     if content in ("parquet", "xlsx"):
         return content
-    if content == "json lines":
-        return "jsonl"
-    if content == "json list":
-        return "json"
+    if content in ("json lines", "json list"):
+        return "jsonl" if content == "json lines" else "json"
     if isinstance(layout, PairLayout):
-        return _format_of_pairs(sniffed, layout, columns)
+        if content == "json object":  # a single pair is one line of plain values
+            line = sniffed.line.rstrip()
+            is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
+            return "jsonl" if is_pair and by_suffix != "json" else "json"
+        if by_suffix in ("parquet", "csv"):
+            return by_suffix
+        width, names = usual_width(sniffed, layout), sniffed.names
+        is_split = width not in layout.headerless and len(names) in layout.headerless
+        if is_split or layout.is_header(names, columns):
+            return "tsv" if sniffed.separator == "\t" else "csv"
+        return "trec"
     if content == "json object":  # a single record, or all of them by id or in columns
         return "json"
     if by_suffix in ("parquet", "tsv", "csv"):
@@ -232,23 +234,8 @@ def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMN
     for name, format in layout.markup.items():
         if re.match(format.begins, sniffed.line.lstrip(), re.I):
             return name
-    if "\t" in sniffed.line:
-        return "tsv"
-    return "csv" if layout.is_header(sniffed.names) else None
-
-
-def _format_of_pairs(sniffed: Sniffed, layout: PairLayout, columns: Columns) -> str:
-    if sniffed.content == "json object":  # a single pair is one line of plain values
-        line = sniffed.line.rstrip()
-        is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
-        return "jsonl" if is_pair and sniffed.by_suffix != "json" else "json"
-    if sniffed.by_suffix in ("parquet", "csv"):
-        return sniffed.by_suffix
-    width = usual_width(sniffed, layout)
-    is_split = width not in layout.headerless and len(sniffed.names) in layout.headerless
-    if is_split or layout.is_header(sniffed.names, columns):
-        return "tsv" if sniffed.separator == "\t" else "csv"
-    return "trec"
+    has_header = layout.is_header(sniffed.names)
+    return "tsv" if "\t" in sniffed.line else "csv" if has_header else None
 
 
 def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
@@ -259,24 +246,19 @@ def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
 
 def named_format(format: str | None, layout: Layout) -> str | None:
     """Check the name of a format, in whatever case."""
-    if format is None:
-        return None
     readable = (*layout.formats, *layout.read_only)
-    if format.lower() not in readable:
+    if format is not None and format.lower() not in readable:
         raise UnknownNameError("format", format, readable)
-    return format.lower()
+    return format and format.lower()
 
 
 def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
     """Return the format to write: as named, or as the file's suffix says."""
     suffixes = {**_BY_SUFFIX, **layout.suffixes}
-    chosen = named_format(format, layout) or suffixes.get(suffix_of(path))
-    known = ", ".join(layout.formats)
-    if chosen is None:
-        raise InputError(
-            f"{source_name(path)}: the suffix does not tell the format; use one of "
-            f"{', '.join(sorted(suffixes))} or name the format: {known}"
-        )
-    if chosen not in layout.formats:
-        raise InputError(f"{source_name(path)}: {chosen} is read and not written; write {known}")
+    chosen, known = named_format(format, layout) or suffixes.get(suffix_of(path)), layout.formats
+    if chosen not in known:
+        problem = f"{chosen} is read and not written"
+        if chosen is None:
+            problem = f"the suffix is none of {', '.join(sorted(suffixes))}; name the format"
+        raise InputError(f"{source_name(path)}: {problem}; write {', '.join(known)}")
     return chosen

@@ -59,15 +59,10 @@ def documents_of(
         return list(value.items())
     if isinstance(value, str | int) or getattr(value, "ndim", 1) == 0:
         return [(value, None)]
-    if not is_list(value):
+    if not is_list(value) or (isinstance(value, Set) and kind == "run"):
+        what = "a set, which has no order" if is_list(value) else shown(type(value).__name__)
         raise InputError(
-            f"{where} has {shown(type(value).__name__)}; expected {{doc_id: number}} or a list of "
-            "ids"
-        )
-    if isinstance(value, Set) and kind == "run":
-        raise InputError(
-            f"{where} has a set, which has no order; give a list, best document first, or "
-            "{doc_id: score}"
+            f"{where} has {what}; expected {{doc_id: number}} or a list of ids, best first"
         )
     documents = [
         (item, None) if type(item) is str else one_document(item, field, where, kind)
@@ -135,16 +130,15 @@ def _id_of(document: Any, field: str | None, where: str) -> Any:
     doc_id = next((each for each in ids if each is not None), None)
     if doc_id is None:
         is_record = isinstance(inner, Mapping) and not metadata
-        place = "" if is_record else ", neither of its own nor in its metadata"
-        raise _no_id(where, field, place, inner if is_record else metadata)
+        raise _no_id(where, field, inner if is_record else metadata)
     return doc_id
 
 
-def _no_id(where: str, field: str | None, place: str, names: Iterable[Any]) -> InputError:
+def _no_id(where: str, field: str | None, names: Iterable[Any]) -> InputError:
     held = ", ".join(shown(name, 30) for name in list(names)[:8]) or "nothing"
     return InputError(
-        f"{where}: a document has no {'id' if field is None else shown(field)}{place}; it holds "
-        f"{held}; name the field that is its id (doc=)"
+        f"{where}: a document has no {'id' if field is None else shown(field)}, neither of its own "
+        f"nor in its metadata; it holds {held}; name the field that is its id (doc=)"
     )
 
 
@@ -169,24 +163,27 @@ def answers_in(data: Any, where: str) -> list[Any] | None:
     return None if hits is None else [hits]
 
 
+_HITS = {
+    "points": {"status", "time", "next_page_offset"},
+    "matches": {"namespace", "usage"},
+    "data": {"object", "search_query", "has_more"},
+}
+"""Where Qdrant, Pinecone and OpenAI have the entries of an answer, and what is beside them."""
+
+
 def _hits_in(answer: Any) -> Sequence[Any] | None:
     """Return the entries of an engine's answer to one query, best first; None if it is none.
 
-    Elasticsearch and OpenSearch (``hits.hits``), Qdrant (``points``), Pinecone (``matches``),
-    OpenAI (``data`` of files), as JSON or as the objects of their clients.
+    It may be JSON, or an object of an engine's client.
     """
     if isinstance(answer, list | tuple | str | int | Set):
         return None
-    hits = value_of(answer, "hits")
+    hits = value_of(answer, "hits")  # of Elasticsearch and OpenSearch
     if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
         return list(hits["hits"])
     if isinstance(answer, Mapping) and isinstance(answer.get("result"), Mapping):
         answer = answer["result"]
-    for name, beside in (
-        ("points", {"status", "time", "next_page_offset"}),
-        ("matches", {"namespace", "usage"}),
-        ("data", {"object", "search_query", "has_more"}),
-    ):
+    for name, beside in _HITS.items():
         held = value_of(answer, name)
         if isinstance(held, list | tuple) and all(
             is_document(item) or (hasattr(item, "id") and hasattr(item, "score")) for item in held
@@ -225,12 +222,11 @@ class Entries:
         for entry in self.entries:
             doc_id = entry["ids"] if field is None else (entry.get("metadatas") or {}).get(field)
             if doc_id is None:
-                raise _no_id(where, field, "", self.fields)
+                raise _no_id(where, field, self.fields)
             distance = entry.get("distances", 0)
             if type(distance) not in (int, float) or not isfinite(distance):
-                raise InputError(
-                    f"{where}: a distance is {shown(distance)}; expected a finite number"
-                )
+                problem = f"a distance is {shown(distance)}; expected a finite number"
+                raise InputError(f"{where}: {problem}")
             score: Any = -float(distance) if "distances" in entry else None
             documents.append((doc_id, score))
             best = nearest.setdefault(doc_id, score)
@@ -250,8 +246,6 @@ def _entries_by_query(answer: Mapping[str, Any], where: str) -> list[Entries]:
     """Return what Chroma found for each query."""
     names = ("metadatas", "ids", "distances")
     parts = {name: answer[name] for name in names if answer.get(name) is not None}
-    if not parts.keys() & {"ids", "metadatas"}:
-        raise InputError(f"{where}: an answer of Chroma without ids and metadatas; ask for ids")
     if not any(isinstance(item, list) for part in parts.values() if is_list(part) for item in part):
         parts = {name: [part] for name, part in parts.items()}  # to one query
     try:
@@ -262,8 +256,11 @@ def _entries_by_query(answer: Mapping[str, Any], where: str) -> list[Entries]:
         records = [entry.get("metadatas") or {} for entries in queries for entry in entries]
         fields = tuple(dict.fromkeys(str(name) for record in records for name in dict(record)))
     except (TypeError, ValueError):
+        queries = []
+    if not queries or not parts.keys() & {"ids", "metadatas"}:
         raise InputError(
-            f"{where}: {' and '.join(parts)} of Chroma's answer do not fit together; give a list "
-            "for each query, with an entry in each, and an object as the metadata of an entry"
-        ) from None
+            f"{where}: {' and '.join(parts)} of Chroma's answer do not fit together; give ids, or "
+            "metadatas, a list for each query, with an entry in each, and an object as the "
+            "metadata of an entry"
+        )
     return [Entries(entries, fields) for entries in queries]

@@ -92,25 +92,24 @@ def read_json_lines(
             yield number, {"_id": first[1].decode()}
             continue
         text = decoded(line, source=source, line=number).strip()
-        if not text:
-            continue
-        value = parse_json(text, source=source, line=number)
-        if not isinstance(value, dict):
+        value = parse_json(text, source=source, line=number) if text else None
+        if isinstance(value, dict):
+            yield number, value
+        elif text:
             problem = f"expected one JSON object on each line, found {shown(text, 40)}"
             raise FormatError(problem, source=source, line=number)
-        yield number, value
 
 
 def _is_deep(text: str, value: object) -> bool:
     """Tell whether the value of this JSON text is nested more deeply than is allowed."""
-    return text.count("[") + text.count("{") > _DEEPEST and _is_deeper(value, _DEEPEST)
 
+    def is_deeper(value: object, levels: int) -> bool:
+        if not isinstance(value, dict | list | tuple):
+            return False
+        items = value.values() if isinstance(value, dict) else value
+        return levels == 0 or any(is_deeper(item, levels - 1) for item in items)
 
-def _is_deeper(value: object, levels: int) -> bool:
-    if not isinstance(value, dict | list | tuple):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
+    return text.count("[") + text.count("{") > _DEEPEST and is_deeper(value, _DEEPEST)
 
 
 # --- writing

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from rankscope.errors import UnknownNameError, counted
+from rankscope.errors import InputError, UnknownNameError, counted
+from rankscope.files import source_name
 from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading
+from rankscope.tables.detection import format_for
 from rankscope.tables.frames import to_pandas
-from rankscope.tables.writing import write_pairs
+from rankscope.tables.writing import pair_pieces, write_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,7 +245,14 @@ class PairTable(ABC):
         What the format cannot hold (queries without documents, outside JSON) is an error, or
         dropped if ``lossy``.
         """
-        write_pairs(self, path, format=format, lossy=lossy)
+        chosen = format_for(path, format, self.layout)
+        lost = "" if lossy else self.unwritable(chosen)
+        if lost:
+            raise InputError(
+                f"{source_name(path)}: {chosen} cannot hold {lost}; write json, or drop them "
+                "(lossy, --lossy)"
+            )
+        write_pieces(path, pair_pieces(self, chosen))
 
     def unwritable(self, format: str) -> str:
         """Say what of this table a format cannot hold; '' if it holds all."""

@@ -11,48 +11,37 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.choosing import names_of, one_column, query_column, refuse_unknown
-from rankscope.tables.columns import (
-    ALIASES,
-    QUERY_ROWS,
-    Columns,
-    PairLayout,
-    Reading,
-    find_name,
-)
+from rankscope.tables.choosing import one_column, refuse_unknown
+from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, words
 from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
-from rankscope.tables.table_columns import Table
-from rankscope.tables.unanswered import is_unanswered
+
+if TYPE_CHECKING:
+    from rankscope.tables.table_columns import Column, Table
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
-    "document": (
-        *("doc", "doc_id", "document", "document_id", "docid", "docno", "ref_doc_id", "parent_id"),
-        *("source_id", "source", "file", "file_name", "path", "url", "corpus_id"),
+    "document": words(
+        "doc doc_id document document_id docid docno ref_doc_id parent_id source_id source file "
+        "file_name path url corpus_id"
     ),
-    "start": (
-        *("start", "start_char", "start_char_idx", "start_index", "start_idx", "start_offset"),
-        *("char_start", "begin"),
+    "start": words(
+        "start start_char start_char_idx start_index start_idx start_offset char_start begin"
     ),
-    "end": (
-        *("end", "end_char", "end_char_idx", "end_index", "end_idx", "end_offset", "char_end"),
-        "stop",
+    "end": words("end end_char end_char_idx end_index end_idx end_offset char_end stop"),
+    "text": words(
+        "text content page_content passage chunk_text snippet quote context body highlight"
     ),
-    "text": (
-        *("text", "content", "page_content", "passage", "chunk_text", "snippet", "quote"),
-        *("context", "body", "highlight"),
-    ),
-    "grade": ALIASES["grade"],
-    "score": ALIASES["score"],
-    "rank": ALIASES["rank"],
+    **{role: ALIASES[role] for role in ("grade", "score", "rank")},
 }
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _FARTHEST = 2**53  # the largest start or end
+ROW = ""
+"""Stands for a column, where the rows themselves are pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +74,11 @@ class PieceRows(Rows):
 class ListedPieces(ListedRows):
     """Pieces being gathered from lists of them."""
 
+    def cell(self, column: Column, value: Any) -> Any:
+        """Take a list in a cell apart if it is written in brackets; all else is text."""
+        is_written = isinstance(value, str) and value.lstrip().startswith("[")
+        return column.cell(value) if is_written else value
+
     def _pairs_in(self, documents: Any, where: str) -> Documents:
         items = [documents] if isinstance(documents, str | Mapping) else documents
         if not is_list(items) or isinstance(items, Set):
@@ -116,9 +110,6 @@ class PiecesError(InputError):
 
 # --- where they are
 
-ROW = ""
-"""Stands for a column, where the rows themselves are pieces."""
-
 
 def gold_column(table: Table, columns: Columns) -> str | None:
     """Return the column of a golden table that holds spans, or texts if it was named, or None."""
@@ -127,20 +118,18 @@ def gold_column(table: Table, columns: Columns) -> str | None:
         holds = named.role == "text" or named.holds_texts or any(map(_is_piece, named.items))
         return named.name if holds else None
     column = find_name(table.names, _SPANS)
-    if column is None and _is_span(table.names):
-        column = ROW if find_name(table.names, _FIELDS["document"]) is not None else None
-    if column is None:
-        relevant = (each for each in table.columns.values() if each.role == "relevant")
-        column = next((each.name for each in relevant if any(map(_is_span, each.items))), None)
-    return column
+    if column is None and _is_span(table.names) and find_name(table.names, _FIELDS["document"]):
+        return ROW
+    relevant = (each for each in table.columns.values() if each.role == "relevant")
+    return column or next((each.name for each in relevant if any(map(_is_span, each.items))), None)
 
 
 def retrieved_column(table: Table, columns: Columns) -> str:
     """Return the column of what was retrieved: records rather than texts rather than ids."""
-    if columns.retrieved is not None:
-        if columns.retrieved not in table.columns:
-            raise refuse_unknown("retrieved", columns.retrieved, table.names, table.source)
+    if columns.retrieved in table.columns:
         return columns.retrieved
+    if columns.retrieved is not None:
+        raise refuse_unknown("retrieved", columns.retrieved, table.names, table.source)
     roles = ("retrieved", "neutral", "text")
     lists = [each for each in table.columns.values() if each.role in roles and each.holds_lists]
     richer = [each for each in lists if any(isinstance(item, Mapping) for item in each.items)]
@@ -170,29 +159,7 @@ def _is_piece(item: object) -> bool:
     return _is_span(item) or all(find_name([name], _FIELDS["text"]) is not None for name in item)
 
 
-# --- reading
-
-
-def piece_rows(table: Table, column: str, layout: PairLayout, columns: Columns) -> PieceRows:
-    """Read the pieces in a column, or those that the rows are."""
-    query = query_column(table, columns, column, by_row=True, has_value=False)
-    if query is None:
-        raise InputError(
-            f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
-            "is (query=)"
-        )
-    listed = ListedPieces(layout, table.source)
-    for row in zip(*(each.values for each in table.columns.values()), strict=True):
-        record = dict(zip(table.columns, row, strict=True))
-        unanswered = layout.kind == "qrels" and is_unanswered(record, table.source)
-        items = record[column] if column else None if unanswered else record
-        if isinstance(items, str) and items.lstrip().startswith("["):
-            items = table[column].cell(items)
-        listed.add(record[query], items, no_answer=unanswered, is_row=not column)
-    reading = Reading(
-        QUERY_ROWS if column else "a row per piece", query, column, names=tuple(table.names)
-    )
-    return replace(listed.rows(), reading=reading)
+# --- what they are
 
 
 def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
@@ -204,17 +171,16 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
     node = value_of(item, "node")
     parts = [item] if node is None else [item, node]
     parts += [value_of(part, name) for part in list(parts) for name in METADATA]
-    document, text = _first(parts, "document"), _first(parts, "text")
-    given = (_first(parts, role) for role in ("start", "end"))
-    start, end = (None if value == "" else value for value in given)
+    held = {role: _first(parts, names) for role, names in _FIELDS.items()}
+    document, text, number = held["document"], held["text"], held[layout.value]
+    start, end = (None if held[role] == "" else held[role] for role in ("start", "end"))
     text = text if isinstance(text, str) else None
     if start is not None and end is None and text is not None:
         end = _number(start, where) + len(text)
-    number, rank = _first(parts, layout.value), _first(parts, "rank")
     if number is not None:
         number = _number(number, where)
-    elif layout.kind == "run" and rank is not None:
-        number = -_number(rank, where)
+    elif layout.kind == "run" and held["rank"] is not None:
+        number = -_number(held["rank"], where)
     document = None if document is None else str(document)
     if start is None and end is None and text is not None:
         return Piece(document, None, None, text, number)
@@ -227,9 +193,8 @@ def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
     return Piece(document, int(low), int(high), text, number)
 
 
-def _first(parts: list[Any], role: str) -> Any:
-    """Return what plays a role in a piece: in its own fields, in its node, or in its metadata."""
-    names = _FIELDS[role]
+def _first(parts: list[Any], names: tuple[str, ...]) -> Any:
+    """Return what goes by these names: in a piece itself, in its node, or in its metadata."""
     for part in parts:
         if isinstance(part, Mapping):
             value = part.get(find_name(part, names))

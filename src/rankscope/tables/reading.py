@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -28,10 +28,9 @@ from rankscope.tables.detection import (
     recognised,
     usual_width,
 )
-from rankscope.tables.frames import spreadsheet
+from rankscope.tables.frames import ParquetFile, spreadsheet
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.native_files import TrecFile
-from rankscope.tables.parquet import parquet_frame
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.whitespace import read_columns
@@ -56,32 +55,22 @@ def open_table(
     A folder may be a collection, or hold files of cases.
     """
     chosen = named_format(format, layout)
-    cases = None
     if layout.kind == "qrels":
-        path = table_in(path, layout.kind)
-        several = parts_of(path, layout.kind)
-        if len(several) > 1:
+        path, *more = parts_of(table_in(path, layout.kind), layout.kind)
+        if more:
             raise InputError(
-                f"{source_name(path)}: the judgments are in {len(several)} files; name one of "
+                f"{source_name(path)}: the judgments are in {len(more) + 1} files; name one of "
                 "them, or write them to one file"
             )
-        path = several[0]
         cases = cases_in_folder(path) if os.path.isdir(path) else None
-    if cases is not None:
-        yield TableFile(path, layout, "json", Sniffed("json list", None), columns, cases=cases)
-        return
+        if cases is not None:
+            listed = Sniffed("json list", None)
+            yield TableFile(path, layout, "json", listed, columns, cases=cases)
+            return
     with enough_memory(source_name(path)), recognised(path) as (sniffed, stream):
         detected = chosen or detect_format(sniffed, layout, columns) or layout.formats[0]
         data = None if can_be_read_again(path) else stream.read()
         yield TableFile(path, layout, detected, sniffed, columns, stream=stream, data=data)
-
-
-class _Held(NamedTuple):
-    """What a file holds, from row to line if it has lines, and the roles if it has no header."""
-
-    data: Any
-    line_of: Callable[[int], int] | None = None
-    roles: dict[str, str] | None = None
 
 
 class TableFile(OpenedFile):
@@ -104,16 +93,12 @@ class TableFile(OpenedFile):
     ) -> None:
         super().__init__(path, sniffed, stream, data)
         self.layout, self.format, self.columns, self._cases = layout, format, columns, cases
+        self.source = source_name(path)
 
     @property
     def first_tag(self) -> str | None:
         """The tag on the first line of a TREC run."""
         return super().first_tag if self.format == "trec" else None
-
-    @property
-    def source(self) -> str:
-        """The file's name in messages."""
-        return source_name(self.path)
 
     def for_the_library(self) -> TrecFile | None:
         """Return the file for the native library, which takes what was opened; None if it may not.
@@ -126,68 +111,61 @@ class TableFile(OpenedFile):
         self._stream = self._stream if file is None else None
         return file
 
-    @property
-    def content(self) -> bytes:
-        """The whole content, decompressed."""
-        with self.opened() as stream:
-            return stream.read()
-
     def rows(self, roles: tuple[str, ...], *, pieces: bool = False) -> Rows:
         """Read the columns ``roles``; with ``pieces`` spans or texts, and not ids."""
-        with enough_memory(self.source):
-            held = None if self.format == "trec" else self._held()
-            if pieces and (held is None or held.roles is not None):
+        source, layout = self.source, self.layout
+        with enough_memory(source):
+            is_trec = self.format == "trec"
+            nothing: tuple[Any, None, dict[str, str]] = None, None, {}
+            data, line_of, header = nothing if is_trec else self._content()
+            if pieces and header is not None:
                 raise FormatError(
                     "holds ids, and the golden set spans or texts; give records with the spans or "
                     "texts of what was retrieved (json, jsonl, csv, parquet)",
-                    source=self.source,
+                    source=source,
                 )
-            if held is None:
-                return self._by_white_space(roles)
-            data, line_of, header = held
-            if header is not None:
+            if header is None:
+                language = folder_language(self.path)
+                return pair_rows(
+                    data, layout, self.columns, source=source, line_of=line_of, language=language,
+                    pieces=pieces,
+                )  # fmt: skip
+            if not is_trec:
                 frame = data.select(pl.col(name).alias(role) for role, name in header.items())
                 reading = Reading("a table without a header")
-                rows = Rows(frame, self.source, self.layout, line_of=line_of, reading=reading)
+                rows = Rows(frame, source, layout, line_of=line_of, reading=reading)
                 return ranks_or_scores(rows)
-            language = folder_language(self.path)
-            return pair_rows(
-                data, self.layout, self.columns, source=self.source, line_of=line_of,
-                language=language, pieces=pieces,
-            )  # fmt: skip
+            width, most = usual_width(self.sniffed, layout), max(layout.headerless)
+            columns = layout.headerless.get(width, layout.headerless[most])
+            there = [role for role in roles if role in columns]
+            with self.opened() as stream:
+                rows = read_columns(stream, columns, there, source=source, layout=layout)
+            rows = replace(rows, reading=Reading("TREC lines"))
+            return ranks_or_scores(rows) if len(columns) == 3 else rows
 
-    def _held(self) -> _Held:
+    def _content(self) -> tuple[Any, Callable[[int], int] | None, dict[str, str] | None]:
+        """Return what a file holds, from row to line if it has lines, and the roles of columns.
+
+        There are roles only where a table has no header.
+        """
         source, format = self.source, self.format
         if self._cases is not None:
-            return _Held(self._cases)
+            return self._cases, None, None
+        if format == "parquet" and self.data is None and is_plain_file(self.path):
+            place = os.path.abspath(os.fspath(self.path))
+            return ParquetFile(place, source=source).frame(), None, None
+        content = self.content
         if format == "parquet":
-            by_name = self.data is None and is_plain_file(self.path)
-            place = os.path.abspath(os.fspath(self.path)) if by_name else self.content
-            return _Held(parquet_frame(place, source=source))
+            return ParquetFile(content, source=source).frame(), None, None
         if format == "xlsx":
-            return _Held(spreadsheet(self.content, source=source))
-        if format == "jsonl":
-            numbered = list(read_json_lines(self.content.split(b"\n"), source=source))
-            numbers = [number for number, _ in numbered]
-            return _Held([record for _, record in numbered], numbers.__getitem__)
+            return spreadsheet(content, source=source), None, None
         if format == "json":
-            return _Held(read_json(self.content, source=source))
+            return read_json(content, source=source), None, None
+        if format == "jsonl":
+            numbered = list(read_json_lines(content.split(b"\n"), source=source))
+            numbers = [number for number, _ in numbered]
+            return [record for _, record in numbered], numbers.__getitem__, None
         separator = "\t" if format == "tsv" else self.sniffed.separator
-        frame, line_of, roles = read_delimited(
-            self.content, self.layout, self.columns, source=source, separator=separator
+        return read_delimited(
+            content, self.layout, self.columns, source=source, separator=separator
         )
-        is_blank = frame.select(pl.all_horizontal(pl.all().fill_null("") == "")).to_series()
-        if not is_blank.any():
-            return _Held(frame, line_of, roles)
-        rows = (~is_blank).arg_true()
-        return _Held(frame[rows], lambda row: line_of(int(rows[row])), roles)
-
-    def _by_white_space(self, roles: tuple[str, ...]) -> Rows:
-        layout = self.layout
-        most = max(layout.headerless)
-        columns = layout.headerless.get(usual_width(self.sniffed, layout), layout.headerless[most])
-        there = [role for role in roles if role in columns]
-        with self.opened() as stream:
-            rows = read_columns(stream, columns, there, source=self.source, layout=layout)
-        rows = replace(rows, reading=Reading("TREC lines"))
-        return ranks_or_scores(rows) if len(columns) == 3 else rows

@@ -24,9 +24,8 @@ from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name, id_text
 from rankscope.tables.delimited import delimited_rows
 from rankscope.tables.detection import Sniffed, detect_format, named_format, recognised
-from rankscope.tables.frames import frame_of, spreadsheet
+from rankscope.tables.frames import ParquetFile, frame_of, spreadsheet
 from rankscope.tables.jsontext import parse_json, read_json, read_json_lines
-from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.traces import retrievals
 
 if TYPE_CHECKING:
@@ -52,11 +51,10 @@ class Record(NamedTuple):
 
     def error(self, problem: str) -> InputError:
         """Return the error to raise for a problem with this record."""
-        if self.source is None:
-            return InputError(f"{self.unit} {self.position}: {problem}")
-        if self.unit == "line":
+        if self.source is not None and self.unit == "line":
             return FormatError(problem, source=self.source, line=self.position)
-        return FormatError(f"{self.unit} {self.position}: {problem}", source=self.source)
+        problem = f"{self.unit} {self.position}: {problem}"
+        return InputError(problem) if not self.source else FormatError(problem, source=self.source)
 
 
 # --- ids
@@ -129,7 +127,7 @@ def records_of(data: Any, layout: RecordLayout) -> Iterator[Record]:
 
 
 def records_in(data: Any, layout: RecordLayout, source: str | None = None) -> Iterator[Record]:
-    """Return the records of a mapping, a frame, or an iterable of rows.
+    """Yield the records of a mapping, a frame, or an iterable of mappings, tuples, or documents.
 
     ``source`` is the file that the data was parsed from.
     """
@@ -139,49 +137,16 @@ def records_in(data: Any, layout: RecordLayout, source: str | None = None) -> It
             f"read_{layout.kind}(path)"
         )
     if hasattr(data, "__arrow_c_stream__"):
-        return _frame_records(frame_of(data, source=source or layout.nouns), layout, source)
+        yield from _frame_records(frame_of(data, source=source or layout.nouns), layout, source)
+        return
     data = unwrapped(data, layout.kind, source or layout.nouns)
     if isinstance(data, Mapping):
-        data = _listed(data, layout) or _rows_by_id(data, layout, source)
-    if isinstance(data, Iterable):
-        return _listed_records(data, layout, source)
-    raise InputError(
-        f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
-        f"({type(data).__name__})"
-    )
-
-
-def _listed(data: Mapping[Any, Any], layout: RecordLayout) -> list[Mapping[Any, Any]] | None:
-    """Return the records of a mapping that is one, or a table by column; None if it is by id."""
-    names, values = [str(name) for name in data], list(data.values())
-    if len(names) < 2 or not layout.is_header(names):
-        return None
-    if all(isinstance(value, list | tuple) for value in values) and len(set(map(len, values))) == 1:
-        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-    id_name = find_name(names, (*layout.id_names, *_ASKED))
-    if id_name is None or not isinstance(data[id_name], str | int):
-        return None
-    are_texts = all(isinstance(value, str) for value in values)  # by id, one called like a column
-    return None if are_texts and id_name not in ("_id", "query_id", "id") else [data]
-
-
-def _rows_by_id(data: Mapping[Any, Any], layout: RecordLayout, source: str | None) -> Iterator[Any]:
-    """Yield the rows of a mapping from id to text, or from id to fields."""
-    id_name = layout.id_names[0]
-    for key, value in data.items():
-        inner = value.get(id_name, key) if isinstance(value, Mapping) else key
-        if str(inner) != str(key):
-            raise InputError(
-                f"{source or layout.nouns}: {layout.noun} {shown(key)} calls itself "
-                f"{shown(inner)}; give it one id"
-            )
-        yield {**value, id_name: key} if isinstance(value, Mapping) else (key, value)
-
-
-def _listed_records(
-    data: Iterable[object], layout: RecordLayout, source: str | None
-) -> Iterator[Record]:
-    """Yield the records of a list of mappings, of tuples, or of what can tell its row."""
+        data = _listed(data, layout, source)
+    if not isinstance(data, Iterable):
+        raise InputError(
+            f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
+            f"({type(data).__name__})"
+        )
     unit: Literal["row", "item"] = "row" if source is None else "item"
     for position, item in enumerate(data, start=1):
         row = getattr(item, "as_row", item)
@@ -194,6 +159,31 @@ def _listed_records(
         yield record
 
 
+def _listed(data: Mapping[Any, Any], layout: RecordLayout, source: str | None) -> list[Any]:
+    """Return the records of a mapping: one, a table by column, or texts or fields by id."""
+    names, values = [str(name) for name in data], list(data.values())
+    if len(names) > 1 and layout.is_header(names):
+        is_table = all(isinstance(value, list | tuple) for value in values)
+        if is_table and len(set(map(len, values))) == 1:
+            return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        id_name = find_name(names, (*layout.id_names, *_ASKED))
+        # or they are texts by id, and one is called like a column
+        are_texts = all(isinstance(value, str) for value in values)
+        is_one = not are_texts or id_name in ("_id", "query_id", "id")
+        if id_name is not None and isinstance(data[id_name], str | int) and is_one:
+            return [data]
+    id_name, rows = layout.id_names[0], list[Any]()
+    for key, value in data.items():
+        inner = value.get(id_name, key) if isinstance(value, Mapping) else key
+        if str(inner) != str(key):
+            raise InputError(
+                f"{source or layout.nouns}: {layout.noun} {shown(key)} calls itself "
+                f"{shown(inner)}; give it one id"
+            )
+        rows.append({**value, id_name: key} if isinstance(value, Mapping) else (key, value))
+    return rows
+
+
 def _frame_records(
     frame: pl.DataFrame, layout: RecordLayout, source: str | None, before: int = 0
 ) -> Iterator[Record]:
@@ -201,9 +191,7 @@ def _frame_records(
 
     Except as an id or a text that is needed: there a null is an error with its place.
     """
-    needed = {layout.key, find_name(frame.columns, layout.id_names)}
-    if layout.needs_text:
-        needed.add(find_name(frame.columns, layout.text_names))
+    needed = layout.needed(frame.columns)
     for position, row in enumerate(frame.iter_rows(named=True), start=before + 1):
         present = {n: value for n, value in row.items() if value is not None or n in needed}
         yield Record(source, "row", position, present)
@@ -219,14 +207,14 @@ def read_records(
 
     Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
-    place = table_in(path, layout.kind)
-    cases = cases_in_folder(place) if layout.kind == "queries" and os.path.isdir(place) else None
+    place, are_queries = table_in(path, layout.kind), layout.kind == "queries"
+    cases = cases_in_folder(place) if are_queries and os.path.isdir(place) else None
     if cases is not None:
         yield from records_in(cases, layout, source_name(place))
         return
     for part in parts_of(place, layout.kind):
         source, record = source_name(part), None
-        language = folder_language(part) if layout.kind == "queries" else None
+        language = folder_language(part) if are_queries else None
         chosen = named_format(format, layout)
         with enough_memory(source), recognised(part) as (sniffed, stream):
             detected = chosen or detect_format(sniffed, layout)
@@ -249,17 +237,15 @@ def _read(
     ids_only: bool,
 ) -> Iterator[Record]:
     source = source_name(path)
-    rows: Iterable[tuple[int, Row]]
+    rows: Iterable[tuple[int, Row]] = ()
     if sniffed.content == "empty":
-        rows = ()
-    elif format == "json":
-        return records_in(read_json(stream.read(), source=source), layout, source)
-    elif format == "xlsx":
-        return records_in(spreadsheet(stream.read(), source=source), layout, source)
+        pass
+    elif format in ("json", "xlsx"):
+        parse = read_json if format == "json" else spreadsheet
+        yield from records_in(parse(stream.read(), source=source), layout, source)
     elif format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
-        file = ParquetFile(place, source=source)
-        return _parquet_records(file, layout, source, ids_only=ids_only)
+        yield from _parquet_records(place, layout, source, ids_only=ids_only)
     elif format == "jsonl":
         rows = read_json_lines(stream, source=source, ids_only=ids_only)
     elif format in ("tsv", "csv"):
@@ -268,10 +254,8 @@ def _read(
         values: Iterable[tuple[int | None, Any]] = read_json_lines(stream, source=source)
         if sniffed.content != "json lines":
             values = [(None, read_json(stream.read(), source=source))]
-        rows = (
-            (each.line or 1, {"_id": each.query_id, "text": each.text})
-            for each in retrievals(values, source=source, query=layout.key)
-        )
+        found = retrievals(values, source=source, query=layout.key)
+        rows = ((each.line or 1, {"_id": each.query_id, "text": each.text}) for each in found)
     elif format is not None:
         rows = layout.markup[format].read(stream, source)
     else:
@@ -280,16 +264,17 @@ def _read(
             f"format, one of {', '.join(layout.formats)}",
             source=source,
         )
-    return (Record(source, "line", line, row) for line, row in rows)
+    for line, row in rows:
+        yield Record(source, "line", line, row)
 
 
 def _parquet_records(
-    file: ParquetFile, layout: RecordLayout, source: str, *, ids_only: bool
+    place: str | bytes, layout: RecordLayout, source: str, *, ids_only: bool
 ) -> Iterator[Record]:
     """Yield the records of a file, decoding one batch at a time."""
-    id_name = find_name(file.schema.names(), layout.id_names)
-    before = 0
-    for batch in file.batches([id_name] if ids_only and id_name else None, size=_BATCH):
+    file, before = ParquetFile(place, source=source), 0
+    id_name = find_name(file.schema.names(), layout.id_names) if ids_only else None
+    for batch in file.batches([id_name] if id_name else None, size=_BATCH):
         for record in _frame_records(batch, layout, source, before):
             for name in file.json_columns.intersection(record.fields):
                 record.fields[name] = parse_json(str(record.fields[name]), source=source)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import PathLike
+from rankscope.files import PathLike, source_name
 from rankscope.tables.columns import MOST_COLUMNS, RecordLayout
-from rankscope.tables.frames import ArrowFrame
+from rankscope.tables.detection import format_for
+from rankscope.tables.frames import ArrowFrame, parquet_bytes
 from rankscope.tables.jsontext import dump_json
 from rankscope.tables.record_rows import Record, Row, identified, read_records, records_in
-from rankscope.tables.writing import write_records
+from rankscope.tables.writing import frame_pieces, json_pieces, write_pieces
 
 _CHUNK = 50_000  # records that become columns at a time
 _SUGGESTED_FROM = 2_000  # ids among which the nearest to an unknown one is looked for
@@ -67,11 +67,10 @@ class RecordTable:
         return self._positions
 
     def _position(self, record_id: str) -> int:
-        try:
-            return self._index()[record_id]
-        except (KeyError, TypeError):
-            known = islice(self._index(), _SUGGESTED_FROM)
-            raise UnknownNameError(f"{self.layout.noun} id", str(record_id), known) from None
+        if record_id not in self:
+            known = self.ids[:_SUGGESTED_FROM]
+            raise UnknownNameError(f"{self.layout.noun} id", str(record_id), known)
+        return self._index()[record_id]
 
     def _fields(self, row: tuple[str | None, ...]) -> Row:
         """Return the fields of one stored row, without the id."""
@@ -128,37 +127,43 @@ class RecordTable:
 
     def write(self, path: PathLike, *, format: str | None = None) -> None:
         """Write a file, in the format named or the one its suffix tells, compressed by suffix."""
-        write_records(self, path, format=format)
+        chosen = format_for(path, format, self.layout)
+        if not len(self):
+            nouns = self.layout.nouns
+            raise InputError(f"{source_name(path)}: there are no {nouns}; give at least one")
+        rows = (dump_json({"_id": record_id, **fields}) for record_id, fields in self.rows())
+        if chosen == "parquet":
+            write_pieces(path, [parquet_bytes(*self.as_columns(typed=True))])
+        elif chosen in ("csv", "tsv"):
+            write_pieces(path, frame_pieces(self.as_columns(typed=False)[0], chosen))
+        elif chosen == "json":
+            write_pieces(path, json_pieces(rows, "[]"))
+        else:
+            write_pieces(path, (f"{row}\n".encode() for row in rows))
 
 
 def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
     """Store records as columns: ``id``, the layout's text columns, and the other fields as JSON."""
     schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
-    stored = _stored(records, layout)
-    chunks = [schema.to_frame()]
-    while rows := list(islice(stored, _CHUNK)):
-        chunks.append(pl.DataFrame(rows, schema=schema, orient="row"))
-    return pl.concat(chunks)
-
-
-def _stored(records: Iterable[Record], layout: RecordLayout) -> Iterator[list[str | None]]:
-    """Yield the texts of each record's columns; a null is no field."""
+    chunks, rows = [schema.to_frame()], list[list[str | None]]()
     for record, record_id, fields in identified(records, layout):
-        others = {name: value for name, value in fields.items() if value is not None}
+        others: dict[str, Any] = {
+            name: value for name, value in fields.items() if value is not None
+        }
         if "_id" in others:  # another field was named as the id, and _id is what that is called
             others["metadata._id"] = others.pop("_id")
-        texts: list[str | None] = []
-        for name in layout.columns:
-            text = others.get(name)
-            texts.append(text if isinstance(text, str) else None)
-            if isinstance(text, str):
-                del others[name]
+        are_texts = {name: isinstance(others.get(name), str) for name in layout.columns}
+        texts = [others.pop(name) if is_text else None for name, is_text in are_texts.items()]
         try:
             dump_json(texts)  # text that is not Unicode is refused here
             extras = dump_json(others) if others else None
         except ValueError as error:
             raise record.error(f"{layout.noun} {shown(record_id)}: {error}") from None
-        yield [record_id, *texts, extras]
+        rows.append([record_id, *texts, extras])
+        if len(rows) == _CHUNK:
+            chunks.append(pl.DataFrame(rows, schema=schema, orient="row"))
+            rows = []
+    return pl.concat([*chunks, pl.DataFrame(rows, schema=schema, orient="row")])
 
 
 def _column(values: list[Any]) -> pl.Series | None:

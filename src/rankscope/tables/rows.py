@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
+from rankscope.findings import PLACES_SHOWN, Seen
+from rankscope.tables.cases import refuse_answer
 from rankscope.tables.columns import NO_QUESTIONS, UNREAD, Questions, Reading, id_text
 from rankscope.tables.documents import Documents, documents_of, is_list, is_missing
-from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
+    from rankscope.tables.table_columns import Column
 
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
@@ -54,21 +56,16 @@ class Rows:
     @property
     def empty_queries(self) -> list[str]:
         """The queries without documents."""
-        if not self.queries:
-            return []
-        known = set(self.ids("query_id").unique())
+        known = set(self.ids("query_id").unique()) if self.queries else ()
         return [query_id for query_id in self.queries if query_id not in known]
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""
         line = None if self.line_of is None else self.line_of(row)
-        ids = {
-            role: None if (value := self.frame[role][row]) is None else str(value)
-            for role in ("query_id", "doc_id")
-            if role in self.frame.columns
-        }
         source = self.source if line is not None else f"{self.source}, row {row + 1}"
-        return Place(source, line, ids.get("query_id"), ids.get("doc_id"))
+        roles = (role for role in ("query_id", "doc_id") if role in self.frame.columns)
+        ids = {role: value for role in roles if (value := self.frame[role][row]) is not None}
+        return Place(source, line, **{role: str(value) for role, value in ids.items()})
 
     def ids(self, role: str) -> pl.Series:
         """Return a column of ids as text, exactly as given; numbers become their decimal digits.
@@ -79,8 +76,8 @@ class Rows:
         dtype = column.dtype
         if dtype.is_float():
             limit = 2**53 if dtype == pl.Float64 else 2**24 if dtype == pl.Float32 else 2**11
-            whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
-            bad = ~whole.fill_null(True)
+            exact = (column == column.floor()) & (column.abs() < limit)
+            bad = ~exact.fill_null(True)
             if bad.any():
                 row = bad.arg_max() or 0
                 raise InputError(
@@ -95,15 +92,42 @@ class Rows:
             )
         return column.cast(pl.String)
 
-    def without_id(self) -> pl.Series:
-        """Return the numbers of the rows that lack an id."""
-        return (missing(self.ids("query_id")) | missing(self.ids("doc_id"))).arg_true()
-
     def only(self, numbers: pl.Series) -> Rows:
         """Return these rows alone, each with its line."""
         line_of = self.line_of
         lines = None if line_of is None else lambda row: line_of(int(numbers[row]))
         return replace(self, frame=self.frame[numbers], line_of=lines)
+
+    # --- what the checks of runs and of qrels look at alike
+
+    def seen(self, message: str, numbers: pl.Series) -> Seen | None:
+        """Say something about some rows, by their numbers; nothing if there are none."""
+        places = tuple(self.place(int(number)) for number in numbers[:PLACES_SHOWN])
+        return Seen(message, len(numbers), places) if places else None
+
+    def seen_empty(self, message: str) -> Seen | None:
+        """See that there is no row at all."""
+        is_empty = not self.frame.height and not self.malformed_count
+        return Seen(message, places=(Place(self.source),)) if is_empty else None
+
+    def seen_malformed(self) -> Seen | None:
+        """See lines that could not be split into columns."""
+        if not self.malformed_count:
+            return None
+        places = tuple(Place(self.source, line.line) for line in self.malformed)
+        return Seen(self.malformed[0].reason, self.malformed_count, places)
+
+    def seen_without_id(self) -> Seen | None:
+        """See rows without a query id or document id."""
+        lacking = missing(self.ids("query_id")) | missing(self.ids("doc_id"))
+        return self.seen("an id is missing", lacking.arg_true())
+
+    def seen_without_number(self, numbers: pl.Series, role: str) -> Seen | None:
+        """See rows that have no number where one is expected; ``numbers`` is null there."""
+        lost = numbers.is_null().arg_true()
+        value = self.frame[role][int(lost[0])] if len(lost) else None
+        what = "missing" if value is None else f"{shown(value, 30)}, which is not a number"
+        return self.seen(f"the {role} is {what}", lost)
 
 
 # --- columns
@@ -119,12 +143,12 @@ def as_numbers(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     if dtype.is_integer() or dtype == pl.Float64:
         return column
-    if dtype == pl.String:
+    if dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
         return column.str.strip_chars(" \t\r\n\v\f").cast(pl.Float64, strict=False)
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return column.cast(pl.Float64)
-    if dtype in (pl.Categorical, pl.Enum):
-        return as_numbers(column.cast(pl.String))
     raise InputError(f"the column {shown(column.name)} has type {dtype}; expected numbers")
 
 
@@ -226,6 +250,10 @@ class ListedRows:
         self._subtopics: list[Any] = []
         self._no_answer: list[str] = []
 
+    def cell(self, column: Column, value: Any) -> Any:
+        """Return what a cell lists."""
+        return [] if isinstance(value, str) and value == "[]" else column.cell(value)
+
     def add(
         self,
         query: object,
@@ -296,9 +324,10 @@ class ListedRows:
             if len(self._subtopics) != len(self._doc_ids):
                 raise self._partly_by_subtopic()
             series.append(id_series("subtopic", self._subtopics, self.source))
-        frame, no_answer = pl.DataFrame(series), tuple(self._no_answer)
         queries = tuple(id_series("query_id", self._sizes, self.source))
+        no_answer = tuple(self._no_answer)
         reading = Reading(field=self.field or "") if self._has_records else UNREAD
+        frame = pl.DataFrame(series)
         return Rows(
             frame, self.source, self.layout, queries=queries, no_answer=no_answer, reading=reading
         )

@@ -17,7 +17,7 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import names_of, query_names
+from rankscope.tables.choosing import query_names
 from rankscope.tables.columns import (
     NO_COLUMNS,
     Columns,
@@ -81,6 +81,8 @@ def pair_rows(
         data = data.tolist()
     elif hasattr(data, "to_list"):
         data = data.to_list()
+    elif isinstance(data, pl.LazyFrame):
+        data = data.collect()
     is_plain = isinstance(data, Mapping | Sequence | Set | str | bytes) or _is_frame(data)
     if not is_plain and isinstance(data, Iterable) and not is_answer(data):
         data = list(data)
@@ -90,13 +92,15 @@ def pair_rows(
     role = "gold" if layout.kind == "qrels" else "run"
     for each in SHAPES:
         rows = each.rows(given) if role in each.roles else None
-        if rows is not None and not rows.reading.shape:
-            rows = replace(rows, reading=replace(rows.reading, shape=each.name))
         if rows is not None:
-            return rows
+            name = rows.reading.shape or each.name
+            return replace(rows, reading=replace(rows.reading, shape=name))
+    if _are_all(given, lambda item: isinstance(item, Mapping)):
+        return _rows_of_records(given, data)  # which says what column it lacks
     raise InputError(
         f"{source}: cannot make a {layout.kind} table of {shown(type(data).__name__)}; give "
-        "{query: {doc: number}}, {query: [doc, …]}, records, a frame or a file"
+        "{query: {doc: number}}, {query: [doc, …]}, [[doc, …], …] by position, records, a frame or "
+        "a file"
     )
 
 
@@ -111,18 +115,9 @@ def _nothing(given: Input) -> Rows | None:
 
 @shape("a frame", "pandas, Polars, Arrow, Hugging Face Dataset")
 def _frame(given: Input) -> Rows | None:
-    data = given.data.collect() if isinstance(given.data, pl.LazyFrame) else given.data
-    if isinstance(data, Mapping) and all(map(_is_dataset, data.values())):
-        names = list(data)
-        raise InputError(
-            f"{given.source}: a data set with the splits {names_of(names)}; name one: "
-            f"data[{names[0]!r}]"
-        )
-    if not _is_frame(data):
+    if not _is_frame(given.data):
         return None
-    if not hasattr(data, "__arrow_c_stream__"):
-        return _rows_of_records(given, [dict(row) for row in data])
-    frame = frame_of(data, source=given.source)
+    frame = frame_of(given.data, source=given.source)
     if not frame.width:
         return given.listed_rows().rows()
     return table_rows(Table(frame, given.source, line_of=given.line_of), given)
@@ -143,6 +138,14 @@ def _traces(given: Input) -> Rows | None:
     return replace(listed.rows(), questions=Questions("input", texts))
 
 
+_MATRIX = (
+    ("scores", "similarities", "similarity", "matrix", "score_matrix"),
+    ("doc_ids", "ids", "corpus_ids", "document_ids", "chunk_ids"),
+    ("query_ids", "qids"),
+)
+"""What the scores, documents and queries of a matrix are called."""
+
+
 @shape("a matrix of scores", '{"doc_ids": ["a", "b"], "scores": [[0.9, 0.1]]}', "run")
 def _matrix(given: Input) -> Rows | None:
     """Take a row for each query and a column for each document."""
@@ -155,11 +158,11 @@ def _matrix(given: Input) -> Rows | None:
         return None
     rows, documents = [list(row) for row in scores], list(documents)
     query_ids = range(1, len(rows) + 1) if queries is None else list(queries)
-    wrong = next((len(row) for row in rows if len(row) != len(documents)), len(documents))
-    if wrong != len(documents) or len(query_ids) != len(rows):
+    if len(query_ids) != len(rows) or any(len(row) != len(documents) for row in rows):
         raise InputError(
-            f"{given.source}: the matrix has {len(rows)} rows of {wrong} scores, for "
-            f"{len(query_ids)} queries and {len(documents)} documents"
+            f"{given.source}: the matrix has {len(rows)} rows of scores, for {len(query_ids)} "
+            f"queries and {len(documents)} documents; give a row to each query, and a score in it "
+            "to each document"
         )
     listed = given.listed_rows()
     for query_id, row in zip(query_ids, rows, strict=True):
@@ -167,14 +170,6 @@ def _matrix(given: Input) -> Rows | None:
     read = listed.rows()
     reading = replace(read.reading, by_position=queries is None)
     return replace(read, is_list=False, reading=reading)
-
-
-_MATRIX = (
-    ("scores", "similarities", "similarity", "matrix", "score_matrix"),
-    ("doc_ids", "ids", "corpus_ids", "document_ids", "chunk_ids"),
-    ("query_ids", "qids"),
-)
-"""What the scores, documents and queries of a matrix are called."""
 
 
 @shape("an engine's answer", '{"ids": [["a"]], "distances": [[0.1]]}', "run")
@@ -202,7 +197,7 @@ def _columns(given: Input) -> Rows | None:
 def _record(given: Input) -> Rows | None:
     """Tell one query's record from documents by query."""
     record = _record_of(given.data) if isinstance(given.data, Mapping) else None
-    if not record or not (_has_roles(record, given) or _holds_answer(record, given)):
+    if not record or not _is_row(record, given):
         return None
     queries = query_names(map(str, record), given.columns) | {"id", "_id", "text"}
     is_one = any(isinstance(record.get(name), str | int) for name in queries)
@@ -213,21 +208,16 @@ def _record(given: Input) -> Rows | None:
 def _by_query(given: Input) -> Rows | None:
     if not isinstance(given.data, Mapping):
         return None
-    query_id, held = next(iter(given.data.items()))
-    is_record = isinstance(held, Mapping) and not is_answer(held)
-    if is_record and any(isinstance(value, list | tuple) for value in held.values()):
-        raise InputError(
-            f"{given.source}: query {shown(query_id)} has a record; give a list of records, each "
-            f"with its query: [{{'query_id': {shown(query_id)}, …}}, …]"
-        )
     is_of_pieces = given.layout.kind == "qrels" and are_pieces(given.data)
     listed = replace(given, pieces=given.pieces or is_of_pieces).listed_rows()
     for query_id, documents in given.data.items():
         first = documents[0] if isinstance(documents, list) and documents else None
-        if isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str)):
+        has_lists = isinstance(first, list) and (len(first) != 2 or isinstance(first[1], str))
+        if has_lists or hasattr(documents, "column_names"):
             raise InputError(
-                f"{given.source}: query {shown(query_id)} has lists in its list; if the keys are "
-                f"names of columns, say which is which (query=, {given.layout.word}=)"
+                f"{given.source}: query {shown(query_id)} has a data set, or lists in its list; if "
+                "the keys are names of columns, say which is which (query=, "
+                f"{given.layout.word}=); of data sets give one"
             )
         listed.add(query_id, documents)
     rows = listed.rows()
@@ -238,12 +228,10 @@ def _by_query(given: Input) -> Rows | None:
 
 @shape("records", '[{"question": "q1", "retrieved_ids": ["a"]}]')
 def _records(given: Input) -> Rows | None:
-    records = [record or {} for record in map(_record_of, _items(given)[:20])]
+    records = [_record_of(item) or {} for item in _items(given)[:20]]
     if any(is_answer(record) and not query_names(record) for record in records):
         return None
-    are_records = all(records) and any(
-        _has_roles(record, given) or _holds_answer(record, given) for record in records
-    )
+    are_records = all(records) and any(_is_row(record, given) for record in records)
     return _rows_of_records(given, given.data) if are_records else None
 
 
@@ -257,9 +245,9 @@ def _rows_of_records(given: Input, items: Sequence[Any]) -> Rows:
                 f"{given.source}, row {number}: expected named fields, got {shown(item)}"
             )
         if is_answer(record):  # with the query beside it
-            beside = query_names(record)
+            beside = {name: record[name] for name in query_names(record)}
             answer = {name: value for name, value in record.items() if name not in beside}
-            record = {**{name: record[name] for name in beside}, "retrieved": answer}
+            record = {**beside, "retrieved": answer}
         records.append(record)
     return table_rows(Table(records, given.source, line_of=given.line_of), given)
 
@@ -309,7 +297,11 @@ def _lists(given: Input) -> Rows | None:
         are_grades = are_numbers and (len(keys) == 1 or len(set(keys)) > 1)
         return _by_position(given, given.data) if are_grades else None
     lists = [item for item in items if given.layout.kind == "qrels" or not is_answer(item)]
-    if not items or not all(map(_is_list_of_documents, lists)):
+    are_lists = all(
+        is_list(item) and not isinstance(item, Mapping) and not hasattr(item, "_fields")
+        and not is_document(item) for item in lists
+    )  # fmt: skip
+    if not items or not are_lists:
         return None
     if lists and _may_be_rows(lists):
         raise InputError(
@@ -318,11 +310,6 @@ def _lists(given: Input) -> Rows | None:
             "{query: [doc, …]}, or lists of ids in a list"
         )
     return _by_position(given, given.data)
-
-
-def _is_list_of_documents(item: object) -> bool:
-    is_named = isinstance(item, Mapping) or hasattr(item, "_fields")
-    return is_list(item) and not is_named and not is_document(item)
 
 
 def _may_be_rows(lists: Sequence[Any]) -> bool:
@@ -341,22 +328,6 @@ def _targets(given: Input) -> Rows | None:
     if not _are_all(given, lambda item: isinstance(item, str | int) or item is None):
         return None
     return _by_position(given, [[] if item is None else [item] for item in given.data])
-
-
-@shape("no shape", "refused: a set, a flat list as a run, records without a known column")
-def _refused(given: Input) -> Rows | None:
-    if isinstance(given.data, Set):
-        raise InputError(
-            f"{given.source}: a set, which has no order; give {{query: {{doc, …}}}}, or "
-            "[{doc, …}] for one query"
-        )
-    if _are_all(given, lambda item: isinstance(item, str | int) or item is None):
-        raise InputError(
-            f"{given.source}: a flat list of ids; give a list for each query, best document first: "
-            "[[doc, …], …], or {query: [doc, …]}"
-        )
-    are_records = _are_all(given, lambda item: isinstance(item, Mapping))
-    return _rows_of_records(given, given.data) if are_records else None
 
 
 # --- what they share
@@ -405,12 +376,13 @@ def _has_roles(names: Iterable[object], given: Input) -> bool:
     return len(texts) > 1 and has_documents and given.layout.is_header(texts, given.columns)
 
 
-def _holds_answer(record: Mapping[str, Any], given: Input) -> bool:
-    return given.layout.kind == "run" and any(map(is_answer, islice(record.values(), 100)))
+def _is_row(record: Mapping[str, Any], given: Input) -> bool:
+    """Tell a row of a table: by the names of its fields, or by an engine's answer in one."""
+    holds_answer = given.layout.kind == "run" and any(map(is_answer, islice(record.values(), 100)))
+    return holds_answer or _has_roles(record, given)
 
 
 def _items(given: Input) -> Sequence[Any]:
-    """Return the items of a list; none of anything else."""
     return given.data if isinstance(given.data, list | tuple) else ()
 
 
@@ -427,11 +399,5 @@ def _is_number(value: object) -> bool:
     return hasattr(value, "__float__") and not isinstance(value, str | bool)
 
 
-def _is_dataset(data: object) -> bool:
-    """Tell a data set of Hugging Face."""
-    return hasattr(data, "column_names") and hasattr(data, "features")
-
-
 def _is_frame(data: object) -> bool:
-    is_lazy = isinstance(data, pl.LazyFrame)
-    return is_lazy or hasattr(data, "__arrow_c_stream__") or _is_dataset(data)
+    return hasattr(data, "__arrow_c_stream__")

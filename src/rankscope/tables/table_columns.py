@@ -1,10 +1,4 @@
-"""A table by column: of a frame, of a file, or of a list of records; lists in cells taken apart.
-
-A cell writes a list as JSON or Python does, or as ids between separators: line ends, semicolons,
-bars, or commas where no id holds a blank; under a name that promises ids (``expected_ids``) also
-blanks, where every part looks like an id. Only under a name that promises a list is a text taken
-apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``.
-"""
+"""A table by column: of a frame, of a file, or of a list of records."""
 
 from __future__ import annotations
 
@@ -15,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.tables.columns import folded, may_list, promises_ids, role_of, says_ids
+from rankscope.errors import InputError, shown
+from rankscope.tables.columns import folded, may_list, role_of, says_ids
 from rankscope.tables.documents import is_list, is_missing
-from rankscope.tables.jsontext import parse_json
+from rankscope.tables.written_lists import (
+    is_number,
+    is_sentence,
+    listed,
+    looks_like_id,
+    written_list,
+)
 
 _SAMPLE = 200
-_ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))(?:\s*(?:,|$)|\s+)""")
-_BRACKETS = {"[": "]", "{": "}"}
-_ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
-"""What is hardly a word: short, or with a digit or a sign in it."""
-_SENTENCE = re.compile(r"\s*\S+\s.*[.!?][\"'”’)\]]*\s*|\s*(?:\S+\s+){7}\S.*", re.S)
-"""Two words or more that end as a sentence does, or eight words."""
 _ASSERTION = re.compile(
     r"(?:not-)?(?:i?contains|equals|starts-with|regex|llm-rubric|similar|javascript|python|is-json|"
     r"factuality|answer-relevance|context-recall)[\w-]*:",
@@ -72,6 +66,11 @@ class Table:
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows."""
+        rows = zip(*(column.values for column in self.columns.values()), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in rows]
+
     def place(self, row: int) -> str:
         """Return where a row is, for a message."""
         if self.line_of is not None:
@@ -83,19 +82,14 @@ class Column:
     """A column: its values, what its name says of them, and what its first ones tell."""
 
     def __init__(self, name: str, data: pl.Series | Sequence[Any], source: str) -> None:
-        self.name, self.role = name, role_of(name)
-        self._data = data.alias("values") if isinstance(data, pl.Series) else data
-        self._source = source
-
-    @property
-    def series(self) -> pl.Series | None:
-        """The column as a frame holds it; None if the table is no frame."""
-        return self._data if isinstance(self._data, pl.Series) else None
+        self.name, self.role, self.says_ids = name, role_of(name), says_ids(name)
+        self.series = data.alias("values") if isinstance(data, pl.Series) else None
+        self._data, self._source = data, source
 
     @property
     def values(self) -> list[Any]:
         """All values; what is missing is None."""
-        values = self._data.to_list() if isinstance(self._data, pl.Series) else self._data
+        values = self._data if self.series is None else self.series.to_list()
         return list(map(_present, values))
 
     def cell(self, value: Any) -> Any:
@@ -105,9 +99,9 @@ class Column:
         if not may_list(self.name):
             is_written = value.lstrip().startswith("[") and value.strip() != "[]"
             return written_list(value) if is_written else value
-        promised = promises_ids(self.name)
+        promised = self.says_ids and folded(self.name).endswith("s")
         ids = listed(value, blanks=promised)
-        if promised and isinstance(ids, str) and " " in ids and not _is_sentence(ids):
+        if promised and isinstance(ids, str) and " " in ids and not is_sentence(ids):
             raise InputError(
                 f"{self._source}: {shown(ids)} in {shown(self.name)} may be one id or several; "
                 'write a JSON list there, such as ["a b"] or ["a", "b"]'
@@ -117,10 +111,10 @@ class Column:
     @cached_property
     def sample(self) -> list[Any]:
         """The first values that are there, with lists in cells taken apart."""
-        if isinstance(self._data, pl.Series):
-            first = self._data.drop_nulls().head(_SAMPLE).to_list()
-        else:
+        if self.series is None:
             first = list(self._data[: 10 * _SAMPLE])
+        else:
+            first = self.series.drop_nulls().head(_SAMPLE).to_list()
         there = [value for value in map(_present, first) if not is_missing(value)]
         return [self.cell(value) for value in there[:_SAMPLE]]
 
@@ -133,11 +127,6 @@ class Column:
         return first[:_SAMPLE]
 
     @property
-    def says_ids(self) -> bool:
-        """Whether its name says that it holds ids."""
-        return says_ids(self.name)
-
-    @property
     def holds_lists(self) -> bool:
         """Whether it has lists, or texts that write them."""
         return any(map(is_list, self.sample))
@@ -146,13 +135,13 @@ class Column:
     def holds_numbers(self) -> bool:
         """Whether all values are numbers, or the text of one in a cell."""
         is_numeric = self.series is not None and self.series.dtype.is_numeric()
-        return is_numeric or (bool(self.sample) and all(map(_is_number, self.sample)))
+        return is_numeric or (bool(self.sample) and all(map(is_number, self.sample)))
 
     @property
     def lists_numbers(self) -> bool:
         """Whether all values are lists of numbers, or numbers."""
         lists = [value if isinstance(value, list | tuple) else [value] for value in self.sample]
-        return bool(lists) and all(_is_number(number) for numbers in lists for number in numbers)
+        return bool(lists) and all(is_number(number) for numbers in lists for number in numbers)
 
     @cached_property
     def holds_texts(self) -> bool:
@@ -161,10 +150,10 @@ class Column:
         What is called a context is a text, even if it is a single word, unless all look like ids.
         """
         texts = [item for item in self.items if isinstance(item, str)]
-        if texts and 2 * sum(map(_is_sentence, texts)) >= len(texts):
+        if texts and 2 * sum(map(is_sentence, texts)) >= len(texts):
             return True
         is_context = folded(self.name).endswith(("context", "contexts"))
-        return is_context and not all(map(_looks_like_id, self.items))
+        return is_context and not all(map(looks_like_id, self.items))
 
     @property
     def may_hold_ids(self) -> bool:
@@ -180,31 +169,13 @@ def _present(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
-
-
-def _is_sentence(value: str) -> bool:
-    """Tell a text in words from an id, which may hold a blank."""
-    return _SENTENCE.fullmatch(value[:2000]) is not None
-
-
-def _looks_like_id(item: object) -> bool:
-    """Tell what is hardly a word: without a blank, short, or with a digit or a sign in it."""
-    return not isinstance(item, str) or _ID.fullmatch(item) is not None
-
-
 def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that number one list, by the name of the list."""
     groups: dict[str, dict[int, str]] = {}
     for name in names:
         match = _NUMBERED.fullmatch(name)
-        stem = match[1].strip(" ._-") if match is not None else ""
-        if match is not None and (role_of(stem) or folded(stem) in ("rank", "top", "position")):
+        stem = match[1].strip(" ._-") if match else ""
+        if match and (role_of(stem) or folded(stem) in ("rank", "top", "position")):
             groups.setdefault(stem, {})[int(match[2])] = name
     wide = {}
     for stem, group in groups.items():
@@ -215,52 +186,3 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
             name = f"{name}s" if role_of(f"{name}s") == role else name
             wide[name if name not in names else f"{name} list"] = [group[n] for n in numbers]
     return wide
-
-
-# --- lists in cells
-
-
-def listed(text: str, *, blanks: bool = False) -> Any:
-    """Return the documents that a text under the name of a list names.
-
-    They are a list, or a dict if the text is a JSON object. The text itself is returned if it is
-    one id, and an empty list if it is blank. ``blanks`` may separate ids, too.
-    """
-    text = text.strip()
-    if not text:
-        return []
-    if _BRACKETS.get(text[0]) == text[-1] and len(text) > 1:
-        return written_list(text, bare=True)
-    ids, parts = _separated(text), text.split()
-    if blanks and ids is text and len(parts) > 1 and all(map(_looks_like_id, parts)):
-        return parts
-    return ids
-
-
-def written_list(text: str, *, bare: bool = False) -> Any:
-    """Return the list that a text in brackets writes; what cannot be parsed stays text.
-
-    It is one of JSON, of Python, or printed by NumPy. With ``bare``, ids without quotes are a list
-    too: ``[d1, d2]``.
-    """
-    try:
-        return parse_json(text, source="") if text else []
-    except RankscopeError:
-        inner = text.strip()[1:-1].strip()
-    items, begin = [], 0
-    while (item := _ITEM.match(inner, begin)) is not None:
-        items.append(next(value for value in item.groups() if value is not None))
-        begin = item.end()
-    if begin == len(inner):
-        return items or text
-    ids = _separated(inner) if bare else inner
-    return ids if isinstance(ids, list) else [ids] if bare and " " not in ids else text
-
-
-def _separated(text: str) -> list[str] | str:
-    for separator in "\n;|,":
-        if separator in text:
-            ids = [part for item in text.split(separator) if (part := item.strip())]
-            if separator != "," or not any(any(map(str.isspace, part)) for part in ids):
-                return ids if len(ids) > 1 else next(iter(ids), text)
-    return text

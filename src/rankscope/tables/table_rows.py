@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.cases import are_case_names, language_code
-from rankscope.tables.choosing import Chosen, choose, names_of, query_names, refuse_columns
+from rankscope.tables.cases import are_case_names, find_mark, is_marked, language_code
+from rankscope.tables.choosing import Chosen, choose, names_of, query_names
 from rankscope.tables.columns import (
     ALIASES,
     NO_QUESTIONS,
@@ -27,10 +27,11 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.documents import is_list
 from rankscope.tables.pieces import (
+    ROW,
     ListedPieces,
+    PieceRows,
     PiecesError,
     gold_column,
-    piece_rows,
     retrieved_column,
 )
 from rankscope.tables.rows import (
@@ -42,7 +43,6 @@ from rankscope.tables.rows import (
     with_values,
 )
 from rankscope.tables.table_columns import Column, Table
-from rankscope.tables.unanswered import find_mark, is_marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,15 @@ class Input:
 def table_rows(table: Table, given: Input) -> Rows:
     """Take the columns of a table: a row for each document, or for each query with its list."""
     layout, columns = given.layout, given.columns
+    pieces = gold_column(table, columns) if layout.kind == "qrels" else None
     if given.pieces:
-        return piece_rows(table, retrieved_column(table, columns), layout, columns)
-    spans = gold_column(table, columns) if layout.kind == "qrels" else None
-    if spans is not None:
-        raise PiecesError(piece_rows(table, spans, layout, columns))
-    chosen = choose(table, layout, columns)
-    if chosen is None:
-        raise refuse_columns(table, layout, columns)
-    rows = _query_rows(table, chosen, given) if chosen.listed else _flat_rows(table, chosen, given)
+        pieces = retrieved_column(table, columns)
+    chosen = choose(table, layout, columns, pieces=pieces)
+    asked = replace(given, pieces=pieces is not None)
+    rows = _query_rows(table, chosen, asked) if chosen.listed else _flat_rows(table, chosen, given)
+    shape = QUERY_ROWS if chosen.listed else "a flat table"
     reading = Reading(
-        QUERY_ROWS if chosen.listed else "a flat table",
+        "a row per piece" if chosen.documents == ROW else shape,
         chosen.query,
         chosen.documents,
         chosen.value or "",
@@ -86,20 +84,24 @@ def table_rows(table: Table, given: Input) -> Rows:
     )
     questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
-    return replace(rows, reading=reading, questions=questions, languages=languages)
+    rows = replace(rows, reading=reading, questions=questions, languages=languages)
+    if isinstance(rows, PieceRows) and not given.pieces:
+        raise PiecesError(rows)
+    return rows
 
 
 def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
-    """Take a row for each query."""
-    documents, is_golden = table[chosen.documents], given.layout.kind == "qrels"
-    field = None if given.columns.doc == documents.name else given.columns.doc
-    listed = ListedRows(given.layout, given.source, field)
+    """Take a row for each query, or for a piece of its documents."""
+    is_golden, are_pieces = given.layout.kind == "qrels", chosen.documents == ROW
+    listed = given.listed_rows()
+    if listed.field == chosen.documents:
+        listed.field = None
     mark = find_mark(table.names) if is_golden else None
     nothing = [None] * table.height
     numbers = None if chosen.value is None else table[chosen.value]
     rows = zip(
         table[chosen.query].values,
-        documents.values,
+        table.records() if are_pieces else table[chosen.documents].values,
         nothing if numbers is None else map(numbers.cell, numbers.values),
         nothing if mark is None else table[mark].values,
         strict=True,
@@ -107,13 +109,16 @@ def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
     for row, (query_id, value, beside, marked) in enumerate(rows):
         place = table.place(row)
         unanswered = mark is not None and is_marked(mark, marked, table.source)
-        if is_golden and not unanswered and value is None:
+        if is_golden and not unanswered and value is None and not given.pieces:
             raise InputError(
-                f"{place}: query {shown(query_id)} has no {shown(documents.name)}; list its "
+                f"{place}: query {shown(query_id)} has no {shown(chosen.documents)}; list its "
                 "documents, or mark a question without an answer (no_answer: true)"
             )
-        cell = [] if isinstance(value, str) and value == "[]" else documents.cell(value)
-        is_row = not is_list(cell) and cell is not None
+        if are_pieces:
+            cell, is_row = None if unanswered else value, True
+        else:
+            cell = listed.cell(table[chosen.documents], value)
+            is_row = not is_list(cell) and cell is not None
         listed.add(query_id, cell, place=place, numbers=beside, no_answer=unanswered, is_row=is_row)
     return listed.rows()
 
@@ -128,8 +133,18 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
         column = find_name([n for n in table.names if n not in roles.values()], ALIASES[role])
         if column is not None:
             roles[role] = column
+    others = [table[name] for name in table.names if name not in roles.values()]
     if chosen.value is None and "rank" not in roles:
-        _refuse_unnamed_value(table, layout, [n for n in table.names if n not in roles.values()])
+        beside = {folded(name) for name in (*query_names(table.names), "id", "uid")}
+        others = [each for each in others if folded(each.name) not in beside]
+        numbers = [each.name for each in others if each.holds_numbers]
+        if numbers:
+            hint = "; combine raters first (convert --raters mean)" * bool(rater_columns(numbers))
+            raise InputError(
+                f"{table.source}: no column for the {layout.value} of a {layout.kind} table, and "
+                f"{names_of(numbers)} may hold it; say which it is "
+                f"({layout.value}={numbers[0]!r}), or leave the column out{hint}"
+            )
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
     if layout.kind == "run" and folded(chosen.value or "").startswith("distance"):
         frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
@@ -147,24 +162,6 @@ def _series(column: Column, role: str, source: str) -> pl.Series:
     if role in ("grade", "score") and is_plain and not series.null_count():
         series = pl.Series(role, series.to_numpy().copy(), dtype=series.dtype)
     return series.alias(role)
-
-
-def _refuse_unnamed_value(table: Table, layout: PairLayout, others: list[str]) -> None:
-    """Refuse a flat table without a grade or score in which another column may hold it."""
-    raters = rater_columns(others) if layout.kind == "qrels" else []
-    if raters:
-        raise InputError(
-            f"{table.source}: one column for each rater ({', '.join(raters[:3])}) and none for the "
-            "grade; combine them first: rankscope convert RATINGS QRELS --raters mean"
-        )
-    beside = {*query_names(table.names), *(n for n in others if folded(n) in ("id", "uid"))}
-    numbers = [name for name in others if name not in beside and table[name].holds_numbers]
-    if numbers:
-        raise InputError(
-            f"{table.source}: no column for the {layout.value} of a {layout.kind} table, and "
-            f"{names_of(numbers)} may hold it; say which it is ({layout.value}={numbers[0]!r}), or "
-            "leave the column out"
-        )
 
 
 def _questions(table: Table, chosen: Chosen) -> Questions:

@@ -16,8 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankscope.errors import FormatError, RankscopeError, counted, shown
 from rankscope.tables.jsontext import parse_json
@@ -30,8 +29,7 @@ _ASKED = ("query", "question", "input", "text")
 _DOCUMENT = re.compile(r"(?:gen_ai\.)?retrieval\.documents\.(\d{1,9})\.(?:document\.)?(.+)", re.S)
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieval:
+class Retrieval(NamedTuple):
     """One retrieval: where it was read, what was asked, and the documents, best first."""
 
     line: int | None
@@ -62,9 +60,8 @@ def retrievals(
         if not documents and not is_retrieval:
             continue
         count += 1
-        names = _TRACE_IDS if query is None else (query,)
-        ids = (fields[name] for name in names if fields.get(name) not in (None, ""))
-        query_id = next((str(value) for value in ids if type(value) in (str, int)), "")
+        ids = (fields.get(name) for name in (_TRACE_IDS if query is None else (query,)))
+        query_id = next((str(each) for each in ids if each != "" and type(each) in (str, int)), "")
         if not query_id and query is not None:
             others = [shown(name, 40) for name in fields if not _DOCUMENT.match(name)]
             raise FormatError(
@@ -77,7 +74,12 @@ def retrievals(
         of_trace[query_id] += query is None
         if of_trace[query_id] > 1:
             query_id = f"{query_id}-{of_trace[query_id]}"
-        yield Retrieval(line, query_id, _text(fields), documents)
+        texts = (fields[name] for name in _TEXTS if isinstance(fields.get(name), str))
+        text = next(texts, None)  # an input may be a JSON object that holds it
+        held = _parsed(text)
+        asked = [held.get(name) for name in _ASKED] if isinstance(held, Mapping) else []
+        text = next((each for each in asked if isinstance(each, str)), text)
+        yield Retrieval(line, query_id, text, documents)
     if not count:
         raise FormatError(
             f"has no retrieval among its {counted(spans, 'span')}; one has "
@@ -97,23 +99,24 @@ def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _fields(span: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a span and its attributes, by dotted names."""
-    attributes, fields = span.get("attributes"), dict[str, Any]()
+    fields: dict[str, Any] = {}
+    attributes = span.get("attributes")
     if isinstance(attributes, list):  # as OTLP has them
         span = {**span, "attributes": _plain({"kvlistValue": {"values": attributes}})}
-    _flatten(span, "", fields)
-    return {name.removeprefix("attributes."): value for name, value in fields.items()}
 
+    def flatten(value: Any, name: str) -> None:
+        if name.endswith("retrieval.documents"):
+            value = _parsed(value)
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            value = dict(enumerate(value))
+        if isinstance(value, Mapping) and value:
+            for key, inner in value.items():
+                flatten(inner, f"{name}.{key}" if name else str(key))
+        else:
+            fields[name.removeprefix("attributes.")] = value
 
-def _flatten(value: Any, name: str, fields: dict[str, Any]) -> None:
-    if name.endswith("retrieval.documents"):
-        value = _parsed(value)
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        value = dict(enumerate(value))
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            _flatten(inner, f"{name}.{key}" if name else str(key), fields)
-    else:
-        fields[name] = value
+    flatten(span, "")
+    return fields
 
 
 def _plain(value: Any) -> Any:
@@ -137,26 +140,16 @@ def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     by_place: dict[int, dict[str, Any]] = {}
     for name, value in fields.items():
         match = _DOCUMENT.fullmatch(name)
-        if match is None or value is None:
-            continue
-        document = by_place.setdefault(int(match[1]), {"metadata": {}})
-        field = match[2]
-        held = _parsed(value) if field == "metadata" else None
-        if isinstance(held, Mapping):
-            document["metadata"].update(held)
-        elif field.startswith("metadata."):
-            document["metadata"][field.removeprefix("metadata.")] = value
-        else:
-            document[field] = value
+        if match is not None and value is not None:
+            document = by_place.setdefault(int(match[1]), {"metadata": {}})
+            held = _parsed(value) if match[2] == "metadata" else None
+            if match[2].startswith("metadata."):
+                held = {match[2].removeprefix("metadata."): value}
+            if isinstance(held, Mapping):
+                document["metadata"].update(held)
+            else:
+                document[match[2]] = value
     return [by_place[place] for place in sorted(by_place)]
-
-
-def _text(fields: Mapping[str, Any]) -> str | None:
-    """Return what was asked; an input may be a JSON object that holds it."""
-    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
-    inner = _parsed(text)
-    held = [inner.get(name) for name in _ASKED] if isinstance(inner, Mapping) else []
-    return next((each for each in held if isinstance(each, str)), text)
 
 
 def _parsed(value: Any) -> Any:

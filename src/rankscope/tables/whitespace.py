@@ -43,6 +43,7 @@ def read_columns(
     layout: PairLayout,
 ) -> Rows:
     """Read the ``columns`` of these roles as text; lines of another width are reported."""
+    names = {role or f"_{place}": pl.String for place, role in enumerate(columns)}
     frames = [pl.DataFrame(schema=dict.fromkeys(roles, pl.String))]
     row_lines = [np.empty(0, np.int64)]
     malformed: list[Malformed] = []
@@ -50,20 +51,27 @@ def read_columns(
     while block := stream.read(_BLOCK):
         if not block.endswith(b"\n"):
             block += stream.readline()
-        text = _collapsed(_with_valid_text(block))  # bytes; the arrays below have an item per line
+        text = _clean(block)  # bytes; the arrays below have an item per line
         ends = np.flatnonzero(text == _NEWLINE)
         begins = np.concatenate(([0], ends[:-1] + 1))
         spaces = np.flatnonzero(text == _SPACE)
         width = np.searchsorted(spaces, ends) - np.searchsorted(spaces, begins) + 1
         is_data = (ends > begins) & (text[begins] != _HASH)
         fits = is_data & (width == len(columns))
-        fitting = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
-        frames.append(_parsed(fitting.tobytes(), columns, roles))
+        if fits.any():
+            fitting = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
+            scan = pl.scan_csv(
+                shielded(fitting.tobytes()), schema=names, separator=" ", has_header=False,
+                quote_char=None, glob=False, credential_provider=None,
+            )  # fmt: skip
+            frames.append(scan.select(roles).collect())
         row_lines.append(first_line + np.flatnonzero(fits))
         wrong = np.flatnonzero(is_data & ~fits)
         for line in wrong[: MALFORMED_SHOWN - len(malformed)].tolist():
             start = bytes(text[begins[line] : ends[line]][:200])
-            reason = _reason(start, int(width[line]), len(columns))
+            beginning = shown(start.decode("utf-8", "replace"))
+            reason = f"expected {len(columns)} columns, found {width[line]} in {beginning}"
+            reason = "bytes that are not UTF-8" if start == _NOT_UTF8 else reason
             malformed.append(Malformed(first_line + line, reason))
         broken += len(wrong)
         first_line += len(ends)
@@ -78,49 +86,15 @@ def read_columns(
     )
 
 
-def _parsed(text: bytes, columns: Sequence[str | None], roles: Sequence[str]) -> pl.DataFrame:
-    """Parse lines of the right width with single spaces between columns."""
-    if not text:
-        return pl.DataFrame(schema=dict.fromkeys(roles, pl.String))
-    names = {role or f"_{place}": pl.String for place, role in enumerate(columns)}
-    scan = pl.scan_csv(
-        shielded(text),
-        schema=names,
-        separator=" ",
-        has_header=False,
-        quote_char=None,
-        glob=False,
-        credential_provider=None,
-    )
-    return scan.select(roles).collect()
+def _clean(block: bytes) -> NDArray[np.uint8]:
+    """Return lines with single spaces between columns and none at their ends.
 
-
-def _reason(line: bytes, width: int, expected: int) -> str:
-    if line == _NOT_UTF8:
-        return "bytes that are not UTF-8"
-    start = line.decode("utf-8", "replace")
-    return f"expected {expected} columns, found {width} in {shown(start)}"
-
-
-def _with_valid_text(block: bytes) -> bytes:
-    """Return the block if it is UTF-8; else with each bad line replaced by one mark."""
-    if block.isascii() or _is_utf8(block):
-        return block
-    return b"\n".join(line if _is_utf8(line) else _NOT_UTF8 for line in block.split(b"\n"))
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _collapsed(block: bytes) -> NDArray[np.uint8]:
-    """Return the block with single spaces between columns, none at the ends of lines."""
-    if not block.endswith(b"\n"):
-        block += b"\n"
+    A line that is not UTF-8 becomes one mark.
+    """
+    if not block.isascii() and not _is_utf8(block):
+        lines = block.split(b"\n")
+        block = b"\n".join(line if _is_utf8(line) else _NOT_UTF8 for line in lines)
+    block = block if block.endswith(b"\n") else block + b"\n"
     text = np.frombuffer(block.translate(_TO_SPACE), np.uint8)
     space = text == _SPACE
     needless = np.zeros_like(space)  # all but the last of adjacent spaces, and before a line's end
@@ -129,3 +103,11 @@ def _collapsed(block: bytes) -> NDArray[np.uint8]:
     begins = np.concatenate(([0], np.flatnonzero(text[:-1] == _NEWLINE) + 1))
     leading = begins[text[begins] == _SPACE]
     return np.delete(text, leading) if leading.size else text
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

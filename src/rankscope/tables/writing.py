@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankscope.errors import InputError, shown
-from rankscope.files import replacing, source_name
+from rankscope.files import replacing
 from rankscope.tables.delimited import delimited_bytes
-from rankscope.tables.detection import format_for
+from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.parquet import parquet_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.tables.pairs import PairTable
-    from rankscope.tables.record_table import RecordTable
 
 _ROWS = 250_000  # of a table that become text at a time
 _INVISIBLE = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -35,14 +33,15 @@ def frame_pieces(frame: pl.DataFrame, format: str) -> Iterator[bytes]:
         yield from (f"{dump_json(row)}\n".encode() for row in frame.iter_rows(named=True))
 
 
-def _json_pieces(entries: Iterable[str], brackets: str) -> Iterator[bytes]:
+def json_pieces(entries: Iterable[str], brackets: str) -> Iterator[bytes]:
     """Yield a list or an object (``brackets``) with one entry on each line."""
     for number, entry in enumerate(entries):
         yield f"{',' if number else brackets[0]}\n{entry}".encode()
     yield f"\n{brackets[1]}\n".encode()
 
 
-def _write(path: PathLike, pieces: Iterable[bytes]) -> None:
+def write_pieces(path: PathLike, pieces: Iterable[bytes]) -> None:
+    """Write a file, all at once or not at all."""
     with replacing(path) as sink:
         for piece in pieces:
             sink.write(piece)
@@ -51,53 +50,36 @@ def _write(path: PathLike, pieces: Iterable[bytes]) -> None:
 # --- qrels and runs
 
 
-def write_pairs(
-    table: PairTable, path: PathLike, *, format: str | None, lossy: bool = False
-) -> None:
-    """Write qrels or a run; what the format cannot hold is refused, or dropped if ``lossy``."""
-    chosen = format_for(path, format, table.layout)
-    lost = "" if lossy else table.unwritable(chosen)
-    if lost:
-        raise InputError(
-            f"{source_name(path)}: {chosen} cannot hold {lost}; write json, or drop them (lossy, "
-            "--lossy)"
-        )
-    _write(path, _pair_pieces(table, chosen))
-
-
 def write_trec_or_jsonl(table: PairTable, path: PathLike) -> None:
     """Write a TREC file, or JSON lines where an id holds what TREC lines cannot.
 
     Both are known by their content, whatever the file is called.
     """
-    _write(path, _pair_pieces(table, "trec", otherwise="jsonl"))
+    write_pieces(path, pair_pieces(table, "trec", otherwise="jsonl"))
 
 
 def trec_or_jsonl_bytes(table: PairTable) -> bytes:
     """Return a file as `write_trec_or_jsonl` writes it."""
-    return b"".join(_pair_pieces(table, "trec", otherwise="jsonl"))
+    return b"".join(pair_pieces(table, "trec", otherwise="jsonl"))
 
 
-def _pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator[bytes]:
+def pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator[bytes]:
     """Yield a file; of a format that cannot hold an id, the ``otherwise`` named one."""
     is_trec = format == "trec"
     columns = table.trec_columns() if is_trec else table.to_polars()
-    unfit = _unfit_id(columns, format)
+    unfit = _unfit_id(columns, format) if format in ("trec", "csv", "tsv") else ""
     if unfit and otherwise:
-        yield from _pair_pieces(table, otherwise)
+        yield from pair_pieces(table, otherwise)
     elif unfit:
-        why = (
-            "white space separates columns there and # begins a comment; write csv, tsv,"
-            if is_trec
-            else "its control characters would not be seen; write"
-        )
-        raise InputError(
-            f"{unfit} cannot be written to a {format} file: {why} json, jsonl or parquet"
-        )
+        why = "its control characters would not be seen; write"
+        if is_trec:
+            why = "white space separates columns there and # begins a comment; write csv, tsv,"
+        problem = f"{unfit} cannot be written to a {format} file: {why}"
+        raise InputError(f"{problem} json, jsonl or parquet")
     elif format == "json":  # {query_id: {doc_id: number}}, or a number for each subtopic
         queries = table.to_dict().items()
         entries = (f"{dump_json(query_id)}: {dump_json(docs)}" for query_id, docs in queries)
-        yield from _json_pieces(entries, "{}")
+        yield from json_pieces(entries, "{}")
     elif not is_trec:
         yield from frame_pieces(columns, format)
     else:
@@ -107,35 +89,11 @@ def _pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator
 
 def _unfit_id(columns: pl.DataFrame, format: str) -> str:
     """Name an id that would be read as something else, or turn the text of a terminal; or ''."""
-    if format in ("json", "jsonl", "parquet"):
-        return ""
-    invisible = f"[{_INVISIBLE}]"
-    in_trec = f"[ \\t\\r\\n{_INVISIBLE}]|^$"
-    pattern = invisible if format in ("csv", "tsv") else in_trec
+    pattern = f"[ \\t\\r\\n{_INVISIBLE}]|^$" if format == "trec" else f"[{_INVISIBLE}]"
     for role in ("query_id", "doc_id", "subtopic", "tag"):
         if role in columns.columns:
-            begins = "|^[#\ufeff]" if role == "query_id" and pattern is in_trec else ""
+            begins = "|^[#\ufeff]" if role == "query_id" and format == "trec" else ""
             unfit = columns[role].filter(columns[role].str.contains(pattern + begins))
             if len(unfit):
                 return f"the {role} {shown(unfit.min())}"
     return ""
-
-
-# --- queries and corpora
-
-
-def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:
-    """Write queries or a corpus."""
-    chosen = format_for(path, format, table.layout)
-    if not len(table):
-        nouns = table.layout.nouns
-        raise InputError(f"{source_name(path)}: there are no {nouns} to write; give at least one")
-    rows = (dump_json({"_id": record_id, **fields}) for record_id, fields in table.rows())
-    if chosen == "parquet":
-        _write(path, [parquet_bytes(*table.as_columns(typed=True))])
-    elif chosen in ("csv", "tsv"):
-        _write(path, frame_pieces(table.as_columns(typed=False)[0], chosen))
-    elif chosen == "json":
-        _write(path, _json_pieces(rows, "[]"))
-    else:
-        _write(path, (f"{row}\n".encode() for row in rows))

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankscope as rs
-from rankscope.scale import run_cuts, spool
+from rankscope.scale import partials, run_cuts
 from rankscope.scale.run_parts import RunParts
 from scale.runs_on_disk import ordered, qrels, rows, text
 
@@ -23,7 +23,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
     monkeypatch.setattr(run_cuts, "PART_ROWS", 7)
     monkeypatch.setattr(run_cuts, "_LOOK", 200)
-    monkeypatch.setattr(spool, "BUCKET_ROWS", 5)
+    monkeypatch.setattr(partials, "BUCKET_ROWS", 5)
 
 
 def told(qrels: Any, run: Any, **options: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import pytest
 
 import rankscope as rs
 from conftest import Rankscope
-from rankscope.scale import dask_cluster, run_cuts, visible
+from rankscope.scale import dask_cluster, executors, run_cuts
 from rankscope.scale.executors import Workers, process_pool
+from rankscope.scale.run_parts import RunParts
 from scale.deaths import die, die_once
 from scale.runs_on_disk import ordered, qrels, rows, text
 
@@ -130,7 +131,7 @@ def test_it_is_given_up_in_one_sentence() -> None:
     with (
         process_pool(2) as pool,
         Workers(pool) as workers,
-        pytest.raises(rs.InputError, match="workers died 4 times"),
+        pytest.raises(rs.InputError, match="workers died again and again"),
     ):
         list(workers.map(die, range(4)))
 
@@ -160,20 +161,14 @@ def test_the_command_asks_a_cluster(files: list[str], dask: Any, rankscope: Rank
     assert rankscope(*command, "--cluster", dask.scheduler.address) == rankscope(*command)
 
 
-def blind(paths: list[str]) -> Any:
-    """Return what a worker says that sees no file."""
-    return visible.view_of(paths)[0], [None for _ in paths]
-
-
 def test_workers_must_see_the_file(files: list[str]) -> None:
-    class Elsewhere(ThreadPoolExecutor):
-        def submit(self, function: Any, *arguments: Any) -> Any:  # type: ignore[override]
-            if function is visible.view_of:
-                return super().submit(blind, *arguments)
-            return super().submit(function, *arguments)
-
-    with Elsewhere(1) as pool, pytest.raises(rs.InputError, match="does not see it"):
-        rs.evaluate(qrels(0), files[0], MEASURES, executor=pool)
+    part, path = next(RunParts(files[0]).parts()), Path(files[0])
+    path.write_bytes(path.read_bytes() * 2)
+    with pytest.raises(rs.InputError, match=r"sees .* bytes"):
+        part.run()
+    path.unlink()
+    with pytest.raises(rs.InputError, match="does not see it"):
+        part.run()
 
 
 # --- refusals of a cluster ------------------------------------------------------------------------
@@ -186,13 +181,13 @@ def test_another_installation_is_refused(dask: Any, monkeypatch: pytest.MonkeyPa
         return {"polars": "9.9" if os.getpid() == driver else "0.1"}
 
     monkeypatch.setattr(dask_cluster, "installation", versions)
-    with pytest.raises(rs.InputError, match=r"has polars 0\.1, and this machine has polars 9\.9"):
+    with pytest.raises(rs.InputError, match=r"has polars 0\.1, and this machine has 9\.9"):
         dask_cluster.connect(dask.scheduler.address)
 
 
 def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr(dask_cluster, "WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr(executors, "WITHOUT_WORKERS", 0.5)
     with distributed.LocalCluster(
         n_workers=1,
         processes=False,
@@ -201,12 +196,11 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         silence_logs=logging.CRITICAL,
     ) as cluster:
         client = dask_cluster.connect(cluster.scheduler_address)
-        with dask_cluster.executor_of(client) as executor:
-            assert executor.submit(len, "abc").result(timeout=600) == 3
+        with Workers(client.get_executor(pure=False)) as workers:
+            assert list(workers.map(len, ["abc"])) == [3]
             cluster.scale(0)
-            waiting = executor.submit(time.sleep, 600)
-            with pytest.raises(BrokenExecutor, match="no worker"):
-                waiting.result(timeout=600)
+            with pytest.raises(rs.InputError, match="no worker"):
+                list(workers.map(time.sleep, [600]))
         client.close()
         with pytest.raises(rs.InputError, match="no workers"):
             dask_cluster.connect(cluster.scheduler_address, patience=1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +13,6 @@ import pytest
 
 import rankscope as rs
 from conftest import Rankscope
-from rankscope.scale import run_cuts
-from rankscope.scoring import inputs
 from scale.runs_on_disk import ordered, qrels, rows, text
 
 
@@ -87,34 +83,8 @@ def test_a_broken_run_is_left_out(folder: Path, run: Rankscope) -> None:
     assert table.equals(expected)
 
 
-def test_what_a_killed_process_leaves_is_no_file(folder: Path, run: Rankscope) -> None:
-    script = (
-        "import rankscope as rs\n"
-        "from rankscope.scale.score_table import ScoreTable\n"
-        "scores = rs.evaluate('qrels', 'runs/r01.run')\n"
-        "with ScoreTable('t.parquet') as table:\n"
-        "    table.add(scores.run())\n"
-        "    table._write(table._folder)\n"
-        "    print('ready', flush=True)\n"
-        "    input()\n"
-    )
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.kill()
-    assert not (folder / "t.parquet").exists()
-    assert len(list(folder.glob(".rankscope-scores-*"))) == 1
-    done = run("runs/r01.run", "--per-query-output", "t.parquet")
-    assert done.returncode == 0
-    assert pl.read_parquet(folder / "t.parquet").height
-    assert not list(folder.glob(".rankscope-scores-*"))
-
-
-def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
-    monkeypatch.setattr(inputs, "LARGE", 200)
-    monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
     for name, broken in (("r03", False), ("r01", False), ("r02", True)):
         path = folder / "runs" / f"{name}.run"
         content = path.read_bytes() + (b"q1 Q0\n" if broken else b"")

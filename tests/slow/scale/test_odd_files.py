@@ -8,7 +8,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.scale import run_cuts
-from rankscope.scale.partials import Tally, merge, merge_all, partial
+from rankscope.scale.partials import merged, partial
 from rankscope.scale.run_parts import RunParts
 from rankscope.scoring.inputs import as_judgments
 from scale.runs_on_disk import ordered, qrels, rows, text
@@ -72,17 +72,12 @@ def test_merging_is_associative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pairs = as_judgments(qrels(5)).packed
     found_parts = [partial(part, pairs) for part in RunParts(path).parts()]
     assert len(found_parts) > 6
-    whole = merge_all(found_parts)
+    whole = merged(found_parts)
     for cut in range(1, len(found_parts)):
-        left, right = merge_all(found_parts[:cut]), merge_all(found_parts[cut:])
-        halves = merge(left, right)
+        halves = merged([merged(found_parts[:cut]), merged(found_parts[cut:])])
         assert halves.queries.equals(whole.queries)
         assert halves.hits.equals(whole.hits)
         assert halves.tied_across.tolist() == whole.tied_across.tolist()
-    tally = Tally()
-    for part in found_parts:
-        tally.add(part)
-    assert tally.total().queries.equals(whole.queries)
 
 
 ERRORS = {
@@ -114,10 +109,10 @@ def test_errors_are_those_of_the_reader(
 def test_several_files_of_a_run_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "1.run").write_bytes(b"q0 Q0 a 1 0.5 sys\nq0 Q0 b 2 0.4 sys\n")
     (tmp_path / "2.run").write_bytes(b"q0 Q0 c 1 0.3 sys\nq0 Q0 a 2 0.2 sys\n")
-    with pytest.raises(rs.InvalidDataError, match=r"2\.run:2"):
+    with pytest.raises(rs.InvalidDataError, match="document 'a'"):
         rs.evaluate({"q0": {"a": 1}}, RunParts(tmp_path), MEASURES)
     (tmp_path / "2.run").write_bytes(b"q1 Q0 c 1 0.3 dense\n")
     with pytest.raises(rs.FormatError, match="one by one"):
         rs.evaluate({"q0": {"a": 1}}, str(tmp_path), MEASURES)
-    with pytest.raises(rs.InputError, match="no file matches"):
+    with pytest.raises(rs.InputError, match="no file is there"):
         rs.evaluate({"q0": {"a": 1}}, str(tmp_path / "*.trec"), MEASURES)

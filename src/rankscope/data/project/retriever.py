@@ -18,12 +18,11 @@ DOCUMENTS = {
 }
 
 
-def search(question: str, k: int = 10) -> list[tuple[str, float]]:
-    """Return the ids of the best k documents with their scores, best first.
+def search(question: str, k: int = 10) -> list[str]:
+    """Return the ids of the best k documents, best first.
 
-    The score of a document is how many words of the question it contains.
+    Best is what contains most words of the question.
     """
     asked = _words(question)
-    scores = [(doc_id, float(len(asked & words))) for doc_id, words in DOCUMENTS.items()]
-    matching = [(doc_id, score) for doc_id, score in scores if score > 0]
-    return sorted(matching, key=lambda scored: -scored[1])[:k]
+    found = {doc_id: len(asked & words) for doc_id, words in DOCUMENTS.items()}
+    return sorted(filter(found.__getitem__, found), key=lambda doc_id: -found[doc_id])[:k]

@@ -451,17 +451,17 @@
   };
 
   const valuesTable = (query, chosen) => {
-    const rows = overview.measures.map(({ name, up }, at) => make("tr", { class: name === state.measure ? "chosen" : null },
-      make("th", { scope: "row", class: "text" }, up ? name : `${name} ↓`),
-      systems.map((system) => make("td", { class: chosen.includes(system) ? "chosen" : null },
-        number(column(`value-${systemAt(system)}-${at}`)[query], 4)))));
-    const table = make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col", class: "text" }, "measure"),
-      systems.map((system) => make("th", { scope: "col" }, visible(system).slice(0, 40))))), make("tbody", {}, rows));
-    const all = () => [["measure", ...systems], ...overview.measures.map(({ name }, at) =>
-      [name, ...systems.map((system) => column(`value-${systemAt(system)}-${at}`)[query])])];
+    const titles = overview.measures.map(({ name, up }) => up ? name : `${name} ↓`);
+    const value = (system, at) => column(`value-${systemAt(system)}-${at}`)[query];
+    const rows = systems.map((system) => make("tr", { class: chosen.includes(system) ? "chosen" : null },
+      make("th", { scope: "row", class: "text" }, visible(system).slice(0, 80)),
+      titles.map((title, at) => make("td", { "data-label": title }, number(value(system, at), 4)))));
+    const table = make("table", { "aria-label": "Values of this question" }, make("thead", {}, make("tr", {},
+      make("th", { scope: "col", class: "text" }, "system"), titles.map((title) => make("th", { scope: "col" }, title)))),
+    make("tbody", {}, rows));
+    const all = () => [["system", ...titles], ...systems.map((system) => [system, ...titles.map((_, at) => value(system, at))])];
     return make("details", {}, make("summary", {}, "All measures of this question"),
-      make("div", { class: "tabled" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this question")),
-        make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Values of this question" }, table)));
+      make("div", { class: "tabled" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this question")), table));
   };
 
   const ranking = (name, rows, documents, options) => {
@@ -610,8 +610,6 @@
       ...(inDetail ? { n: () => step(1), ArrowRight: () => step(1), p: () => step(-1), ArrowLeft: () => step(-1),
         Escape: () => { location.hash = listLink(); } } : { j: () => list.step(1), k: () => list.step(-1) }),
     };
-    const isArrow = event.key.startsWith("Arrow");
-    if (isArrow && event.target.closest?.(".scroll")) return;
     if (Object.hasOwn(actions, event.key)) { event.preventDefault(); actions[event.key](); }
   };
 

@@ -108,10 +108,9 @@ def normalize(run: Any, method: str = "minmax") -> Any:
     rule = normalisation_named(method)
     if not isinstance(run, list | tuple):
         return _normalised([as_run(run)], rule)[0]
-    runs = [_taken(given, f"run{number}") for number, given in enumerate(run, start=1)]
-    if rule == "borda" and runs:
-        return _normalised(runs, rule)
-    return [_normalised([each], rule)[0] for each in runs]
+    runs = [as_run(each, name=f"run{number}") for number, each in enumerate(run, start=1)]
+    together = [runs] if rule == "borda" and runs else [[each] for each in runs]
+    return [each for group in together for each in _normalised(group, rule)]
 
 
 def _normalised(runs: Sequence[Run], rule: str) -> list[Run]:
@@ -233,26 +232,18 @@ def named_runs(runs: Any, columns: Columns = NO_COLUMNS) -> dict[str, Run]:
     if isinstance(runs, Run) or is_path(runs) or hasattr(runs, "__arrow_c_stream__"):
         runs = [runs]
     if isinstance(runs, Mapping):
-        named = {str(name): _taken(run, str(name), columns) for name, run in runs.items()}
+        named = {str(n): as_run(run, name=str(n), columns=columns) for n, run in runs.items()}
     elif isinstance(runs, Iterable):
         given = list(runs)
-        listed = [_taken(run, f"run{n}", columns) for n, run in enumerate(given, start=1)]
+        listed = [
+            as_run(run, name=f"run{n}", columns=columns) for n, run in enumerate(given, start=1)
+        ]
         named = dict(zip(run_names(listed, given), listed, strict=True))
     else:
         raise InputError(f"expected a list of runs, got {shown(type(runs).__name__)}")
     if not named:
         raise InputError("there is no run to fuse; give a list of runs")
     return named
-
-
-def _taken(run: Any, name: str, columns: Columns = NO_COLUMNS) -> Run:
-    """Take one run in any form; tell a run in the place of a list of runs."""
-    if isinstance(run, Mapping) and any(isinstance(v, int | float) for v in run.values()):
-        raise InputError(
-            f"{name} holds numbers where lists of documents should be; give a list of runs, each "
-            "{query_id: {doc_id: score}}"
-        )
-    return as_run(run, name=name, columns=columns)
 
 
 def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:

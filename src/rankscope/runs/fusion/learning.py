@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.collection.qrels import as_qrels
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.pooling import Pool, SideBySide
@@ -55,13 +55,10 @@ class Training:
         if qrels is None:
             raise InputError(f"{method} learns from judgments; give qrels of queries in the runs")
         table = as_qrels(qrels)
-        judged = [query_id for query_id in side.query_ids if query_id in table]
-        if not judged:
-            raise InputError(f"{method} has nothing to learn from: no judged query is in the runs")
-        if len(judged) == 1:
+        if sum(query_id in table for query_id in side.query_ids) < 2:
             raise InputError(
-                f"{method} never fuses a query by its own judgments, and {shown(judged[0])} is the "
-                "only judged query in the runs; give judgments of at least two"
+                f"{method} never fuses a query by its own judgments; give judgments of at least "
+                "two queries that are in the runs"
             )
         self._lesson = lesson
         self._judged = np.array([query_id in table for query_id in side.query_ids], np.int64)

@@ -1,4 +1,4 @@
-"""Figures beside their targets, as a table: for benchmarks and diagnoses."""
+"""Means and figures beside their targets, as tables: for benchmarks and diagnoses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankscope.diagnosis.figures import FIGURES
 from rankscope.document.blocks import Cell, Column, Table, Tone, ends
 
 if TYPE_CHECKING:
-    from rankscope.records.report import FigureKpi, Status
+    from rankscope.records.report import BenchmarkReport, FigureKpi, Kpi, Status
 
 STATUS: dict[Status, tuple[str, Tone]] = {
     "pass": (" ✓", "good"),
@@ -21,6 +21,36 @@ STATUS: dict[Status, tuple[str, Tone]] = {
 """How each status is marked."""
 
 STATUS_NOTE = "✓ reaches the target; ! misses it by at most a tenth; ✗ by more"
+
+
+def target_table(report: BenchmarkReport) -> Table | None:
+    """Show which means reach their targets, and the bands that they fall in."""
+    kpis = {(kpi.system, kpi.measure): kpi for kpi in report.kpis}
+    sets = list(dict.fromkeys(name for kpi in report.kpis for name in kpi.bands))
+    rows = []
+    for info in report.measures:
+        held = [kpis.get((system.name, info.measure)) for system in report.systems]
+        target = next((kpi.target for kpi in held if kpi and kpi.target is not None), info.target)
+        if target is None and not any(kpi and kpi.bands for kpi in held):
+            continue
+        sign = "≥" if info.higher_is_better else "≤"
+        goal = info.measure if target is None else f"{info.measure} {sign} {target:g}"
+        cells = (_kpi_cell(kpi, several=len(sets) > 1) for kpi in held)
+        rows.append((Cell(goal), *cells))
+    notes = [STATUS_NOTE]
+    if sets:
+        notes.append(f"in parentheses: the band of {', '.join(sets)}, set for one collection")
+    columns = (Column("target", "text"), *(Column(system.name) for system in report.systems))
+    table = Table(columns, tuple(rows), notes=tuple(notes), columns_are="system")
+    return table if rows else None
+
+
+def _kpi_cell(kpi: Kpi | None, *, several: bool) -> Cell:
+    if kpi is None:
+        return Cell()
+    bands = [f"{name}: {band}" if several else band for name, band in kpi.bands.items()]
+    marker, tone = ("", "plain") if kpi.target is None else STATUS[kpi.status]
+    return Cell(kpi.value, marker=marker, tone=tone, note=", ".join(bands))  # type: ignore[arg-type]
 
 
 def figure_table(kpis: Sequence[FigureKpi]) -> Table:

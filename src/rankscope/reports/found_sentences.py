@@ -1,0 +1,112 @@
+"""What an analysis found, in one sentence with numbers: all that its closed section shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rankscope.diagnosis.baselines import Baselines, baselines
+from rankscope.diagnosis.failures import Failures, failures
+from rankscope.diagnosis.gaps import Gaps, gaps
+from rankscope.diagnosis.holes import Holes, holes
+from rankscope.diagnosis.pareto import Pareto, pareto
+from rankscope.diagnosis.stages import Stages, stages
+from rankscope.document.blocks import Sentences
+from rankscope.document.text import number
+from rankscope.statistics.sentences import listed
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.analysis import AnyAnalysis
+    from rankscope.document.blocks import Section
+
+MOST = 3
+"""So many systems a sentence names."""
+
+
+def found_sentence(analysis: AnyAnalysis, answer: Any, section: Section) -> str:
+    """Return what an analysis found; '' if it found nothing that is worth a section."""
+    say = _SENTENCES.get(analysis.name)
+    if say is not None and (made := say(analysis.result.model_validate(answer))):
+        return made
+    if answer.findings:
+        return f"{answer.findings[0].message}."
+    first = next(iter(section.all_blocks), None)
+    return first.sentences[0].text if isinstance(first, Sentences) and first.sentences else ""
+
+
+def _failures(result: Failures) -> str:
+    rows = sorted(result.systems, key=lambda row: row.failing)
+    if not rows or not rows[-1].failing:
+        return ""
+    few, many = rows[0], rows[-1]
+    worst = f", {many.system} on {many.failing:,}" if len(rows) > 1 else ""
+    causes = sorted(few.causes.items(), key=lambda item: -len(item[1]))
+    why = f" Of the {few.failing:,}, {len(causes[0][1]):,}: {causes[0][0]}." if causes else ""
+    return f"{few.system} fails on {few.failing:,} of {result.queries:,} questions{worst}.{why}"
+
+
+def _gaps(result: Gaps) -> str:
+    best = max(result.systems, key=lambda row: row.now, default=None)
+    if best is None:
+        return ""
+    order, found = number(best.ranking.value), number(best.retrieval.value)
+    lacking = [row.system for row in result.systems if not row.ranking_is_more]
+    rest = f" {listed(lacking, MOST)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
+    costs = f"Order costs {best.system} {order} {result.measure}, and retrieval {found}."
+    return costs + (rest if lacking else "")
+
+
+def _stages(result: Stages) -> str:
+    parts = []
+    for row in result.stages:
+        changes = [each for each in row.changes if each.measure == result.measure]
+        if changes:
+            best = min(changes, key=lambda each: abs(each.difference.value))
+            change = number(best.difference.value, signed=True)
+            parts.append(f"{row.system} is {change} against {best.of} ({best.verdict})")
+    return f"{listed(parts, MOST)}." if parts else ""
+
+
+def _baselines(result: Baselines) -> str:
+    plain = [row for row in result.ladder if row.over is None or row.verdict is None]
+    rungs = [row for row in result.ladder if row.verdict is not None]
+    if not rungs or not plain:
+        return ""
+    best, base = max(rungs, key=lambda row: row.mean), rungs[0].over
+    mean = next((row.mean for row in result.ladder if row.system == base), None)
+    if mean is None:
+        return ""
+    return f"A baseline of {base} scores {number(mean)}, {best.system} {number(best.mean)}."
+
+
+def _holes(result: Holes) -> str:
+    shares = [row.share(result.cutoff) for row in result.systems]
+    if result.by_design or not any(shares):
+        return ""
+    span = f"{min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else f"{shares[0]:.0%}"
+    turned = [f"{e.better} against {e.worse}" for e in result.conclusions if e.verdict == "open"]
+    rest = f" They could turn {listed(turned, MOST)}." if turned else " They can turn no outcome."
+    told = rest if result.conclusions else ""
+    return f"{span} of the first {result.cutoff} documents are unjudged.{told}"
+
+
+def _pareto(result: Pareto) -> str:
+    if not result.fronts:
+        return ""
+    front = result.fronts[0]
+    off = [row.system for row in front.systems if not row.on_front]
+    if not off:
+        return f"By {front.cost}, no system is both worse and dearer than another."
+    return (
+        f"By {front.cost}, another system is at least as good and as cheap as {listed(off, MOST)}."
+    )
+
+
+_SENTENCES: dict[str, Callable[[Any], str]] = {
+    failures.name: _failures,
+    gaps.name: _gaps,
+    stages.name: _stages,
+    baselines.name: _baselines,
+    holes.name: _holes,
+    pareto.name: _pareto,
+}
