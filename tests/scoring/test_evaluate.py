@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import rankscope as rs
+from rankscope.errors import InputError
 from rankscope.measures import registry
 from rankscope.statistics.intervals import mean_intervals
 
@@ -169,8 +170,41 @@ def test_the_repr_holds_the_means_and_intervals_of_few_queries() -> None:
 def test_measures_as_one_text_many_or_the_default() -> None:
     assert rs.evaluate(QRELS, RUN, "RR P@5,10").measures == ["RR", "P@5", "P@10"]
     assert rs.evaluate(QRELS, RUN, (name for name in ["RR", "RR", "recip_rank"])).measures == ["RR"]
-    default = ["nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10"]
-    assert rs.evaluate(QRELS, RUN).measures == default
+
+
+@pytest.mark.parametrize(
+    ("depth", "measures"),
+    [
+        (1, ["nDCG@1", "RR", "Success@1"]),
+        (3, ["nDCG@3", "RR", "Success@1", "Success@3"]),
+        (12, ["nDCG@10", "RR@10", "R@10", "Success@1", "Success@10"]),
+        (49, ["nDCG@10", "RR@10", "R@20", "Success@1", "Success@10"]),
+        (51, ["nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10"]),
+    ],
+)
+def test_measures_by_depth(depth: int, measures: list[str], tmp_path: Path) -> None:
+    gold, listed = {"q": {"d0": 1}, "p": {"d0": 1}}, [f"d{n}" for n in range(depth)]
+    numbers = {"q": {name: float(-n) for n, name in enumerate(listed)}, "p": {"d0": 1.0}}
+    lines = [f"{q} Q0 {d} 1 {score} t" for q, row in numbers.items() for d, score in row.items()]
+    (tmp_path / "trec.run").write_text("\n".join(lines))
+    for run in (numbers, {"q": listed, "p": ["d0"]}, tmp_path / "trec.run"):
+        assert rs.evaluate(gold, run).measures == measures
+        assert list(rs.compare(gold, {"a": run, "b": run}).measures) == measures
+
+
+def test_a_column_that_is_not_there() -> None:
+    records: Any = {"q": [{"pid": "a"}]}
+    table: Any = [{"question": "q", "expected_ids": ["a"]}]
+    rows: Any = [{"question": "q", "retrieved": [{"pid": "a"}]}]
+    for gold, run in (({"q": ["a"]}, records), (table, records), (table, rows)):
+        assert rs.evaluate(gold, run, "RR", doc="pid")["RR"] == 1
+        with pytest.raises(InputError, match="'pid'"):
+            rs.evaluate(gold, run, "RR", doc="pit")
+    listed: Any = [{"question": "q", "retrieved": ["a"]}]
+    others: Any = ({"q": ["a"]}, {"q": ["a"]})
+    for gold, run in (others, (table, listed), (others[0], listed)):
+        with pytest.raises(InputError, match="no column 'pid'"):
+            rs.evaluate(gold, run, "RR", doc="pid")
 
 
 def test_measures_that_a_profile_means_alike_are_measured_once() -> None:

@@ -72,7 +72,7 @@ def _status(arguments: Sequence[str] | None) -> int:
     import click
 
     from rankscope.cli.app import ReaderGoneError, app
-    from rankscope.cli.debugging import show_traceback, write_report
+    from rankscope.cli.debugging import show_traceback
 
     try:
         status = app.main(
@@ -118,11 +118,8 @@ def _status(arguments: Sequence[str] | None) -> int:
         BaseException
     ) as error:  # a panic in Rust, too; a fault of our own must not look like an answer
         show_traceback(error)
-        report = write_report(error)
-        where = "run again with 'rankscope --debug …' and report what it prints"
-        if report is not None:
-            where = f"please report it with {report}; 'rankscope --debug …' shows more"
-        say(f"this is a fault of rankscope ({type(error).__name__}: {error}); {where}")
+        what = f"this is a fault of rankscope ({type(error).__name__}: {error})"
+        say(f"{what}; run again with 'rankscope --debug …' and report what it prints")
         return OUR_FAULT
     return status if isinstance(status, int) else 0
 

@@ -19,7 +19,7 @@ from rankscope.cli.output import (
     program,
     show_in_browser,
 )
-from rankscope.cli.progress import watching, working
+from rankscope.cli.progress import watching
 
 if TYPE_CHECKING:
     from rankscope.benchmark.in_languages import LanguageResults
@@ -40,30 +40,25 @@ KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
     "Folder of experiments, each in a folder of its own",
     default="benchmarks",
 )
+@shared.CONFIG
 @shared.CONFIG_OPTIONS
 @option("--dry-run", "Show the stages and whether each is cached; run nothing")
 @option("--fresh", "Ignore the cache")
-@option(
-    "--fail-under M=VALUE",
-    "Exit 1 if a mean is below VALUE, as in nDCG@10=0.6",
-    "Output",
-    multiple=True,
-)
+@shared.FAIL_UNDER
 @shared.formats(METRICS)
 @shared.OPEN
 def run(
     *,
     config: str,
     folder: str,
-    cache: str | None,
     settings: tuple[str, ...],
     jobs: int,
     dry_run: bool,
-    fresh: bool,
     fail_under: tuple[str, ...],
     no_python: bool,
     quiet: bool,
     output: Output,
+    **options: Any,
 ) -> int:
     """Run and compare the systems of a config, and write a report.
 
@@ -94,12 +89,7 @@ def run(
         measures=loaded.config.measures,
         noun="system",
     )
-    options: dict[str, Any] = {
-        "output": folder,
-        "cache": cache,
-        "fresh": fresh,
-        "python": not no_python,
-    }
+    options |= {"output": folder, "python": not no_python}
     if dry_run:
         _show_plan(plan_benchmark(loaded, **options), output, quiet=quiet)
         return 0
@@ -219,8 +209,7 @@ def verify(*, folder: Path, corpus: Path | None, digest: str, output: Output) ->
     from rankscope.benchmark.verify import verify as verify_experiment
     from rankscope.cli import ANSWER_IS_NO
 
-    with working("Recomputing"):
-        verification = verify_experiment(folder, corpus=corpus, digest=digest)
+    verification = verify_experiment(folder, corpus=corpus, digest=digest)
     output.write(verification)
     return 0 if verification.ok else ANSWER_IS_NO
 

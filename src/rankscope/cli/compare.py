@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare
+from rankscope.cli.help import command, option, rare, under
 from rankscope.cli.output import METRICS, Output, page_contents
-from rankscope.cli.progress import working
-from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
+from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
 
 
 @command(
@@ -21,54 +20,37 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, TESTS
 @click.argument("run", nargs=-1, required=True)
 @shared.measures_option()
 @shared.PROFILE
-@option("--baseline NAME", "Compare with this run only  [default: all pairs]", "Statistics")
-@option("--margin VALUE", "Treat differences up to VALUE as equivalent", "Statistics")
-@option(
-    "--test NAME",
-    "Paired test; t is the sign test for values of 0 and 1",
+@under(
     "Statistics",
-    one_of=TESTS,
-    default="t",
+    option("--baseline NAME", "Compare with this run only  [default: all pairs]"),
+    option("--margin VALUE", "Treat differences up to VALUE as equivalent"),
+    shared.TEST,
+    rare(
+        "--correction NAME", "Correct p-values for their number", one_of=CORRECTIONS, default="holm"
+    ),
+    rare(
+        "--family NAME",
+        "Correct together the p-values of a measure, or all",
+        one_of=FAMILIES,
+        default="measure",
+    ),
+    rare("--alpha P", "Chance of a false alarm; intervals of differences have 1 - P", default=0.05),
+    rare("--interval NAME", "Intervals of means", one_of=METHODS, default="auto"),
+    rare("--level SHARE", "Confidence of the intervals of means", default=0.95),
+    shared.RESAMPLES,
+    shared.SEED,
+    rare(
+        "--seeds NAME=RUN,RUN",
+        "Treat these runs as one system with several seeds or folds (repeatable)",
+        multiple=True,
+    ),
+    shared.QUERY_FIELDS,
 )
-@rare(
-    "--correction NAME",
-    "Correct p-values for their number",
-    "Statistics",
-    one_of=CORRECTIONS,
-    default="holm",
-)
-@rare(
-    "--family NAME",
-    "Correct together the p-values of a measure, or all",
-    "Statistics",
-    one_of=FAMILIES,
-    default="measure",
-)
-@rare(
-    "--alpha P",
-    "Chance of a false alarm; intervals of differences have 1 - P",
-    "Statistics",
-    default=0.05,
-)
-@rare("--interval NAME", "Intervals of means", "Statistics", one_of=METHODS, default="auto")
-@rare("--level SHARE", "Confidence of the intervals of means", "Statistics", default=0.95)
-@shared.RESAMPLES
-@shared.SEED
 @rare("--intersect", "Compare only on questions that all runs have", "Scoring")
-@rare(
-    "--seeds NAME=RUN,RUN",
-    "Treat these runs as one system with several seeds or folds (repeatable)",
-    "Statistics",
-    multiple=True,
-)
-@shared.QUERY_FIELDS
 @option("--corpus FILE", "Show document titles and texts on the page", "Output")
-@shared.ORDER
-@shared.OVERLAP
-@shared.JUDGMENTS
+@shared.PIECES
 @shared.output_options(METRICS)
-@shared.TOP
-@shared.TEXT
+@shared.PAGE
 @shared.MAX_SYSTEMS
 def compare(
     *,
@@ -92,7 +74,6 @@ def compare(
     Each difference has an interval and a p-value corrected for the number of comparisons. Where the
     data can't tell, you see how large a difference it could have shown. Name a run with NAME=RUN.
     """
-    from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.options import Scoring
     from rankscope.statistics.comparison import compare_scores
@@ -102,21 +83,20 @@ def compare(
     is_page = output.format == "html" or output.html is not None
     fields = shared.query_fields(queries_file, texts=is_page, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
-    with working("Comparing"):
-        scored = score(
-            qrels,
-            shared.named_runs(run),
-            list(measures or DEFAULT_MEASURES),
-            Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
-        )
-        comparison = compare_scores(
-            scored.scores,
-            baseline=baseline,
-            settings=settings,
-            clusters=fields["cluster"],
-            weights=fields["weights"],
-            seeds=_seeds(seeds),
-        )
+    scored = score(
+        qrels,
+        shared.named_runs(run),
+        list(measures) or None,
+        Scoring.of("compare", {**scoring, "queries": "both" if intersect else None}),
+    )
+    comparison = compare_scores(
+        scored.scores,
+        baseline=baseline,
+        settings=settings,
+        clusters=fields["cluster"],
+        weights=fields["weights"],
+        seeds=_seeds(seeds),
+    )
     output.write(
         comparison,
         max_systems=max_systems,

@@ -42,14 +42,8 @@ def convert(source: str, target: str, *, scoring: dict[str, Any], **options: Any
     from rankscope.scoring.options import Scoring
 
     rules = Scoring.of("convert", scoring)
-    done = run_conversion(
-        source,
-        target,
-        labels=rules.labels,
-        duplicates=rules.duplicates,
-        columns=rules.columns,
-        chunking=rules.chunking,
-        **options,
-    )
+    reading = ("labels", "duplicates", "columns", "chunking")
+    options |= {name: getattr(rules, name) for name in reading}
+    done = run_conversion(source, target, **options)
     where = "standard output" if target == "-" else target
     put_line(f"{done.kind}: {counted(done.rows, NOUNS[done.kind])} written to {where}")

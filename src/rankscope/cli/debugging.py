@@ -50,26 +50,3 @@ def show_traceback(error: BaseException) -> None:
         cause.__suppress_context__ = cause.__cause__ is not None
         cause = cause.__cause__ or cause.__context__
     log.debug("the command failed", exc_info=error)
-
-
-def write_report(error: BaseException) -> str | None:
-    """Write what a report of a fault needs into a temporary file; None if that is not possible.
-
-    Versions and the traceback, without secrets; not the command line, which may hold some.
-    """
-    import platform
-    import tempfile
-    import traceback
-
-    from rankscope import __version__
-
-    head = f"rankscope {__version__}, Python {platform.python_version()}, {platform.platform()}\n\n"
-    try:
-        text = without_secrets(head + "".join(traceback.format_exception(error)))
-        with tempfile.NamedTemporaryFile(
-            "wb", prefix="rankscope-fault-", suffix=".txt", delete=False
-        ) as sink:
-            sink.write(text.encode("utf-8", "backslashreplace"))
-            return sink.name
-    except Exception:  # no space, say: the fault itself is still told
-        return None

@@ -13,7 +13,6 @@ import click
 from rankscope.cli import shared
 from rankscope.cli.help import command, option, rare, typed_options
 from rankscope.cli.output import Output, page_contents
-from rankscope.cli.progress import working
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
 @shared.SEED
 @shared.JUDGMENTS
 @shared.output_options()
-@shared.TOP
-@shared.TEXT
+@shared.PAGE
 @click.pass_context
 def diagnose(
     ctx: click.Context,
@@ -113,7 +111,6 @@ def _of_runs(
     options: dict[str, Any],
 ) -> tuple[Diagnosis, Callable[[], Scored]]:
     """Diagnose runs; also return a function that scores them once more, for a page."""
-    from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.records.diagnosis import diagnose as diagnose_runs
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import read_inputs
@@ -125,14 +122,13 @@ def _of_runs(
         raise click.UsageError("Missing argument 'RUN...'.")
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
     shared.check_standard_input(qrels, *run, *(options[name] for name in files))
-    measures = list(options.pop("measures") or DEFAULT_MEASURES)
+    measures = list(options.pop("measures")) or None
     scoring = Scoring.of("diagnose", rules)
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)
     options |= {name: rules[name] for name in ("profile", "ontology") if name in rules}
     options["targets"] = _goals(options["targets"])
     options["configs"] = _configs(configured)
-    with working("Running the analyses"):
-        diagnosis = diagnose_runs(judgments, runs, measures, **options)
+    diagnosis = diagnose_runs(judgments, runs, measures, **options)
     return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare
+from rankscope.cli.help import command, option, rare, under
 from rankscope.cli.output import METRICS, Output, write_file, write_text
-from rankscope.statistics.choices import TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
@@ -18,60 +17,53 @@ if TYPE_CHECKING:
 @command("rankscope gate demo/lexical.run demo/hybrid.run --qrels demo/qrels.tsv --max-drop 0.02")
 @click.argument("baseline")
 @click.argument("candidate")
-@option("--qrels FILE", "Judgments, if a side is a run and no score file", "Scoring")
 @shared.measures_option("[default: all that both sides hold]")
-@option("--max-drop VALUE", "Tolerate a drop up to VALUE", "Statistics", default=0.01)
-@option(
-    "--min floors M=VALUE",
-    "Fail if the candidate's mean is below VALUE (repeatable)",
-    "Statistics",
-    multiple=True,
-)
-@rare("--max-query-drop VALUE", "Most that one question may lose", "Statistics")
-@option(
-    "--cant-tell ANSWER",
-    "Answer where the data can't tell",
-    "Statistics",
-    one_of=["pass", "fail"],
-    default="pass",
-)
-@rare(
-    "--missing RULE",
-    "Questions that only BASELINE answers",
+@under(
     "Scoring",
-    one_of=["refuse", "zero"],
-    default="refuse",
+    option("--qrels FILE", "Judgments, if a side is a run and no score file"),
+    rare(
+        "--missing RULE",
+        "Questions that only BASELINE answers",
+        one_of=["refuse", "zero"],
+        default="refuse",
+    ),
+    rare("--run NAME", "Run to take from score files that hold several"),
+    rare("--baseline-run NAME", "Run to take from BASELINE"),
+    rare("--candidate-run NAME", "Run to take from CANDIDATE"),
 )
-@rare(
-    "--noise FILE",
-    "Repeated runs of one system, two or more; they widen the intervals",
+@under(
     "Statistics",
-    multiple=True,
+    option("--max-drop VALUE", "Tolerate a drop up to VALUE", default=0.01),
+    option(
+        "--min floors M=VALUE",
+        "Fail if the candidate's mean is below VALUE (repeatable)",
+        multiple=True,
+    ),
+    rare("--max-query-drop VALUE", "Most that one question may lose"),
+    option(
+        "--cant-tell ANSWER",
+        "Answer where the data can't tell",
+        one_of=["pass", "fail"],
+        default="pass",
+    ),
+    rare(
+        "--noise FILE",
+        "Repeated runs of one system, two or more; they widen the intervals",
+        multiple=True,
+    ),
+    rare(
+        "--power P",
+        "Probability for which visible drops and numbers of questions are given",
+        default=0.8,
+    ),
+    shared.RARE_TEST,
+    shared.ALPHA,
+    shared.RESAMPLES,
+    shared.SEED,
+    shared.QUERY_FIELDS,
 )
-@rare(
-    "--power P",
-    "Probability for which visible drops and numbers of questions are given",
-    "Statistics",
-    default=0.8,
-)
-@rare(
-    "--test NAME",
-    "Paired test; t is the sign test for values of 0 and 1",
-    "Statistics",
-    one_of=TESTS,
-    default="t",
-)
-@rare("--run NAME", "Run to take from score files that hold several", "Scoring")
-@rare("--baseline-run NAME", "Run to take from BASELINE", "Scoring")
-@rare("--candidate-run NAME", "Run to take from CANDIDATE", "Scoring")
-@shared.ALPHA
-@shared.RESAMPLES
-@shared.SEED
 @shared.PROFILE
-@shared.QUERY_FIELDS
-@shared.ORDER
-@shared.OVERLAP
-@shared.JUDGMENTS
+@shared.PIECES
 @option("--junit FILE", "Write JUnit XML: a test case for each measure", "Output")
 @rare("--markdown FILE", "Write Markdown for a pull request's comment", "Output")
 @shared.output_options(METRICS)

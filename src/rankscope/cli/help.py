@@ -103,7 +103,7 @@ class Option(click.Option):
 
 def option(
     declaration: str, text: str, heading: str = "Options", **settings: Any
-) -> Callable[[Function], Function]:
+) -> Callable[..., Any]:
     """Declare an option by its names and what it takes: ``-o --output FILE``.
 
     Without a word in capitals it is a flag; a word in small letters is its name in Python.
@@ -121,22 +121,33 @@ def option(
         settings = {"type": TYPES.get(taken[0]), **settings, "metavar": taken[0]}
     else:
         settings["is_flag"] = True
-    return click.option(*names, cls=Option, help=text, heading=heading, **settings)
+
+    def declare(function: Function, group: str = "") -> Function:
+        return click.option(*names, cls=Option, help=text, heading=group or heading, **settings)(
+            function
+        )
+
+    return declare
 
 
 def rare(
     declaration: str, text: str, heading: str = "Options", **settings: Any
-) -> Callable[[Function], Function]:
+) -> Callable[..., Any]:
     """Declare an option that only ``--help-all`` shows."""
     return option(declaration, text, heading, rare=True, **settings)
 
 
-def options(*each: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def options(*each: Callable[..., Any]) -> Callable[..., Any]:
     """Make one decorator of several options."""
+    return under("", *each)
 
-    def declare(function: Function) -> Function:
+
+def under(heading: str, *each: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare several options under one heading of help."""
+
+    def declare(function: Function, group: str = "") -> Function:
         for declared in reversed(each):
-            function = declared(function)
+            function = declared(function, heading or group)
         return function
 
     return declare

@@ -33,18 +33,6 @@ def watching(*, quiet: bool = False) -> Iterator[Watcher]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something of unknown length is being done."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(file=sys.stderr).status(what):
-        yield
-
-
-@contextmanager
 def _leftovers_in_sentences() -> Iterator[None]:
     """Print our own warnings without the line of code that a warning of Python's begins with."""
     shown_otherwise = warnings.showwarning

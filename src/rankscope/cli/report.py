@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="DIR|RECORD")
 @shared.TARGET
 @shared.OPEN
-@shared.TOP
-@shared.TEXT
+@shared.PAGE
 @shared.MAX_SIZE
 def report(*, source: str, output: Output) -> None:
     """Build an HTML report of a benchmark's folder, or of a JSON record.

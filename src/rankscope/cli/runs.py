@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 @command("rankscope runs fetch demo/bench.yaml --system lexical -o fetched")
+@shared.CONFIG
 @shared.CONFIG_OPTIONS
 @shared.SYSTEMS
 @option("-o --output DIR", "Folder of the runs", default="runs")
@@ -35,14 +36,11 @@ if TYPE_CHECKING:
 def fetch(
     *,
     config: str,
-    systems: tuple[str, ...],
-    output: str,
-    cache: str | None,
     settings: tuple[str, ...],
-    jobs: int,
     no_python: bool,
     format: str,
     quiet: bool,
+    **options: Any,
 ) -> int:
     """Ask the systems of a config every judged question, and write and check their runs.
 
@@ -63,16 +61,7 @@ def fetch(
             print_line(_fetched(run), answers)
 
     with watching(quiet=quiet) as watcher:
-        runs = fetch_runs(
-            loaded,
-            systems=systems,
-            output=output,
-            cache=cache,
-            jobs=jobs,
-            python=not no_python,
-            watcher=watcher,
-            written=report,
-        )
+        runs = fetch_runs(loaded, python=not no_python, watcher=watcher, written=report, **options)
     if format == "json":
         print_json([_plain(run) for run in runs])
     for run in runs:
@@ -129,14 +118,12 @@ def _plain(run: FetchedRun) -> dict[str, object]:
 def validate(
     *,
     run: tuple[str, ...],
-    qrels: str | None,
-    queries: str | None,
-    corpus: str | None,
     max_depth: int,
     strict: bool,
     input_format: str | None,
     scoring: dict[str, Any],
     output: Output,
+    **files: Any,
 ) -> int:
     """List every problem of each RUN, with a code, where it is, and what to do.
 
@@ -146,17 +133,10 @@ def validate(
     from rankscope.runs.validation import Reference
     from rankscope.scoring.options import Scoring
 
-    shared.check_standard_input(*run, qrels, queries, corpus)
+    shared.check_standard_input(*run, *files.values())
     rules = Scoring.of("validate_run", scoring)
-    reference = Reference.read(
-        qrels=qrels,
-        queries=queries,
-        corpus=corpus,
-        chunking=rules.chunking,
-        columns=rules.columns,
-        duplicates=rules.duplicates,
-        labels=rules.labels,
-    )
+    reading = ("chunking", "columns", "duplicates", "labels")
+    reference = Reference.read(**files, **{name: getattr(rules, name) for name in reading})
 
     def check(path: str) -> Validation:
         return reference.validate(path, max_depth=max_depth, strict=strict, format=input_format)
@@ -246,11 +226,7 @@ def fuse(
     shared.check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     rules = Scoring.of("fuse", scoring)
-    reading: Any = {
-        "columns": rules.columns,
-        "duplicates": rules.duplicates,
-        "chunking": rules.chunking,
-    }
+    reading = {name: getattr(rules, name) for name in ("columns", "duplicates", "chunking")}
     fused = fuse_runs([as_run(each, **reading) for each in shared.named_runs(run)], **options)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target

@@ -9,15 +9,16 @@ from typing import Any
 
 import click
 
-from rankscope.cli.help import Function, Names, Part, option, options, rare
+from rankscope.cli.help import Names, Part, option, options, rare, under
 from rankscope.cli.output import FORMATS, Output
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.scoring.rules import PROFILES
+from rankscope.statistics.choices import TESTS
 
 # --- scoring -------------------------------------------------------------------------------------
 
 COLUMNS = ("query", "relevant", "retrieved", "doc", "score", "grade")
-DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
+DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10; less deep for short lists]"
 
 
 def scoring_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -74,17 +75,17 @@ def _labels(_: click.Context, __: click.Parameter, text: str | None) -> dict[str
     return None if text is None else parse_labels(text)
 
 
-def measures_option(default: str = DEFAULTS) -> Callable[[Function], Function]:
+def measures_option(default: str = DEFAULTS) -> Callable[..., Any]:
     """Declare the option that names measures; ``default`` says which if none is named."""
     text = f"Measure, repeatable; other tools' names work too {default}"
     return option("-m --measure measures NAME", text, "Scoring", multiple=True)
 
 
-def _common(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+def _common(declaration: str, text: str, **settings: Any) -> Callable[..., Any]:
     return option(declaration, text, "Scoring", part=SCORING, **settings)
 
 
-def _reading(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+def _reading(declaration: str, text: str, **settings: Any) -> Callable[..., Any]:
     return rare(declaration, text, "Reading", part=SCORING, **settings)
 
 
@@ -156,6 +157,9 @@ TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN, MAX_SIZE)
 JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGE)
 """How judgments and runs are read."""
 
+PIECES = options(ORDER, OVERLAP, JUDGMENTS)
+"""The same, where gold may be spans or texts."""
+
 # --- statistics ----------------------------------------------------------------------------------
 
 ALPHA = rare(
@@ -163,29 +167,40 @@ ALPHA = rare(
 )
 RESAMPLES = rare("--resamples N", "Number of resamples", default=10_000, heading="Statistics")
 SEED = rare("--seed N", "Random seed", "Statistics", type=int, default=0)
+_TEST: Any = {
+    "declaration": "--test NAME",
+    "text": "Paired test; t is the sign test for values of 0 and 1",
+    "heading": "Statistics",
+    "one_of": TESTS,
+    "default": "t",
+}
+TEST, RARE_TEST = option(**_TEST), rare(**_TEST)
+
 
 # --- output --------------------------------------------------------------------------------------
 
 WRITING = Part("output", lambda values: Output(**values))
 
 
-def _writing(declaration: str, text: str, **settings: Any) -> Callable[[Function], Function]:
+def _writing(declaration: str, text: str, **settings: Any) -> Callable[..., Any]:
     return option(declaration, text, "Output", part=WRITING, **settings)
 
 
 TARGET = _writing("-o --output target FILE", "Write to FILE instead of the terminal")
 HTML = _writing("--html FILE", "Write a page you can click through")
 OPEN = _writing("--open is_opened", "Open the page in the browser")
-TOP = _writing("--top N", "Documents of each answer on the page  [default: 20]", rare=True)
-TEXT = _writing(
+_TOP = _writing("--top N", "Documents of each answer on the page  [default: 20]", rare=True)
+_TEXT = _writing(
     "--text/--no-text with_text",
     "Show texts of queries and documents on the page (they may be private)",
     rare=True,
     default=True,
 )
+PAGE = options(_TOP, _TEXT)
+"""What a page holds."""
 
 
-def formats(*more: str) -> Callable[[Function], Function]:
+def formats(*more: str) -> Callable[..., Any]:
     """Declare how a result is printed; ``more`` are formats of one command."""
     known = [*FORMATS, *more]
     return options(
@@ -195,11 +210,17 @@ def formats(*more: str) -> Callable[[Function], Function]:
     )
 
 
-def output_options(*more: str) -> Callable[[Function], Function]:
+def output_options(*more: str) -> Callable[..., Any]:
     """Declare how a result is printed, or written to a file or page."""
     return options(formats(*more), HTML, OPEN, TARGET)
 
 
+FAIL_UNDER = option(
+    "--fail-under M=VALUE",
+    "Exit 1 if a mean is below VALUE, as in nDCG@10=0.6",
+    "Output",
+    multiple=True,
+)
 MAX_SYSTEMS = rare(
     "--max-systems N",
     "Show the N best runs and the baseline; 0: all  [default: 50]",
@@ -211,8 +232,8 @@ MAX_SYSTEMS = rare(
 
 SYSTEMS = option("--system systems NAME", "Only this system (repeatable)", multiple=True)
 QUIET = rare("--quiet", "Print only errors", "Output")
+CONFIG = click.argument("config", type=click.Path(), metavar="CONFIG")
 CONFIG_OPTIONS = options(
-    click.argument("config", type=click.Path(), metavar="CONFIG"),
     option(
         "--set settings KEY=VALUE",
         "Change the config, such as depth=50 or systems.lexical.bm25.k1=1.2 (repeatable)",
@@ -258,14 +279,14 @@ def named_runs(arguments: Iterable[str]) -> list[Any]:
     return [named_run(argument) for argument in arguments]
 
 
-QUERY_FIELDS = options(
-    option("--queries queries_file FILE", "Queries with texts and metadata", "Statistics"),
+QUERY_FIELDS = under(
+    "Statistics",
+    option("--queries queries_file FILE", "Queries with texts and metadata"),
     rare(
         "--cluster FIELD",
         "Field of --queries: those that share it belong together (paraphrases, sessions)",
-        "Statistics",
     ),
-    rare("--weights FIELD", "Field of --queries: how much each counts (traffic)", "Statistics"),
+    rare("--weights FIELD", "Field of --queries: how much each counts (traffic)"),
 )
 
 

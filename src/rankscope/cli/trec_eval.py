@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from rankscope import __version__
 from rankscope.cli import shared
 from rankscope.cli.help import command, option
 from rankscope.printing import put
-
-if TYPE_CHECKING:
-    from rankscope.scoring.trec_eval import Relevance
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -71,18 +68,11 @@ def trec_eval(
     *,
     qrels: str,
     results: str,
-    per_query: bool,
-    complete: bool,
-    no_summary: bool,
-    depth: int | None,
-    level: int,
-    judged_only: bool,
     measures: tuple[str, ...],
-    zscores: str | None,
-    collection: int,
-    relevance: Relevance,
+    no_summary: bool,
     debugging: str,
     version_9: bool,
+    **options: Any,
 ) -> None:
     """Print exactly what trec_eval prints for QRELS and RESULTS.
 
@@ -98,22 +88,15 @@ def trec_eval(
             f"trec-eval: -D {debugging} is not supported; `rankscope explain` shows how one query "
             "is scored"
         )
-    options = Options(
+    asked = Options(
         measures=measures or ("official",),
-        per_query=per_query,
-        complete=complete,
-        depth=depth,
-        level=level,
-        judged_only=judged_only,
         summary=not no_summary,
-        zscores=zscores,
-        collection=collection,
-        relevance=relevance,
         version=9 if version_9 else 10,
+        **options,
     )
     printed: list[str] = []
     try:
-        for line in trec_eval_lines(qrels, results, options):
+        for line in trec_eval_lines(qrels, results, asked):
             printed.append(line + "\n")  # noqa: PERF401  (what came before an error is printed)
     finally:
         put("".join(printed))

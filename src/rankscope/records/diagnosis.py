@@ -25,7 +25,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.measures.language import Measure
 from rankscope.part import Record, dotted, left_out
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
@@ -118,13 +118,13 @@ class Diagnosis(Record, Shown):
 def diagnose(
     qrels: Any,
     runs: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     baseline: str | None = None,
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    stages: str | Sequence[str | StageSpec] | None = None,
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]] | None = None,
     decisions: Any = None,
     ratings: Any = None,
     training: Any = None,
@@ -308,11 +308,15 @@ def _config(analysis: AnyAnalysis, given: Any) -> Config:
     return config
 
 
-def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
+def _pipeline(
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]], runs: Mapping[str, Any]
+) -> list[StageSpec]:
     """Return the stages as specs: each of some names builds on the one before it."""
     names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
     specs: dict[str, StageSpec] = {}
     for stage in names:
+        if isinstance(stage, Mapping):
+            stage = _spec(stage)  # noqa: PLW2901
         if not isinstance(stage, StageSpec):
             below = tuple(specs)[-1:]
             stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
@@ -322,6 +326,18 @@ def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) 
             raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
         specs[stage.system] = stage
     return list(specs.values())
+
+
+def _spec(stage: Mapping[str, Any]) -> StageSpec:
+    """Make a stage of ``{"system": "reranked", "of": ["bm25"], "kind": "rerank", "depth": 50}``."""
+    below = stage.get("of", ())
+    names = (below,) if isinstance(below, str) else tuple(map(str, below))
+    try:
+        return StageSpec(**{"kind": "stage", **stage, "of": names})
+    except TypeError:
+        raise InputError(
+            f"stages: expected system, kind, of and depth of a stage, got {shown(stage)}"
+        ) from None
 
 
 def _search(corpus: Any, queries: list[Query] | None, judgments: Judgments) -> Search | None:

@@ -130,6 +130,11 @@ class LazyRun(ABC):
     def _load(self) -> Run:
         """Read the run."""
 
+    @property
+    def depth(self) -> int | None:
+        """How many documents the longest list has, if that is known without reading the run."""
+        return None
+
     def worked_on(self, executor: Executor) -> LazyRun:  # noqa: ARG002
         """Return the run with somebody else to do the work, where it can be shared."""
         return self

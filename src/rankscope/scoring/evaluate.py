@@ -30,6 +30,7 @@ from rankscope.scoring.soundness import (
     refuse_swapped_numbers,
     remarks,
 )
+from rankscope.scoring.usual import usual_measures
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
@@ -42,13 +43,15 @@ __all__ = ["evaluate"]
 def evaluate(
     gold: Any,
     run: Any = None,
-    measures: Measures = DEFAULT_MEASURES,
+    measures: Measures | None = None,
     **options: Unpack[ScoringOptions],
 ) -> Scores:
     """Score one run or several.
 
     ``gold`` and each run may be a table, plain dicts, a frame or a path; several runs are a dict
-    by name or a list. The options:
+    by name or a list. Without ``measures`` those are taken that lists of this length can tell
+    apart: of at least 50 documents nDCG@10, AP@100, RR@10, R@50, R@100 and Success@10, of three
+    nDCG@3, RR, Success@1 and Success@3. The options:
 
     - Rules: ``profile`` names a tool's; ``ties``, ``precision`` and ``queries`` change single rules
       of it. ``order="given"`` takes documents as they are listed, whatever their scores.
@@ -84,10 +87,14 @@ def evaluate(
     return score(gold, run, measures, scoring).scores
 
 
-def score(gold: Any, runs: Any, measures: Measures, scoring: Scoring) -> Scored:
+def score(gold: Any, runs: Any, measures: Measures | None, scoring: Scoring) -> Scored:
     """Score runs as a call of `evaluate` asks; also return what was scored."""
-    plan = _plan(measures, scoring)
-    judgments, named, single = read_inputs(gold, runs, scoring, list(plan.asked.values()))
+    if measures is None and scoring.executor is not None:  # nobody has looked at the runs yet
+        measures = DEFAULT_MEASURES
+    plan = None if measures is None else _plan(measures, scoring)
+    asked = [] if plan is None else list(plan.asked.values())
+    judgments, named, single = read_inputs(gold, runs, scoring, asked)
+    plan = plan or _plan(usual_measures(named), scoring)
     corpus = None
     if scoring.corpus is not None and judgments.gold is None:  # else it holds the texts of chunks
         corpus = KnownCorpus.of(scoring, judgments)

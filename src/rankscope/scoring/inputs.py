@@ -301,7 +301,7 @@ def _belonging(run: Any, given: Any, judgments: Judgments, scoring: Scoring) -> 
             "columns (relevant=, retrieved=)"
         )
     if scoring.columns is not NO_COLUMNS:
-        _check_columns(gold, read, scoring)
+        _check_columns(gold, read, scoring, are_pieces=judgments.gold is not None)
     if judgments.gold is not None:
         return run
     is_numbered = bool(getattr(run, "is_numbered", False))
@@ -328,16 +328,26 @@ def _has_both(gold: Reading, run: Reading, scoring: Scoring) -> bool:
     return find_name([gold.value, run.value], either) is None
 
 
-def _check_columns(gold: Reading, run: Reading, scoring: Scoring) -> None:
+def _check_columns(
+    gold: Reading, run: Reading, scoring: Scoring, *, are_pieces: bool = False
+) -> None:
     """Refuse a column that no table has, and one that may be meant for one of two tables."""
     names = dict.fromkeys([*gold.names, *run.names])
     for parameter in ("query", "doc"):
         column = getattr(scoring.columns, parameter)
-        is_field = parameter == "doc" and not (gold.names and run.names)  # of records in lists
-        if column is not None and names and column not in names and not is_field:
+        if column is None or column in names:
+            continue
+        if parameter == "doc" and (are_pieces or column in (gold.field, run.field)):
+            continue  # a field of records in lists
+        if names:
             from rankscope.tables.choosing import refuse_unknown  # noqa: PLC0415
 
             raise refuse_unknown(parameter, column, list(names), "gold and run")
+        if parameter == "doc":
+            raise InputError(
+                f"gold and run: no column {shown(column)} (doc=), as neither has columns; leave it "
+                "out"
+            )
     doc = scoring.columns.doc
     roles = ("relevant", gold.names), ("retrieved", run.names)
     rivals = [n for role, each in roles for n in each if role_of(n) == role and n != doc]

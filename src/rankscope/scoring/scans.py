@@ -255,6 +255,11 @@ class ScannedRun(LazyRun):
             run.is_list = not by_rank.ranks_go_by_score
         return run
 
+    @property
+    def depth(self) -> int:
+        """How many documents the longest list has."""
+        return int(self._scan.sizes.max())
+
     def _load(self) -> Run:
         from rankscope.runs.table import read_run  # noqa: PLC0415
 

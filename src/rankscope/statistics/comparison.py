@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.findings import Finding
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.measures.language import Measure
 from rankscope.part import Part, Record, json_of
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import Scoring, ScoringOptions
@@ -421,7 +421,7 @@ class Comparison(Record, Shown):
 def compare(
     qrels: Any,
     runs: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     baseline: str | None = None,
     test: Test = "t",

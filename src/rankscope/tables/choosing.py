@@ -221,9 +221,9 @@ def _value_column(
     """Return the column of the grade or score: numbers, or for lists the lists of them."""
     named = columns.grade if layout.kind == "qrels" else columns.score
     if named is not None:
-        if named not in table.columns and not listed:
+        if named not in table.columns:
             raise refuse_unknown(layout.value, named, table.names, table.source)
-        return named if named in table.columns else None
+        return named
     if listed and layout.kind == "run":
         return None  # lists are best first, whatever the scores beside them
     known = {folded(name) for name in ALIASES[layout.value]}

@@ -61,6 +61,8 @@ class Reading:
     """All columns of the table."""
     by_position: bool = False
     """Whether queries have no ids, and are known by their place, from 1 on."""
+    field: str = ""
+    """Where records in lists have their id, if the caller named it and there are records."""
 
     def sentence(self, word: str) -> str:
         """Say it in a few words; ``word`` is relevant or retrieved."""

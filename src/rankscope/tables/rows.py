@@ -242,6 +242,7 @@ class ListedRows:
 
     def __init__(self, layout: PairLayout, source: str, field: str | None = None) -> None:
         self.layout, self.source, self.field = layout, source, field
+        self._has_records = False
         self._sizes: dict[str, int] = {}  # how many documents each query has
         self._query_ids: list[str] = []
         self._doc_ids: list[Any] = []
@@ -296,6 +297,9 @@ class ListedRows:
 
     def _pairs_in(self, documents: Any, where: str) -> Documents:
         """Return documents with their numbers; ``{doc: {subtopic: grade}}`` has several for one."""
+        if self.field and not self._has_records:
+            items = documents if is_list(documents) else [documents]
+            self._has_records = any(not isinstance(item, str | int) for item in items)
         is_golden = self.layout.kind == "qrels" and isinstance(documents, Mapping)
         if not is_golden or not isinstance(next(iter(documents.values()), None), Mapping):
             return documents_of(documents, self.layout.kind, self.field, where)
@@ -322,8 +326,10 @@ class ListedRows:
             series.append(id_series("subtopic", self._subtopics, self.source))
         queries = tuple(id_series("query_id", self._sizes, self.source))
         no_answer = tuple(self._no_answer)
+        reading = Reading(field=self.field or "") if self._has_records else UNREAD
+        frame = pl.DataFrame(series)
         return Rows(
-            pl.DataFrame(series), self.source, self.layout, queries=queries, no_answer=no_answer
+            frame, self.source, self.layout, queries=queries, no_answer=no_answer, reading=reading
         )
 
 

@@ -23,7 +23,6 @@ from rankscope.tables.columns import (
     Columns,
     PairLayout,
     Questions,
-    Reading,
     find_name,
     folded,
     role_of,
@@ -168,7 +167,9 @@ def _matrix(given: Input) -> Rows | None:
     listed = given.listed_rows()
     for query_id, row in zip(query_ids, rows, strict=True):
         listed.add(query_id, list(zip(documents, row, strict=True)))
-    return replace(listed.rows(), is_list=False, reading=Reading(by_position=queries is None))
+    read = listed.rows()
+    reading = replace(read.reading, by_position=queries is None)
+    return replace(read, is_list=False, reading=reading)
 
 
 @shape("an engine's answer", '{"ids": [["a"]], "distances": [[0.1]]}', "run")
@@ -340,7 +341,8 @@ def _by_position(given: Input, items: Iterable[Any]) -> Rows:
         for documents in [item] if answers is None else answers:
             number += 1
             listed.add(number, documents)
-    return replace(listed.rows(), reading=Reading(by_position=True))
+    rows = listed.rows()
+    return replace(rows, reading=replace(rows.reading, by_position=True))
 
 
 _NESTED = frozenset({"inputs", "outputs", "referenceoutputs", "expectedoutputs", "vars", "example"})

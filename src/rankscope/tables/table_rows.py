@@ -80,6 +80,7 @@ def table_rows(table: Table, given: Input) -> Rows:
         chosen.documents,
         chosen.value or "",
         tuple(table.names),
+        field=rows.reading.field,
     )
     questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
