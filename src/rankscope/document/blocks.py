@@ -71,6 +71,11 @@ class Column:
     only: Literal["", "page", "text"] = ""
     """Where the column is drawn: on pages, or in all forms without pictures; '' is everywhere."""
 
+    @property
+    def is_words(self) -> bool:
+        """Whether it holds words, which are flush left."""
+        return self.kind in ("text", "outcome")
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:

@@ -292,7 +292,7 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
         cells = [row[place] for row in table.rows]
         has_intervals = column.kind != "interval" and any(cell.interval for cell in cells)
         is_name = place < table.name_columns
-        if column.kind == "text":
+        if column.is_words:
             lines = [[_text_cell(cell, is_name=is_name)] for cell in cells]
         else:
             lines = _number_cells(cells, column, is_plain=is_plain, stacked=stacked)
@@ -300,8 +300,8 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
             _Drawn(
                 Text(readable(title_of(column)), "bold"),
                 lines,
-                right=column.kind != "text" and not has_intervals,
-                is_text=column.kind == "text",
+                right=not column.is_words and not has_intervals,
+                is_text=column.is_words,
                 is_name=is_name,
             )
         )
