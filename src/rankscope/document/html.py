@@ -57,7 +57,10 @@ if TYPE_CHECKING:
     )
     from rankscope.findings import Finding
 
-STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
+PALETTE, STYLE = (
+    (files("rankscope.document") / name).read_text("utf-8") for name in ("palette.css", "style.css")
+)
+STYLE = PALETTE + STYLE
 
 _MOST_COLUMNS, _MOST_INTERVALS = 12, 8
 """With more columns, or more with intervals, a table goes on below itself."""

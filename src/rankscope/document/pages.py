@@ -134,7 +134,8 @@ def _block(name: str, text: str) -> str:
     return f'<script type="text/plain" id="data-{name}">{text}</script>\n'
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
+    """Return what a policy knows a script or a style by."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -142,7 +143,7 @@ def _hash(text: str) -> str:
 def _policy(script: str, style: str) -> str:
     """Return what the page may do: run this script, use this style, draw pictures it made."""
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
