@@ -110,23 +110,20 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
-    sections = tuple(map(_listed, experiments))
-    empty = Section("", (sentences([f"{folder} holds no experiment"]),))
     titles = ("folder", "experiment", "digest", "finished", "collection", "queries",
               "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
+    rows = [
+        [
+            ", ".join(value) if isinstance(value, tuple | list) else value
+            for value in (getattr(listed, title) for title in titles)
+        ]
+        for listed in experiments
+    ]
     return Document(
         f"Experiments in {folder}",
-        sections or (empty,),
-        data=lambda: Table(
-            text_columns(*titles),
-            plain_rows(
-                [
-                    ", ".join(value) if isinstance(value, tuple | list) else value
-                    for value in (getattr(listed, title) for title in titles)
-                ]
-                for listed in experiments
-            ),
-        ),
+        tuple(map(_listed, experiments))
+        or (Section("", (sentences([f"{folder} holds no experiment"]),)),),
+        data=lambda: Table(text_columns(*titles), plain_rows(rows)),
     )
 
 
@@ -136,19 +133,15 @@ def _listed(experiment: Listed) -> Section:
         return Section(experiment.folder, (broken,))
     value = "" if experiment.value is None else f" {experiment.value:.4f}"
     finished = experiment.finished.replace("T", " ").removesuffix("Z")
-    lines = [
-        *([Sentence(experiment.verdict)] if experiment.verdict else []),
-        Sentence(
-            f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
-            f"{experiment.measure}{value} ({experiment.best}); "
-            f"systems: {', '.join(experiment.systems)}"
-        ),
-        Sentence(
-            f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}",
-            "quiet",
-        ),
-    ]
-    return Section(experiment.experiment, (Sentences(tuple(lines)),))
+    lines = [Sentence(experiment.verdict)] if experiment.verdict else []
+    about = (
+        f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
+        f"{experiment.measure}{value} ({experiment.best}); systems: {listed(experiment.systems, 9)}"
+    )
+    kept = f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
+    return Section(
+        experiment.experiment, (Sentences((*lines, Sentence(about), Sentence(kept, "quiet"))),)
+    )
 
 
 @view

@@ -25,7 +25,6 @@ from rankscope.document.blocks import (
     text_columns,
     warning_lines,
 )
-from rankscope.document.links import queries_link
 from rankscope.document.text import interval, number
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.bounds import Bounds, BoundsTable
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scores import RunScores, Scores
+    from rankscope.statistics.intervals import Interval
 
 FEW = 2_000
 """Up to so many values of a measure, means have intervals unless told otherwise: more take longer
@@ -88,8 +88,8 @@ def scores_document(
     runs = [scores.run(name) for name in shown]
     bounds = {name: (bounds or {})[name] for name in shown if name in (bounds or {})}
     few = shown_systems(ranked, max_systems, most=FIRST)
-    first: list[Block] = [_short_table(scores, few, intervals)]
-    blocks: list[Block] = [_means_table(scores, shown, intervals=intervals)]
+    first: list[Block] = [_means_table(scores, few, intervals=intervals, few=True)]
+    blocks: list[Block] = [_means_table(scores, shown, intervals=intervals, few=False)]
     blocks += [*warning_lines(scores.findings, several=len(ranked) > 1), *_bounds_tables(bounds)]
     if worst:
         first.append(_worst_table(scores, runs[0], worst, texts or {}))
@@ -208,59 +208,50 @@ def _rule_notes(scores: Scores) -> Iterator[str]:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _short_table(scores: Scores, shown: Sequence[str], intervals: bool) -> Table:
-    """Show the means; where there are many measures, the interval of the first one alone."""
-    with_interval = scores.measures if len(scores.measures) <= 3 else scores.measures[:1]
-    known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
-
-    def cell(name: str, measure: str) -> Cell:
-        held = known[name].get(measure) if measure in with_interval else None
-        ends = None if held is None else (held.low, held.high)
-        link = queries_link(measure=measure, a=name, sort="a")
-        return Cell(_value(measure, scores.run(name).means[measure]), ends, link=link)
-
-    has_ends = any(known[name].get(measure) for name in shown for measure in with_interval)
-    columns = [
-        Column(measure, note="95%" if has_ends and measure in with_interval else "")
-        for measure in scores.measures
-    ]
-    left = len(scores.runs) - len(shown)
-    return Table(
-        (Column("run", "text"), *columns),
-        tuple(
-            (Cell(name), *(cell(name, measure) for measure in scores.measures)) for name in shown
-        ),
-        notes=(f"{counted(left, 'more run')}: --max-systems 0",) if left else (),
-    )
-
-
-def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool) -> Table:
-    means = {name: scores.run(name).means for name in scores.runs}
+def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool, few: bool) -> Table:
+    """Show all means; of ``few`` where there are many measures the first interval alone."""
+    names, measures = list(scores.runs), scores.measures
+    means = {name: scores.run(name).means for name in names}
+    ranged = measures[:1] if few and len(measures) > 3 else measures
     known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
     best = {}
-    for measure in scores.measures:
+    for measure in measures:
         choose = max if Measure.parse(measure).definition.higher_is_better else min
-        best[measure] = choose(means[name][measure] for name in scores.runs)
+        best[measure] = choose(means[name][measure] for name in names)
 
     def mean_of(name: str, measure: str) -> Mean:
         value = means[name][measure]
-        is_best = len(scores.runs) > 1 and value == best[measure]
-        return Mean(_value(measure, value), known[name].get(measure), is_best)
+        held = known[name].get(measure) if measure in ranged else None
+        is_best = not few and len(names) > 1 and value == best[measure]
+        return Mean(_value(measure, value), held, is_best)
 
-    notes = [*not_shown(len(shown), len(scores.runs), scores.measures[0])]
-    notes += list(_counts(scores, shown, len(shown))) or [
-        f"means over {_made_of(scores, shown[0])}"
-    ]
+    has_ends = {measure: any(known[name].get(measure) for name in shown) for measure in ranged}
+    columns = [Column(name, note="95%" if few and has_ends.get(name) else "") for name in measures]
+    notes = _more(len(names) - len(shown)) if few else _notes(scores, shown, known)
+    return means_table(shown, columns, mean_of, head="run", notes=notes)
+
+
+def _more(left: int) -> list[str]:
+    return [f"{counted(left, 'more run')}: --max-systems 0"] if left else []
+
+
+def _notes(
+    scores: Scores, shown: Sequence[str], known: Mapping[str, Mapping[str, Interval]]
+) -> Iterator[str]:
+    yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
+    alike = f"means over {_made_of(scores, shown[0])}"
+    yield from list(_counts(scores, shown, len(shown))) or [alike]
     for name in shown:
         tied = scores.run(name).accounting.tied_across_cutoff
         places = ", ".join(f"rank {at} on {count:,}" for at, count in tied.items() if count)
-        notes += [f"{name}: tied scores lie across {places} questions"] if places else []
-    notes += [*_rule_notes(scores), *([scores.reading] if scores.reading else [])]
+        if places:
+            yield f"{name}: tied scores lie across {places} questions"
+    yield from _rule_notes(scores)
+    if scores.reading:
+        yield scores.reading
     if any(known.values()):
-        methods = interval_methods(known[name][m] for name in known for m in known[name])
-        notes.append(f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}")
-    measures = [Column(measure) for measure in scores.measures]
-    return means_table(shown, measures, mean_of, head="run", notes=notes)
+        methods = interval_methods(each for held in known.values() for each in held.values())
+        yield f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}"
 
 
 def _worst_table(
