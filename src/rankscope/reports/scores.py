@@ -94,7 +94,10 @@ def scores_document(
     if worst:
         first.append(_worst_table(scores, runs[0], worst, texts or {}))
         given = answers or {}
-        blocks += [_worst_table(scores, r, worst, texts or {}, given.get(r.name)) for r in runs]
+        blocks += [
+            _worst_table(scores, run, worst, texts or {}, given.get(run.name), full=True)
+            for run in runs
+        ]
     first.append(Points(tuple(_points(scores, shown, bounds))))
     if per_query:
         titled = len(runs) > 1
@@ -255,16 +258,25 @@ def _notes(
 
 
 def _worst_table(
-    scores: Scores, run: RunScores, count: int, texts: Mapping[str, str], answers: Any = None
+    scores: Scores,
+    run: RunScores,
+    count: int,
+    texts: Mapping[str, str],
+    answers: Any = None,
+    *,
+    full: bool = False,
 ) -> Table:
-    """List the hardest queries of a run, with what they expect and what was retrieved."""
+    """List the hardest queries of a run and what they expect; in full: all that is known."""
     worst = scores.worst(count, run=run.name)
+    measures = scores.measures if full else scores.measures[:1]
+    place = {query_id: at for at, query_id in enumerate(run.query_ids)}
     columns, named = named_queries(worst, texts)
     has_gold = scores.judgments.gold is None
     is_known = answers is not None and run.counts.get("collapsed") is None
     rows = []
-    for (query_id, value), names in zip(worst.items(), named, strict=True):
-        row = [*names, Cell(_value(scores.measures[0], value))]
+    for query_id, names in zip(worst, named, strict=True):
+        values = run.values[: len(measures), place[query_id]].tolist()
+        row = [*names, *(Cell(_value(*pair)) for pair in zip(measures, values, strict=True))]
         if has_gold:
             row.append(Cell(_expected(scores.judgments.by_query[query_id])))
         if is_known:
@@ -273,7 +285,7 @@ def _worst_table(
     titles = ["expected"] * has_gold + ["retrieved"] * is_known
     first = replace(columns[0], title=f"hardest for {run.name}")
     return Table(
-        (first, *columns[1:], Column(scores.measures[0]), *text_columns(*titles)),
+        (first, *columns[1:], *map(Column, measures), *text_columns(*titles)),
         tuple(rows),
         name_columns=len(columns),
     )
