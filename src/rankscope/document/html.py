@@ -99,7 +99,8 @@ def answer_parts(
 ) -> Iterator[str]:
     """Yield what comes first: the decision, then its blocks."""
     known = sorted(filter(None, names), key=len, reverse=True)
-    why = " ".join(_ended(line, known) for line in (answer.evidence, answer.reason) if line)
+    lines = sorted((answer.reason, answer.evidence), key=lambda line: "[" in line)  # numbers last
+    why = " ".join(_ended(line, known) for line in lines if line)
     yield '<section id="answer">'
     yield f'<div class="decision">{_heading(_ended(answer.headline, known), level)}'
     why = _with_names(re.sub(r"(?<=[\s[])-(?=\d)", "−", why), known)

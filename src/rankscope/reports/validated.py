@@ -87,11 +87,7 @@ def _document(
         (
             Section("", (sentences([first, *lines[1:]], good_if(validation.ok)),)),
             *more,
-            Section(
-                "",
-                (Findings(findings),) if findings else (),
-                (Notes(tuple(unable)),) * bool(unable),
-            ),
+            Section("", (Findings(findings),) if findings else (), notes),
         ),
         names=frozenset([name]),
         data=lambda: Table(

@@ -467,7 +467,7 @@ def test_nothing_bars_anybody(tabs: Any, demo: Path, where: str, scheme: str, wi
 def test_back_leads_to_where_one_was(tabs: Any, demo: Path) -> None:
     """The click is made by script: that of a mouse may move the page first, and take its time."""
     page = tabs(demo, "failing-questions")
-    link = page.locator("#failing-questions td a, #failing-questions th a").last
+    link = page.locator("#failing-questions > .tabled a").last
     link.evaluate("a => a.scrollIntoView({ behavior: 'instant', block: 'center' })")
     page.wait_for_timeout(300)  # until the page has come to rest, and knows where it is
     before = page.evaluate("scrollY")
