@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, get_args
@@ -154,8 +154,7 @@ Placed = list[tuple[str, "Section"]]
 
 
 def _parts(document: Document) -> dict[Part, Placed]:
-    appendix = (replace(section, part="method") for section in document.appendix)
-    sections = [section for section in (*document.sections, *appendix) if section.all_blocks]
+    sections = [section for section in document.sections if section.all_blocks]
     placed = list(zip(section_ids(section.title for section in sections), sections, strict=True))
     parts: dict[Part, Placed] = {}
     for name in get_args(Part):

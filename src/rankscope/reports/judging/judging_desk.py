@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -49,34 +50,21 @@ if TYPE_CHECKING:
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "perfect"}
 """The grades if nothing else is said."""
 
-_GUIDELINES = """\
-Judge each document on its own, for the query and the information need above it.
-
-Ask: would somebody with this need be glad to have this document? Judge what is on the page, not \
-what you know from elsewhere, and not how well it is written.
-
-SCALE
-
-If you hesitate between two grades, take the lower one. The same document may fit several queries, \
-and several documents may deserve the highest grade.
-
-Take "cannot judge" where the text is missing, damaged, or in a language you do not read; it \
-counts as not judged. A reason in a few words helps whoever looks at disagreements later.
-
-If you notice that your standard has shifted, go back and judge again: the last judgment counts.
-"""
-
-_SCALE = """\
-0  Not relevant: it does not help, even if it shares words with the query.
-1  Related: on the topic, but it does not answer; it may lead to an answer.
-2  Relevant: it answers, in part or among other things.
-3  Perfect: it answers fully and is about this need."""
+_MEANINGS = {
+    (0, "not relevant"): "Not relevant: it does not help, even if it shares words with the query.",
+    (1, "related"): "Related: on the topic, but it does not answer; it may lead to an answer.",
+    (2, "relevant"): "Relevant: it answers, in part or among other things.",
+    (3, "perfect"): "Perfect: it answers fully and is about this need.",
+}
 
 
 def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
     """Return what raters are asked to do, with what these grades mean."""
-    meanings = "\n".join(f"{grade}  {label}" for grade, label in grades.items())
-    return _GUIDELINES.replace("SCALE", _SCALE if grades == GRADES else meanings)
+    told = (files("rankscope.reports.judging") / "guidelines.txt").read_text("utf-8")
+    meanings = (
+        f"{grade}  {_MEANINGS.get((grade, label), label)}" for grade, label in grades.items()
+    )
+    return told.replace("SCALE", "\n".join(meanings))
 
 
 LONGEST_RATER, LONGEST_REASON = 80, 2_000
