@@ -13,7 +13,7 @@ import pytest
 import rankscope as rs
 from benchmark.world import cli
 from rankscope.benchmark.config.loading import read_config
-from rankscope.benchmark.in_languages import LanguageReport, LanguageResults
+from rankscope.benchmark.languages import LanguageReport, LanguageResults
 from rankscope.benchmark.run import Result, run_benchmark, run_languages
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError

@@ -16,7 +16,7 @@ import pytest
 
 from benchmark.world import (
     CONFIG,
-    STAGES,
+    STEPS,
     World,
     cli,
     command,
@@ -25,7 +25,7 @@ from benchmark.world import (
     write_world,
 )
 from rankscope.benchmark import collection
-from rankscope.benchmark.run import UNKNOWN
+from rankscope.benchmark.fetch import UNKNOWN
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,11 @@ def test_an_edit_beside_the_config_is_a_new_answer(tmp_path: Path) -> None:
 
 
 def states(world: World, output: Path, *options: object) -> set[str]:
-    """Return the states of all stages that a dry run shows."""
+    """Return the states of all systems that a dry run shows."""
     arguments = ("--dry-run", "--output", output, "--format", "json", *options)
     code, out, err = cli("benchmark", "run", world.config, *arguments)
     assert (code, err) == (0, "")
-    assert [row["stage"] for row in json.loads(out)] == STAGES
+    assert [row["step"] for row in json.loads(out)] == STEPS[:3]
     return {row["state"] for row in json.loads(out)}
 
 
@@ -146,8 +146,8 @@ def test_a_dry_run_imports_nothing_and_no_python_refuses(tmp_path: Path) -> None
     run = ("benchmark", "run", world.config, "--output", tmp_path / "out", "--format", "json")
     code, out, err = cli(*run, "--dry-run")
     assert (code, err) == (0, "")
-    rows = {row["stage"]: row for row in json.loads(out)}
-    assert rows["fetch code"]["needs"] == f"python ({engine.name})"
+    rows = {row["step"]: row for row in json.loads(out)}
+    assert rows["fetch code"]["about"] == f"python ({engine.name})"
     fetch = ("runs", "fetch", world.config, "-o", tmp_path / "runs")
     for arguments in (run, (*run, "--dry-run"), fetch):
         code, out, err = cli(*arguments, "--no-python")
@@ -264,7 +264,7 @@ def test_in_a_pipe_there_is_no_bar_and_on_a_terminal_there_is(world: World, done
     assert process.wait(timeout=60) == 0
     os.close(controller)
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
-    assert not [stage for stage in STAGES if f"✓ {stage} (" not in plain]
+    assert not [step for step in STEPS if f"✓ {step} (" not in plain]
     assert "Traceback" not in plain
     report = json.loads((only_experiment(done) / "BenchmarkReport.json").read_text())
     assert json.loads(answer.read_text()) == report

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rankscope.benchmark.artifacts import Content
+from rankscope.benchmark.fetching import FetchedForm
 
 from benchmark.world import QUERIES, World, write_world
 from rankscope import Run
-from rankscope.benchmark.artifacts import Content
-from rankscope.benchmark.fetching import FetchedForm
 from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.retrieval.fetch import fetch

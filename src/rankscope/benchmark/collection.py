@@ -11,8 +11,8 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -143,10 +143,6 @@ class Collection:
     findings: tuple[Finding, ...]
     chunking: Chunking | None = None
     """How the chunks that systems return become the documents that are judged."""
-    known_titles: Mapping[str, str | None] = field(default_factory=dict)
-    """Titles of documents where there is no corpus to look them up in."""
-    known_texts: Mapping[str, str | None] = field(default_factory=dict)
-    """How documents begin, likewise."""
     decisions: Decisions | None = None
     """What a router or gate decided."""
     ratings: Ratings | None = None
@@ -167,18 +163,16 @@ class Collection:
         ontology = self.judgments.ontology
         if ontology is not None and doc_id in ontology:
             return ontology[doc_id].label or None
-        if self.corpus is None:
-            return self.known_titles.get(doc_id)
-        if doc_id not in self.corpus:
+        if self.corpus is None or doc_id not in self.corpus:
             return None
         document = self.corpus[doc_id]
         return document.title or document.text[:120]
 
     def text_of(self, doc_id: str) -> str | None:
         """Return what a document says; None if it is not known, or nothing beside the title."""
-        if self.corpus is None:
-            return self.known_texts.get(doc_id)
-        return self.corpus[doc_id].body or None if doc_id in self.corpus else None
+        if self.corpus is None or doc_id not in self.corpus:
+            return None
+        return self.corpus[doc_id].body or None
 
 
 def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Collection:

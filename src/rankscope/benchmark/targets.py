@@ -249,9 +249,10 @@ class Targets:
         """The names of the sets that bands come from."""
         return tuple(band_set.name for band_set in self.band_sets)
 
-    def target_of(self, measure: str) -> float | None:
-        """Return what a measure should reach, if anything says so."""
-        return self.by_measure.get(str(Measure.parse(measure)))
+    def target_of(self, *names: str) -> float | None:
+        """Return what a measure should reach, if anything says so by one of its names."""
+        targets = (self.by_measure.get(str(Measure.parse(name))) for name in names)
+        return next((target for target in targets if target is not None), None)
 
     def bands_of(self, measure: str, value: float) -> dict[str, str]:
         """Return by set the band that a value falls in; sets without bands for it are left out."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import rankscope
-from rankscope.benchmark.basis import versions
+from rankscope.benchmark.prepare import versions
 
 _SOURCES = "the source of rankscope"
 

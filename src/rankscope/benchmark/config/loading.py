@@ -66,6 +66,13 @@ def config_hash(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def loaded_config(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:
+    """Return a config, which is read if it is not yet."""
+    if isinstance(config, LoadedConfig):
+        return config
+    return read_config(config, settings=settings)
+
+
 def read_config(
     path: PathLike,
     *,

@@ -132,6 +132,8 @@ class FetchConfig(Section):
     any time."""
     rate: float | None = Field(default=None, gt=0)
     """How many queries are asked in a second at most; if not given, any number."""
+    cache: bool = True
+    """Whether indexes and answers are cached, so that a stopped benchmark goes on where it was."""
 
 
 class RepeatConfig(Section):
