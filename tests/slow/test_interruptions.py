@@ -218,7 +218,7 @@ EVERYTHING = CONFIG.replace(
     "words: bm25",
     "words: bm25\n  mean: vector\n  learnt: {{rerank: {{of: words, ltr: {{}}, depth: 10}}}}",
 )
-KINDS = ("answers", "corpora", "indexes", "embeddings", "models")
+KINDS = ("answers", "indexes", "embeddings", "models")
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +252,7 @@ def test_damaged_entries_are_made_again(
         flipped = data[:-5] + bytes([data[-5] ^ 4]) + data[-4:]
         path.write_bytes([data[:-7], b"", flipped, b"rubbish" * 50][number % 4])
     assert contents(made(world, tmp_path)) == contents(folder)
-    if kind in ("corpora", "indexes", "models"):  # the others have times in them
+    if kind in ("indexes", "models"):  # the others have times in them
         assert {one: one.read_bytes() for one in entries} == originals
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
+from rankscope.benchmark.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.steps import Steps
 from rankscope.benchmark.systems import Systems, naming

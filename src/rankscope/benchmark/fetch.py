@@ -22,9 +22,6 @@ from rankscope.retrieval.cache_entries import make_folder, write_entry
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
 
-UNKNOWN = "unknown until the corpus is read"
-"""The state of answers that may or may not be cached."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -53,10 +50,7 @@ class Asking:
 
     def state(self, name: str) -> str:
         """Tell whether the answers of a system are there, or to do."""
-        if self.mark(name).is_file():
-            return "there"
-        is_known = self.benchmark.collection.is_known or not (self.cache / "fetched").is_dir()
-        return "to do" if is_known else UNKNOWN
+        return "there" if self.mark(name).is_file() else "to do"
 
     def about(self, name: str) -> str:
         """Return a system's kind, and the files of code it names."""

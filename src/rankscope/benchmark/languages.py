@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankscope.benchmark.collection import questions_in
+from rankscope.benchmark.collection_files import find_files
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.folder import LANGUAGE_REPORT, inside, slug, unfinished
-from rankscope.collection.queries import read_queries
 from rankscope.diagnosis.languages import Languages, language_table, translations
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
@@ -78,13 +79,13 @@ def languages_to_run(loaded: LoadedConfig) -> list[str]:
     config = loaded.config.collection
     if config.cases is None or config.language is not None or config.languages == "together":
         return []
-    files = config.files(loaded.folder, loaded.config.training)
-    queries = read_queries(files.queries, query=config.columns.query)
+    files = find_files(config, loaded.folder, loaded.config.training)
+    queries = questions_in(files, config)
     languages = [fields.get("language") for fields in queries.metadata.values()]
     codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
     if len(codes) > 1 and None in languages:
         raise InputError(
-            f"{files.queries}: {counted(languages.count(None), 'case')} without a language beside "
+            f"{files.source}: {counted(languages.count(None), 'case')} without a language beside "
             f"cases in {', '.join(codes)}; name the language of all of them"
         )
     return codes if len(codes) > 1 else []
@@ -152,8 +153,7 @@ def _translations(
 ) -> dict[str, list[str]]:
     """Return what the cases of each language are translations of, where all of them say so."""
     config = loaded.config.collection
-    files = config.files(loaded.folder, loaded.config.training)
-    queries = read_queries(files.queries, query=config.columns.query)
+    queries = questions_in(find_files(config, loaded.folder, loaded.config.training), config)
     asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
     return translations(asked, members)
 

@@ -63,7 +63,7 @@ class Benchmark:
         config = self.loaded.plain()
         key = fingerprint(
             {key: value for key, value in config.items() if key != "fetch"},
-            self.collection.info.model_dump(),
+            self.collection.info.model_dump(exclude={"documents"}),
             dict(self.keys),
             dict(self.versions),
             asdict(self.targets),

@@ -63,7 +63,7 @@ class Planned:
 
     step: str
     state: str
-    """there, to do, or `rankscope.benchmark.fetch.UNKNOWN`"""
+    """there, or to do"""
     about: str
     """What kind of system it is, and the files of code it names."""
 
@@ -79,8 +79,7 @@ def plan_benchmark(
 ) -> list[Planned]:
     """Return which systems a benchmark would ask, and whose answers are cached already.
 
-    Nothing is run, imported or written, and the corpus is not read. If it is not known from an
-    earlier run, neither is what of it can be reused.
+    Nothing is run, imported or written, and of the corpus only the hash is looked at.
     """
     loaded = loaded_config(config, settings)
     codes = languages_to_run(loaded)
@@ -134,14 +133,15 @@ def run_benchmark(
     with (
         loaded.secrets.hidden_in_errors(),
         cache_folder(place, cache, fresh=fresh, keep=loaded.config.fetch.cache) as folder,
-        prepared(loaded, folder, "run" if python else "refused") as (benchmark, attempts),
+        prepared(loaded, folder, "run" if python else "refused") as (known, attempts),
     ):
-        name, systems = benchmark.experiment, attempts[0]
+        name, systems = known.experiment, attempts[0]
         finished = None if fresh else _finished(place / name)
         if finished is not None:
             systems.know_what_to_drop(systems)
             return Result(place / name, finished, reused=True)
         steps = Steps(watcher)
+        benchmark = replace(known, collection=known.collection.counted())
         asking = Asking(benchmark, attempts, folder, list(systems))
         fetched = fetch_all(asking, steps, jobs=jobs)
         runs = {name: [answer.run for answer in answers] for name, answers in fetched.items()}

@@ -210,13 +210,21 @@ def has_case_files(folder: PathLike) -> bool:
 def cases_in_folder(folder: PathLike) -> list[Record] | None:
     """Return the cases of all case files of a folder; None if it holds none.
 
-    JSON files of another kind are passed over. If cases in two languages share an id, or a text
-    where they have none, all ids begin with the language, as in ``de:Anasarka``. In one language
-    that is an error.
+    JSON files of another kind are passed over.
     """
+    return cases_in_files(case_files_in(folder), os.fspath(folder)) or None
+
+
+def cases_in_files(paths: Sequence[Path], source: str) -> list[Record]:
+    """Return the cases of files, and of folders of files, in the order they are given.
+
+    If cases in two languages share an id, or a text where they have none, all ids begin with the
+    language, as in ``de:Anasarka``. In one language that is an error.
+    """
+    files = [file for path in paths for file in (case_files_in(path) if path.is_dir() else [path])]
     cases: list[Record] = []
     first: dict[tuple[Any, str], Path] = {}
-    for path in case_files_in(folder):
+    for path in files:
         content = _content(path)
         if not holds_cases(content):
             continue
@@ -226,13 +234,12 @@ def cases_in_folder(folder: PathLike) -> list[Record] | None:
             key = record.get("language"), str(record.get(name, "text"))
             if first.setdefault(key, path) != path:
                 raise InputError(
-                    f"{os.fspath(folder)}: {first[key]} and {path} both hold the case "
-                    f"{shown(key[1])} in one language; name one of these files, or give each case "
-                    "a case_id of its own"
+                    f"{source}: {first[key]} and {path} both hold the case {shown(key[1])} in one "
+                    "language; name one of these files, or give each case a case_id of its own"
                 )
             cases.append({**record, "case_id": key[1]})
     if len({case["case_id"] for case in cases}) < len(first):
         for case in cases:
             if case.get("language"):
                 case["case_id"] = f"{case['language']}:{case['case_id']}"
-    return cases or None
+    return cases

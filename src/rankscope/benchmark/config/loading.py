@@ -81,7 +81,7 @@ def read_config(
 ) -> LoadedConfig:
     """Read and check the config of a benchmark.
 
-    ``settings`` are those of ``--set``, such as ``depth=50``; settings and secrets are looked up in
+    ``settings`` are those of ``--set``, such as ``depth=50``; secrets are looked up in
     ``environment`` (None: that of the process).
 
     Raises:
@@ -89,7 +89,7 @@ def read_config(
     """
     environment = os.environ if environment is None else environment
     origins = Origins(read_config_file(path))
-    data = apply_overrides(origins, settings, environment)
+    data = apply_overrides(origins, settings)
     secrets = find_secrets(data, environment, origins)
     try:
         config = read_section(Config, data)

@@ -6,11 +6,10 @@ lines, so that a second run reads files and asks nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.config.collection_files import CollectionFiles
 from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.files import replacing
 from rankscope.retrieval.cache_entries import make_folder
@@ -21,10 +20,8 @@ _PLAIN = (str, int, float, bool)
 _TEXTS = ("text", "query", "title", "question")
 
 
-def dataset_files(
-    dataset_id: str, cache: Path, *, train_qrels: Path | None, name: str | None, may_read: bool
-) -> CollectionFiles:
-    """Return the files of a data set, which are written if they are not there.
+def dataset_files(dataset_id: str, cache: Path, *, may_read: bool) -> dict[str, Any]:
+    """Return the files of a data set by what they hold; they are written if they are not there.
 
     With ``may_read`` false the corpus is left out unless it is there.
 
@@ -32,23 +29,18 @@ def dataset_files(
         InputError: there is no such data set, it lacks queries or judgments, or a download fails.
     """
     folder = make_folder(cache / "ir_datasets" / fingerprint(dataset_id)[:16])
-    names = ("queries", "qrels", "corpus")
-    files = {kind: folder / f"{kind}.jsonl" for kind in names}
-    wanted = [kind for kind in names if not files[kind].exists() and (kind != "corpus" or may_read)]
+    files = {kind: folder / f"{kind}.jsonl" for kind in ("queries", "qrels", "corpus")}
+    wanted = [
+        kind for kind, path in files.items() if not path.exists() and (kind != "corpus" or may_read)
+    ]
     if wanted:
         dataset = _loaded(dataset_id)
         for kind in wanted:
             if kind != "corpus" or dataset.has_docs():
-                _write(files[kind], _read(dataset, kind, dataset_id))
-    corpus = files["corpus"]
-    return CollectionFiles(
-        corpus=corpus if corpus.exists() else None,
-        queries=files["queries"],
-        qrels=files["qrels"],
-        train_qrels=train_qrels,
-        name=name or dataset_id,
-        split=None,
-    )
+                with replacing(files[kind]) as sink:
+                    for row in _read(dataset, kind, dataset_id):
+                        sink.write(f"{dump_json(row)}\n".encode())
+    return {kind: path for kind, path in files.items() if path.exists()}
 
 
 def _loaded(dataset_id: str) -> Any:
@@ -72,12 +64,6 @@ def _loaded(dataset_id: str) -> Any:
                 "that has, such as beir/scifact/test of beir/scifact"
             )
     return dataset
-
-
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    with replacing(path) as sink:
-        for row in rows:
-            sink.write(f"{dump_json(row)}\n".encode())
 
 
 def _read(dataset: Any, kind: str, dataset_id: str) -> Iterator[dict[str, Any]]:
