@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankscope.benchmark.fetch_runs import FetchedRun
-    from rankscope.benchmark.golden_sets import CasesValidation
+    from rankscope.benchmark.cases import CasesValidation
     from rankscope.runs.validation import Validation
 
 
