@@ -15,6 +15,7 @@ from typing import Any
 
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.overrides import Origins, apply_overrides
+from rankscope.benchmark.config.rag_spec import BLOCK, with_block_of_file
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.config.specs import check_specs
@@ -89,21 +90,22 @@ def read_config(
     """
     environment = os.environ if environment is None else environment
     origins = Origins(read_config_file(path))
-    data = apply_overrides(origins, settings)
+    folder = Path.cwd() if os.fspath(path) == "-" else Path(path).absolute().parent
+    data = with_block_of_file(apply_overrides(origins, settings), folder)
+    if set(origins.file.data) == {BLOCK}:  # the rest is in settings
+        data.setdefault("name", Path(path).name.partition(".")[0])
     secrets = find_secrets(data, environment, origins)
     try:
         config = read_section(Config, data)
         check_specs(config.systems, {name: point.of for name, point in config.swept.items()})
     except SpecError as error:
         raise origins.error(error) from None
-    block = config.retrieval_metrics
-    standard_input = os.fspath(path) == "-"
     return LoadedConfig(
         config=config,
-        folder=Path.cwd() if standard_input else Path(path).absolute().parent,
+        folder=folder,
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
-        notes=(*(block.notes() if block else ()), *_merged(data.get("measures"))),
+        notes=tuple(_merged(data.get("measures"))),
     )
 
 
