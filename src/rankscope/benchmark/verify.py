@@ -210,6 +210,13 @@ def _pages(
 # --- scores --------------------------------------------------------------------------------------
 
 
+_FOLLOWS = (
+    *("experiment", "collection", "queries", "rules"),
+    *("measures", "systems", "comparison", "verdict"),
+)
+"""Fields of the report that follow from the runs, the judgments and the config."""
+
+
 def _scores(
     folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
 ) -> Iterator[Checked]:
@@ -251,6 +258,7 @@ def _scores(
         systems.append(system.model_copy(update=again))
     computed = report.model_copy(
         update={
+            "experiment": benchmark.experiment,
             "queries": files.get(QUERIES),
             "collection": benchmark.collection.info,
             "rules": scores.rules,
@@ -261,12 +269,14 @@ def _scores(
     )
     computed = computed.model_copy(update={"verdict": verdict(computed)})
     was, now = _plain(report), _plain(computed)
-    for field in ("collection", "queries", "rules", "measures", "systems", "comparison", "verdict"):
+    for field in _FOLLOWS:
         problem = _difference(was[field], now[field], (field,))
         yield Checked(what=f"{REPORT}: {field}", problem=problem)
     for system in computed.systems:
         own = EvaluationReport.read(inside(folder, report_file(system.name)))
         update = {name: getattr(system, name) for name in ("run", "measures", "accounting")}
+        shared = ("experiment", "collection", "profile", "rules")
+        update |= {name: getattr(computed, name) for name in shared}
         problem = _difference(_plain(own), _plain(own.model_copy(update=update)))
         yield Checked(what=f"{report_file(system.name)}, its content", problem=problem)
     same = manifest.experiment == benchmark.experiment

@@ -17,8 +17,8 @@ from rankscope.printing import hide_with, put_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankscope.benchmark.fetch_runs import FetchedRun
     from rankscope.benchmark.cases import CasesValidation
+    from rankscope.benchmark.fetch_runs import FetchedRun
     from rankscope.runs.validation import Validation
 
 
