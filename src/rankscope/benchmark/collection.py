@@ -237,15 +237,8 @@ def _ontology(files: CollectionFiles, config: CollectionConfig, folder: Path) ->
 
 
 def _about_ontology(ontology: Ontology) -> OntologyInfo:
-    return OntologyInfo(
-        source=ontology.source,
-        version=ontology.version,
-        sha256=ontology.sha256,
-        terms=len(ontology),
-        relations=ontology.relations,
-        annotations_sha256=ontology.annotations_sha256,
-        undefined=ontology.undefined,
-    )
+    same = set(OntologyInfo.model_fields) - {"terms"}
+    return OntologyInfo(terms=len(ontology), **{name: getattr(ontology, name) for name in same})
 
 
 def _in_language(

@@ -16,7 +16,6 @@ from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.tables.jsontext import dump_json
 
-_PLAIN = (str, int, float, bool)
 _TEXTS = ("text", "query", "title", "question")
 
 
@@ -33,88 +32,64 @@ def dataset_files(dataset_id: str, cache: Path, *, may_read: bool) -> dict[str, 
     wanted = [
         kind for kind, path in files.items() if not path.exists() and (kind != "corpus" or may_read)
     ]
-    if wanted:
-        dataset = _loaded(dataset_id)
+    try:
+        dataset: Any = _dataset(dataset_id) if wanted else None
         for kind in wanted:
             if kind != "corpus" or dataset.has_docs():
                 with replacing(files[kind]) as sink:
-                    for row in _read(dataset, kind, dataset_id):
+                    for row in _rows(dataset, kind):
                         sink.write(f"{dump_json(row)}\n".encode())
+    except MissingExtraError:
+        raise
+    except Exception as error:  # whatever a download or an archive does
+        name = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        problem = f"{shown(dataset_id)} could not be read ({name}{shown(str(error), 200)[1:-1]})"
+        raise InputError(f"collection.ir_datasets: {problem}") from error
     return {kind: path for kind, path in files.items() if path.exists()}
 
 
-def _loaded(dataset_id: str) -> Any:
+def _dataset(dataset_id: str) -> Any:
     try:
         import ir_datasets  # noqa: PLC0415
     except ImportError:
-        raise MissingExtraError(
-            "ir_datasets", needed_for="collection.ir_datasets", extra="ir-datasets"
-        ) from None
+        needed_for = "collection.ir_datasets"
+        raise MissingExtraError("ir_datasets", needed_for=needed_for, extra="ir-datasets") from None
     try:
         dataset = ir_datasets.load(dataset_id)
     except KeyError:
-        raise InputError(
-            f"collection.ir_datasets: ir_datasets has no data set {shown(dataset_id)}; its "
-            "catalogue is at https://ir-datasets.com"
-        ) from None
+        problem = "no data set has this id; the catalogue is at https://ir-datasets.com"
+        raise InputError(problem) from None
     for what, is_there in (("queries", dataset.has_queries()), ("judgments", dataset.has_qrels())):
         if not is_there:
-            raise InputError(
-                f"collection.ir_datasets: {shown(dataset_id)} has no {what}; name a part of it "
-                "that has, such as beir/scifact/test of beir/scifact"
-            )
+            raise InputError(f"no {what}; name a part of it that has, such as beir/scifact/test")
     return dataset
 
 
-def _read(dataset: Any, kind: str, dataset_id: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table; whatever a download or an archive does is one sentence."""
-    try:
-        yield from _rows(dataset, kind, dataset_id)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"collection.ir_datasets: {shown(dataset_id)} could not be read "
-            f"({type(error).__name__}: {shown(str(error), 200)})"
-        ) from error
-
-
-def _rows(dataset: Any, kind: str, dataset_id: str) -> Iterator[dict[str, Any]]:
+def _rows(dataset: Any, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table."""
     if kind == "qrels":
         for judgment in dataset.qrels_iter():
+            fields = judgment._asdict()
+            if "relevance" not in fields:
+                raise InputError(f"no relevance in the judgments, but {', '.join(fields)}")
             row = {"query_id": judgment.query_id, "doc_id": judgment.doc_id}
-            subtopic = getattr(judgment, "subtopic_id", None)
-            yield {**row, **({"subtopic": subtopic} if subtopic else {}), "grade": _grade(judgment)}
+            subtopic = fields.get("subtopic_id")
+            subtopics = {"subtopic": subtopic} if subtopic else {}
+            yield {**row, **subtopics, "grade": judgment.relevance}
         return
-    items, id_name = (
-        (dataset.queries_iter(), "query_id")
-        if kind == "queries"
-        else (dataset.docs_iter(), "doc_id")
-    )
-    for item in items:
+    is_query = kind == "queries"
+    for item in dataset.queries_iter() if is_query else dataset.docs_iter():
         fields = {name: value for name, value in item._asdict().items() if _is_plain(value)}
-        row = {"_id": fields.pop(id_name), **fields}
+        row = {"_id": fields.pop("query_id" if is_query else "doc_id"), **fields}
         text = next((row[name] for name in _TEXTS if isinstance(row.get(name), str)), None)
         if text is None and hasattr(item, "default_text"):
             text = item.default_text()
         if not isinstance(text, str):
-            raise InputError(
-                f"collection.ir_datasets: {shown(dataset_id)} has {kind} without text, with "
-                f"{', '.join(map(shown, item._fields))}"
-            )
+            raise InputError(f"no text in the {kind}, but {', '.join(item._fields)}")
         yield {**row, "text": row.get("text", text)}
 
 
-def _grade(judgment: Any) -> Any:
-    if not hasattr(judgment, "relevance"):
-        raise InputError(
-            "collection.ir_datasets: its judgments have no relevance, but "
-            f"{', '.join(map(shown, judgment._fields))}"
-        )
-    return judgment.relevance
-
-
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(isinstance(item, _PLAIN) for item in value) and not hasattr(value, "_fields")
-    return isinstance(value, _PLAIN)
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float | bool)

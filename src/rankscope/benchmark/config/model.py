@@ -39,9 +39,8 @@ from rankscope.measures.language import Measure
 from rankscope.retrieval.options import SpecError, given_as
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
-from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.choices import Correction, Family, Method, Test
-from rankscope.statistics.settings import Settings, check_margin
+from rankscope.statistics.settings import Settings
 
 _EXPONENTIAL = "nDCG(gain=exp)@10"
 MEASURES = (
@@ -96,23 +95,10 @@ class StatisticsConfig(Section):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        checks: dict[str, Any] = {
-            "alpha": check_alpha,
-            "level": check_level,
-            "resamples": check_resamples,
-            "margin": check_margin,
-        }
-        for name, check in checks.items():
-            value = getattr(self, name)
-            try:
-                if value is not None:
-                    check(value)
-            except InputError as error:
-                refuse(str(error), name)
         try:
             _ = self.settings
         except InputError as error:
-            refuse(str(error), "correction")
+            refuse(str(error))
         return self
 
 
