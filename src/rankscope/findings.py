@@ -131,7 +131,7 @@ _DECLARING = (
     "statistics.strata",
     "diagnosis",
     "benchmark.codes",
-    "benchmark.golden_sets",
+    "benchmark.cases",
 )
 """The modules that declare codes; of a package, all modules of it."""
 

@@ -1,4 +1,4 @@
-"""What is said about a config outside its file: settings, variables and secrets."""
+"""What is said about a config outside its file: settings and secrets."""
 
 from __future__ import annotations
 
@@ -103,32 +103,10 @@ def test_a_setting_is_a_key_and_a_value(tmp_path: Path) -> None:
             read(tmp_path, setting)
 
 
-def test_file_then_environment_then_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environment = {"RANKSCOPE_SET_DEPTH": "50", "RANKSCOPE_SET_STATISTICS__SEED": "1", "DEPTH": "9"}
-    loaded = read(tmp_path, "depth=20", "depth=30", environment=environment)
+def test_of_several_settings_the_last_one_counts(tmp_path: Path) -> None:
+    loaded = read(tmp_path, "depth=20", "depth=30", "statistics.seed=1")
     assert (loaded.config.depth, loaded.config.statistics.seed) == (30, 1)
     assert loaded.overrides == {"depth": 30, "statistics.seed": 1}
-    monkeypatch.setenv("RANKSCOPE_SET_DEPTH", "12")
-    assert read_config(tmp_path / "c.yaml").config.depth == 12
-
-
-def test_variables_set_values(tmp_path: Path) -> None:
-    for name, keys in (
-        ("depth", "depth"),
-        ("SYSTEMS__LEXICAL__BM25__K1", "systems/lexical/bm25/k1"),
-        ("SYSTEMS__TWO_WORDS__BM25__K1", "systems/two-words/bm25/k1"),
-        ("TARGETS__NDCG_10", "targets/nDCG@10"),
-        ("SYSTEMS__HYBRID__FUSE__WEIGHTS__0", "systems/hybrid/fuse/weights/0"),
-    ):
-        assert value(read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "1"}), keys) == 1
-
-
-def test_errors_name_the_variable(tmp_path: Path) -> None:
-    for name, word in (("DEPT", "nearest: depth"), ("DEPTH", "whole number"), ("", "no key")):
-        with pytest.raises(FormatError, match=f"variable RANKSCOPE_SET_{name}: .*{word}"):
-            read(tmp_path, environment={f"RANKSCOPE_SET_{name}": "x"})
 
 
 WORDS = (

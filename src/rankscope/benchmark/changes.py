@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from rankscope.benchmark.folders import REPORT, file_ref, inside
+from rankscope.benchmark.folder import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
 from rankscope.diagnosis.repeats import repeats
 from rankscope.document.views import Shown

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.collection import Collection
+from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.errors import (
     InputError,
     LeftoverWarning,
@@ -35,29 +36,23 @@ from rankscope.retrieval.stages.stage import Memory
 class Systems(Mapping[str, System]):
     """Systems by name, each made when it is first asked for, and given the corpus by `indexed`.
 
-    ``hide`` takes secrets out of warnings.
+    ``attempt`` is 0, or which time they are asked again: then nothing is kept of another time.
     """
 
     def __init__(
         self,
-        specs: Mapping[str, Any],
+        loaded: LoadedConfig,
         collection: Collection,
         *,
-        folder: Path,
         cache: Path,
-        memory: Memory | None = None,
         python: PythonUse = "run",
         attempt: int = 0,
-        rebuild: bool = False,
-        hide: Callable[[str], str] = str,
     ) -> None:
-        self._specs = specs
-        self._hide = hide
-        self._attempt, self._rebuild = attempt, rebuild
-        self._memory = memory
+        self._loaded, self._collection = loaded, collection
+        self._specs = loaded.systems()
+        self._attempt, self._memory = attempt, Memory()
         self._python: PythonUse = python
-        self._collection = collection
-        self._folder, self._cache = folder, cache
+        self._cache = cache
         self._made: dict[str, System] = {}
         self._making: list[str] = []
 
@@ -100,13 +95,13 @@ class Systems(Mapping[str, System]):
                 self._specs[name],
                 name=name,
                 systems=self,
-                folder=self._folder,
+                folder=self._loaded.folder,
                 cache=self._cache,
                 training=self._collection.training,
                 memory=self._memory,
                 python=self._python,
                 attempt=self._attempt,
-                rebuild=self._rebuild,
+                rebuild=self._attempt > 0 and self._loaded.config.repeat.rebuild,
             )
 
     def identities(self) -> dict[str, str]:
@@ -144,7 +139,7 @@ class Systems(Mapping[str, System]):
                 with naming(name):
                     system.close()
             except RankscopeError as error:
-                problems.append(self._hide(without_secrets(str(error), system)))
+                problems.append(self._loaded.secrets.hide(without_secrets(str(error), system)))
         for problem in problems:
             warnings.warn(problem, LeftoverWarning, stacklevel=2)
 

@@ -172,7 +172,7 @@ def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str
 
 def _of_experiment(folder: Path) -> JudgingPool:
     """Make a pool of what the report of a benchmark says to judge next."""
-    from rankscope.benchmark.folders import inside
+    from rankscope.benchmark.folder import inside
     from rankscope.benchmark.verify import open_experiment
     from rankscope.collection.queries import read_queries
     from rankscope.diagnosis.holes import holes

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rankscope
-from rankscope.benchmark.basis import versions
+from rankscope.benchmark.prepare import versions
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.protocol import sentence
 from rankscope.retrieval.registry import engine

@@ -15,6 +15,7 @@ from typing import Any
 
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.overrides import Origins, apply_overrides
+from rankscope.benchmark.config.rag_spec import BLOCK, with_block_of_file
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.config.specs import check_specs
@@ -66,6 +67,13 @@ def config_hash(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def loaded_config(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:
+    """Return a config, which is read if it is not yet."""
+    if isinstance(config, LoadedConfig):
+        return config
+    return read_config(config, settings=settings)
+
+
 def read_config(
     path: PathLike,
     *,
@@ -74,7 +82,7 @@ def read_config(
 ) -> LoadedConfig:
     """Read and check the config of a benchmark.
 
-    ``settings`` are those of ``--set``, such as ``depth=50``; settings and secrets are looked up in
+    ``settings`` are those of ``--set``, such as ``depth=50``; secrets are looked up in
     ``environment`` (None: that of the process).
 
     Raises:
@@ -82,21 +90,22 @@ def read_config(
     """
     environment = os.environ if environment is None else environment
     origins = Origins(read_config_file(path))
-    data = apply_overrides(origins, settings, environment)
+    folder = Path.cwd() if os.fspath(path) == "-" else Path(path).absolute().parent
+    data = with_block_of_file(apply_overrides(origins, settings), folder)
+    if set(origins.file.data) == {BLOCK}:  # the rest is in settings
+        data.setdefault("name", Path(path).name.partition(".")[0])
     secrets = find_secrets(data, environment, origins)
     try:
         config = read_section(Config, data)
         check_specs(config.systems, {name: point.of for name, point in config.swept.items()})
     except SpecError as error:
         raise origins.error(error) from None
-    block = config.retrieval_metrics
-    standard_input = os.fspath(path) == "-"
     return LoadedConfig(
         config=config,
-        folder=Path.cwd() if standard_input else Path(path).absolute().parent,
+        folder=folder,
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
-        notes=(*(block.notes() if block else ()), *_merged(data.get("measures"))),
+        notes=tuple(_merged(data.get("measures"))),
     )
 
 
