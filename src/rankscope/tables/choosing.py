@@ -172,8 +172,8 @@ def _query_column(
     by_folded = {folded(name): name for name in reversed(others)}
 
     def known(names: Iterable[str]) -> list[str]:
-        found = map(by_folded.get, map(folded, names))
-        return list(dict.fromkeys(name for name in found if name is not None))
+        matching = map(by_folded.get, map(folded, names))
+        return list(dict.fromkeys(name for name in matching if name is not None))
 
     ids, rows, texts = known(QUERY_IDS), known(ROW_IDS)[:1], known(QUESTIONS)
     if by_row:
