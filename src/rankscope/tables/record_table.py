@@ -152,8 +152,10 @@ def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
         }
         if "_id" in others:  # another field was named as the id, and _id is what that is called
             others["metadata._id"] = others.pop("_id")
-        are_texts = {name: isinstance(others.get(name), str) for name in layout.columns}
-        texts = [others.pop(name) if is_text else None for name, is_text in are_texts.items()]
+        texts = [
+            others.pop(name) if isinstance(others.get(name), str) else None
+            for name in layout.columns
+        ]
         try:
             dump_json(texts)  # text that is not Unicode is refused here
             extras = dump_json(others) if others else None
