@@ -97,10 +97,8 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     named = columns.relevant if layout.kind == "qrels" else columns.retrieved
     if named is not None and named not in table.columns:
         raise refuse_unknown(word, named, table.names, table.source)
-    if named is not None:
-        return named
-    if columns.doc in table.columns:
-        return columns.doc
+    if named is not None or columns.doc in table.columns:
+        return named or columns.doc or ""
     query = query_names(table.names, columns)
     others = [column for name, column in table.columns.items() if name not in query]
     able = [each for each in others if each.role in (word, "neutral") and each.may_hold_ids]
