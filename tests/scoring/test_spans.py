@@ -385,13 +385,13 @@ def test_what_cannot_be_compared_is_refused() -> None:
         (piece(start=1, end=9), {"x": []}, {}, "a document with start"),
         (piece(doc="a", start=1), {"x": []}, {}, "start and end"),
         (piece(doc="a", start=-1, end=9), {"x": []}, {}, "start and end"),
-        ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, {}, "one or the other"),
+        ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, {}, "all of it a text"),
         (GOLD, {"q1": 5}, {}, "'q1' has '5'"),
         (GOLD, {"q1": [record(("a", 0, 10**400))]}, {}, "finite number"),
         (GOLD, {"q1": [{"doc": "a", "start": 0, "end": math.inf}]}, {}, "finite number"),
         (GOLD, [{"who": 1}], {}, "'who'"),
         (GOLD, {"z": [record(("a", 0, 9))]}, {}, "no query id in common"),
-        (GOLD, some_scored, {}, "1 without a score"),
+        (GOLD, some_scored, {}, "give all pieces"),
         (GOLD, ANSWERS, {"doc_id_from": "#"}, "doc_id_from"),
         (GOLD, ANSWERS, {"overlap": 2}, "overlap"),
         ({"q": ["d"]}, {"q": ["d"]}, {"measures": ["SpanRecall"]}, "spans or texts"),
@@ -399,5 +399,5 @@ def test_what_cannot_be_compared_is_refused() -> None:
     for gold, run, options, word in refused:
         with pytest.raises(InputError, match=word):
             rs.evaluate(gold, run, **options)
-    with pytest.raises(InputError, match="evaluate, compare and gate"):
+    with pytest.raises(InputError, match="spans or texts"):
         rs.Qrels(GOLD)

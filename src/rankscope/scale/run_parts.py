@@ -59,8 +59,8 @@ class RunParts(LazyRun):
             file = PartedFile.open(path)
             if file is None:
                 raise InputError(
-                    f"{os.fspath(path)}: cannot be read in parts, which TREC runs and Parquet "
-                    "files with the columns query_id, doc_id and score can; read it with read_run"
+                    f"{os.fspath(path)}: is no TREC run, and no Parquet file with query_id, doc_id "
+                    "and score; read it with read_run"
                 )
             self._files.append(file)
         refuse_mixed_files(self._files)

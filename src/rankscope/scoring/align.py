@@ -177,10 +177,7 @@ def _aligned_pieces(
     from rankscope.scoring.coverage import found_in  # noqa: PLC0415
 
     if not hasattr(run, "pieces"):
-        raise InputError(
-            "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
-            "take spans and texts, and then for both"
-        )
+        raise InputError("gold holds spans or texts, and the run ids; give both alike")
     covered = found_in(judgments, run, name, cutoffs)
     refuse_broken(judgments, run, covered.gained, name=name)
     whole, by_gain = (

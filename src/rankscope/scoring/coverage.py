@@ -129,10 +129,7 @@ def gold_judgments(
     judgments = Judgments(named, no_answer=[*pieces.no_answer, *(no_answer or ())])
     judgments.gold = gold = Gold(by_query, overlap)
     if not gold.are_spans and not gold.are_texts:
-        raise InputError(
-            "some of the gold has a document, start and end and some has a text only; give all of "
-            "it one or the other"
-        )
+        raise InputError("give all of the gold a document, start and end, or all of it a text")
     return judgments
 
 
@@ -338,6 +335,5 @@ def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:
         if not (piece.is_span if gold.are_spans else piece.text is not None)
     )
     raise InputError(
-        f"run {shown(name)}: query {shown(lacking)} has a piece without {wanted}, which the gold "
-        "has; give it to every piece that was retrieved"
+        f"run {shown(name)}: query {shown(lacking)} has a piece without {wanted}; give it"
     )

@@ -73,13 +73,13 @@ class Remark:
     def finding(self, run: str) -> Finding:
         """Make the finding about a run."""
         from rankscope.collection import qrels_checks  # noqa: F401, PLC0415
-        from rankscope.findings import declared  # noqa: PLC0415
+        from rankscope.findings import CODES  # noqa: PLC0415
         from rankscope.ontology import term_codes  # noqa: F401, PLC0415
         from rankscope.runs import checks  # noqa: F401, PLC0415
         from rankscope.scoring import soundness_codes  # noqa: F401, PLC0415
 
         places = tuple(Place(run, query_id=query_id) for query_id in self.query_ids)
-        return declared(self.code).finding(
+        return CODES[self.code].finding(
             self.message, count=self.count, places=places, severity=self.severity, system=run
         )
 
@@ -242,10 +242,7 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
         as_qrels(run)
     except (RankscopeError, OSError):
         return
-    raise InputError(
-        f"{shown(str(gold))} holds a run and {shown(str(run))} judgments: they are swapped; give "
-        "the judgments first"
-    ) from error
+    raise InputError(f"judgments and run are swapped: {shown(str(gold))} holds a run") from error
 
 
 def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
@@ -260,8 +257,7 @@ def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
     )
     if 2 * len(scores) <= len(grades) and all(score in (0, 1, 2, 3, 4) for score in scores):
         raise InputError(
-            "most grades are fractions and all scores are whole numbers from 0 to 4: judgments and "
-            "run seem to be swapped; give the judgments first"
+            "judgments and run seem to be swapped: most grades are fractions, and all scores whole"
         )
 
 
