@@ -160,9 +160,6 @@ class RunParts(LazyRun):
     def __contains__(self, query_id: object) -> bool:
         return query_id in set(self.query_ids)
 
-    def __repr__(self) -> str:
-        return f"RunParts({[os.fspath(file.path) for file in self._files]!r}, name={self.name!r})"
-
 
 def paths_of(files: PathLike | Iterable[PathLike]) -> list[PathLike]:
     """Return the files that a path, a pattern, a folder or a list of paths names."""

@@ -337,13 +337,12 @@ def _order(scene: Scene) -> Iterator[Remark]:
     hits, run = scene.aligned.hits, scene.run
     several, rising = (int(np.count_nonzero(each)) for each in (hits.retrieved > 1, hits.rises))
     climbing = int(np.count_nonzero(hits.rises & ~hits.falls))
+    queries = counted(several, "query")
     if 2 * rising > several:  # else nobody asks whether it is a list, and large runs need not tell
         is_plain = isinstance(run, Mapping)  # in what order a dict of scores was filled is chance
         is_list = not is_plain and getattr(run, "is_list", True)
-        queries = counted(several, "query")
         if 2 * climbing > several and (is_list or is_plain):
-            share = f"{climbing:,} of {queries}"
-            message = f"scores rise down the list, as distances do, in {share}"
+            message = f"scores rise down the list, as distances do, in {climbing:,} of {queries}"
             yield Remark("RS114", message, climbing)
         elif is_list:
             message = (
@@ -352,10 +351,7 @@ def _order(scene: Scene) -> Iterator[Remark]:
             )
             yield Remark("RS114", message, rising)
     if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
-        message = (
-            f"all documents of a query have the same score ({counted(several, 'query')}), so "
-            "their ids decide the order"
-        )
+        message = f"all documents of a query have the same score ({queries}), so their ids decide"
         yield Remark("RS123", message, several)
 
 
@@ -393,14 +389,8 @@ def _depth(scene: Scene) -> Iterator[Remark]:
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:
-    """Gold that one text finds together, that is not in the corpus, or that has another id."""
-    count, corpus = scene.aligned.templated, scene.corpus
-    if count:
-        message = (
-            f"{counted(count, 'retrieved passage')} found three gold passages or more at once, as "
-            "passages of one template do"
-        )
-        yield Remark("RS137", message, count)
+    """Gold that is not in the corpus, or that has another id."""
+    corpus = scene.corpus
     if corpus is not None and corpus.outside:
         outside = [doc_id for _, doc_id in corpus.outside]
         queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])
