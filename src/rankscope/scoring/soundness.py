@@ -337,10 +337,10 @@ def _order(scene: Scene) -> Iterator[Remark]:
     hits, run = scene.aligned.hits, scene.run
     several, rising = (int(np.count_nonzero(each)) for each in (hits.retrieved > 1, hits.rises))
     climbing = int(np.count_nonzero(hits.rises & ~hits.falls))
-    queries = counted(several, "query")
     if 2 * rising > several:  # else nobody asks whether it is a list, and large runs need not tell
         is_plain = isinstance(run, Mapping)  # in what order a dict of scores was filled is chance
         is_list = not is_plain and getattr(run, "is_list", True)
+        queries = counted(several, "query")
         if 2 * climbing > several and (is_list or is_plain):
             message = f"scores rise down the list, as distances do, in {climbing:,} of {queries}"
             yield Remark("RS114", message, climbing)
@@ -351,7 +351,8 @@ def _order(scene: Scene) -> Iterator[Remark]:
             )
             yield Remark("RS114", message, rising)
     if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
-        message = f"all documents of a query have the same score ({queries}), so their ids decide"
+        of = counted(several, "query")
+        message = f"all documents of a query have the same score ({of}), so their ids decide"
         yield Remark("RS123", message, several)
 
 
