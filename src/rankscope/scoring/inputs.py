@@ -354,7 +354,8 @@ def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
         return run.renamed([names[int(number) - 1] for number in run.query_ids])
     by_place, by_id = ("run", "gold") if is_numbered else ("gold", "run")
     raise InputError(
-        f"the {by_place} is a list by position, and the {by_id} has ids of queries; give both alike"
+        f"the {by_place} is a list by position, and the {by_id} has ids of queries; give the "
+        f"{by_place} as {{query: [doc, …]}}, or both as lists"
     )
 
 
