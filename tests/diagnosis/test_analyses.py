@@ -27,7 +27,7 @@ from rankscope.diagnosis.segments import SegmentsConfig
 from rankscope.diagnosis.stages import StageSpec, stages
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Table
-from rankscope.findings import NotApplicable, codes
+from rankscope.findings import CODES, NotApplicable
 from rankscope.part import Part
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
@@ -126,7 +126,7 @@ def test_an_answer_is_kept_in_a_record_and_shown(analysis: Any) -> None:
     assert analysis.of(model()()) is None
     section = analysis.section(found)
     assert any(isinstance(block, Table) and block.rows for block in section.all_blocks)
-    assert set(analysis.codes) <= set(codes())
+    assert set(analysis.codes) <= set(CODES.values())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
 
 

@@ -108,10 +108,7 @@ def bounds_of(
     if not 0 <= hole_grade < math.inf:
         raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
     if judgments.gold is not None:
-        raise InputError(
-            "bounds are of judged documents, and the golden set holds spans or texts; evaluate, "
-            "compare and gate take these"
-        )
+        raise InputError("bounds are of judged ids, and the golden set holds spans or texts")
     _, given = as_one_run(run, judgments, scoring)
     world_of = cache(lambda rules: World(judgments, given, rules))
     table = []
