@@ -8,7 +8,6 @@ counts; the others tell how far it agrees with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,6 @@ from rankscope.diagnosis.rater_comparisons import (
     self_agreements,
 )
 from rankscope.diagnosis.rater_orders import (
-    MOST_RATERS,
     RaterOrder,
     RaterOrders,
     rater_orders,
@@ -46,7 +44,6 @@ from rankscope.statistics.rater_agreement import (
     Rated,
     RaterAgreement,
     agreements,
-    cohen_kappa,
 )
 from rankscope.statistics.sentences import p_text
 
@@ -116,23 +113,6 @@ class RaterSummary(Part):
     """The mean difference to the mean grade of the others. Null where nobody else judged."""
 
 
-class RaterPair(Part):
-    """Two raters."""
-
-    first: str
-    """A rater."""
-    second: str
-    """Another one."""
-    items: int
-    """Pairs that both judged."""
-    equal: float | None
-    """Share of them with the same grade; null if there are none."""
-    kappa: RaterAgreement
-    """Cohen's kappa."""
-    quadratic: RaterAgreement
-    """Cohen's kappa with quadratic weights."""
-
-
 class AgainPair(Part):
     """A pair that raters disagree on."""
 
@@ -168,14 +148,10 @@ class Judges(Analysed):
     """Rated pairs of query and document."""
     ratings: int
     """How many ratings they have, each rater's first one counted."""
-    shared: int
-    """Pairs with at least two ratings."""
     agreement: Agreements
     """Of all raters together."""
     raters: tuple[RaterSummary, ...]
     """By rater."""
-    pairs: tuple[RaterPair, ...]
-    """By pair of raters; none with more than 30 raters."""
     comparisons: tuple[RaterComparison, ...]
     """Each judge against the reference."""
     not_compared: dict[str, str]
@@ -241,7 +217,6 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
     return Judges(
         items=rated.rated.items,
         ratings=len(rated.rated.grade),
-        shared=int(np.count_nonzero(rated.rated.sizes >= 2)),
         agreement=agreements(
             rated.rated,
             groups=groups,
@@ -250,7 +225,6 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
             seed=settings.seed,
         ),
         raters=tuple(_summary(rated, place) for place in range(len(rated.raters))),
-        pairs=tuple(_rater_pairs(rated)) if len(rated.raters) <= MOST_RATERS else (),
         comparisons=comparisons,
         not_compared=not_compared,
         repeats=repeats,
@@ -274,22 +248,6 @@ def _summary(rated: RatedPairs, rater: int) -> RaterSummary:
         mean=float(np.nanmean(grades)),
         bias=float(differences.mean()) if len(differences) else None,
     )
-
-
-def _rater_pairs(rated: RatedPairs) -> Iterator[RaterPair]:
-    """Yield how far any two raters agree."""
-    grades = {rater: rated.of_rater(place) for place, rater in enumerate(rated.raters)}
-    for first, second in combinations(rated.raters, 2):
-        both = ~np.isnan(grades[first]) & ~np.isnan(grades[second])
-        a, b = grades[first][both], grades[second][both]
-        yield RaterPair(
-            first=first,
-            second=second,
-            items=len(a),
-            equal=float((a == b).mean()) if len(a) else None,
-            kappa=cohen_kappa(a, b),
-            quadratic=cohen_kappa(a, b, weights="quadratic"),
-        )
 
 
 def _disputed(rated: Rated) -> list[int]:
@@ -434,13 +392,6 @@ def _show(result: Judges) -> Iterator[Block | None]:
         "The judges",
         legend=("bias",),
         columns="rater: judge | ratings: pairs | mean: mean grade | bias",
-    )
-    yield part_table(
-        sorted(result.pairs, key=lambda row: (row.kappa.value is None, row.kappa.value))[:SHOWN],
-        "Two judges at a time",
-        notes=["those that agree least; kappa: Cohen's; quadratic: far grades weigh more"],
-        names=2,
-        columns="first: judge | second: judge | items: pairs | equal | kappa | quadratic",
     )
     if result.orders is not None:
         yield _order_table(result.orders)
