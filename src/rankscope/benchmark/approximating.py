@@ -55,6 +55,6 @@ def exactness_title(name: str) -> str:
 
 def without_vectors(name: str, depth: int) -> Stage[Exactness]:
     """Make the stage of a system whose vectors are gone: it compares nothing."""
-    nothing = Exactness(system=name, k=depth, tolerance=0.0, documents=0, filters=False, queries=())
+    nothing = Exactness(system=name, k=depth, tolerance=0.0, documents=0, queries=())
     title = exactness_title(name)
     return Stage(title, fingerprint(title), lambda *_: Output(nothing), PartForm(Exactness))

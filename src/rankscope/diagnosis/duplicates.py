@@ -19,7 +19,7 @@ from pydantic import Field
 from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.document_texts import Words
 from rankscope.diagnosis.near_copies import near_copies
-from rankscope.diagnosis.show import part_table, share_of, system_table
+from rankscope.diagnosis.show import part_table, percent, system_table
 from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
@@ -106,7 +106,7 @@ class SystemCopies(Row):
     @property
     def share(self) -> str:
         """The share of places that are wasted."""
-        return share_of(self.wasted, self.places)
+        return percent(self.wasted, self.places)
 
 
 class Duplicates(Analysed):
@@ -176,7 +176,7 @@ def _find(result: Duplicates, inputs: Inputs) -> Iterator[Finding]:
     if copies.superfluous >= MANY * result.looked_at:
         yield COPIES_IN_CORPUS.finding(
             f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
-            f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
+            f"({percent(copies.superfluous, result.looked_at)}) repeat the text of another "
             f"({result.exact.superfluous:,} of them exactly)",
             count=copies.superfluous,
         )
@@ -198,7 +198,7 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
     lines = [f"Nothing in the corpus is a copy of something else; {looked}"]
     if copies.documents:
         all_groups, groups = counted(copies.groups, "group"), counted(exact.groups, "group")
-        share = share_of(copies.superfluous, result.looked_at)
+        share = percent(copies.superfluous, result.looked_at)
         lines = [
             f"{counted(copies.documents, 'document')} of the corpus have copies, in {all_groups}",
             f"{copies.superfluous:,} ({share}) could go; {looked}",

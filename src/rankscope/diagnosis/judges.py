@@ -45,7 +45,6 @@ from rankscope.statistics.rater_agreement import (
     RaterAgreement,
     agreements,
 )
-from rankscope.statistics.sentences import p_text
 
 if TYPE_CHECKING:
     pass
@@ -78,7 +77,7 @@ NO_BETTER = declare(
     advice="do not use this judge in place of the reference: always giving the most frequent grade "
     "is right as often",
     meaning="""A judge gives the reference's grade no more often than always saying its most
-    frequent grade would (McNemar's exact test).""",
+    frequent grade would.""",
 )
 ORDER_DEPENDS = declare(
     "RS688",
@@ -287,7 +286,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
     How much hangs on the judge is half of how far the mean of the best system moves with whose
     grades are taken.
     """
-    alpha, orders = inputs.settings.alpha, result.orders
+    orders = result.orders
     doubt = None
     if orders is not None and len(orders.raters) > 1:
         means = [order.means[inputs.focus] for order in orders.raters]
@@ -306,7 +305,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
             severity="warning" if low else "note",
             gain=doubt if low else None,
         )
-    yield from _about_constants(result, alpha)
+    yield from _about_constants(result)
     for order in orders.raters if orders is not None else ():
         if order.swaps:
             yield _about_order(order, inputs, doubt)
@@ -319,7 +318,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
             )
 
 
-def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
+def _about_constants(result: Judges) -> Iterator[Finding]:
     """Name the judges that are not better than always giving the most frequent grade."""
     names = {
         FINAL: "the final judgment",
@@ -327,12 +326,11 @@ def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
         MAJORITY: "the majority of the others",
     }
     for row in sorted(result.comparisons, key=lambda row: row.accuracy):
-        if row.fails_constant(alpha=alpha, family=len(result.comparisons)):
+        if row.is_no_better:
             yield NO_BETTER.finding(
                 f"{row.judge} gives the grade of {names.get(row.reference, row.reference)} for "
                 f"{row.accuracy:.1%} of {counted(row.items, 'pair')}, and always saying "
-                f"{row.constant:g} would for {row.constant_accuracy:.1%} "
-                f"({p_text(row.p_corrected)})"
+                f"{row.constant:g} would for {row.constant_accuracy:.1%}"
             )
 
 
@@ -401,12 +399,12 @@ def _show(result: Judges) -> Iterator[Block | None]:
     yield part_table(
         worst[:SHOWN],
         "Each judge against the reference",
-        legend=("accuracy", "constant_accuracy", "p_corrected", "within_one"),
+        legend=("accuracy", "constant_accuracy", "within_one"),
         notes=["kappa²: Cohen's kappa with quadratic weights: far grades weigh more"],
         names=2,
         columns=(
             "judge | reference | items: pairs | accuracy: right | "
-            "constant_accuracy: constant | p_corrected: p | within_one: within 1 | "
+            "constant_accuracy: constant | within_one: within 1 | "
             "quadratic: kappa²"
         ),
     )
