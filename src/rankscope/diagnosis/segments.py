@@ -420,10 +420,9 @@ def _weak(result: Segments, members: Sequence[tuple[str, str, list[int]]]) -> It
             continue
         named.append(queries)
         yield WEAK_GROUPS.finding(
-            f"{result.system} scores lower on the {group.n:,} of {result.queries:,} queries "
-            f"{group.phrase}: {result.measure} is {group.mean:.3f} against {group.rest:.3f} "
-            f"for the rest ({p_text(group.p_corrected or 0.0)} corrected); at that level its mean "
-            f"would gain {group.cost:.3f}",
+            f"{result.system} scores {group.mean:.3f} on the {group.n:,} of {result.queries:,} "
+            f"queries {group.phrase}, and {group.rest:.3f} on the rest "
+            f"({p_text(group.p_corrected or 0.0)} corrected)",
             count=group.n,
             gain=group.cost,
         )
