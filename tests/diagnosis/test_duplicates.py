@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import rankscope as rs
 from rankscope.diagnosis.duplicates import Duplicates
@@ -82,17 +81,6 @@ def test_what_is_looked_at() -> None:
     # y, f0 and f3 are judged or in the answer; f1 is the first of the others
     assert (result.corpus, result.looked_at, result.all_copies.documents) == (34, 4, 0)
     assert look(qrels, runs, corpus).all_copies.documents == 2
-
-
-@pytest.mark.parametrize("measure", ["NumRelRet", "Unjudged@2", "GMAP"])
-def test_odd_data(measure: str) -> None:
-    qrels = {"q": {"a": -1, "b": 1}, "r": {}, "s": {"z": 0}}
-    runs: Any = {
-        "empty": rs.Run({"q": [], "r": [], "s": {"z": 1.0}}),
-        "ties": {"q": {"a": 1.0, "b": 1.0}, "unknown": {"a": 1.0}},
-    }
-    result = look(qrels, runs, {"a": "same", "b": "same", "c": ""}, measure)
-    assert result.exact.documents == 2
 
 
 def test_an_empty_corpus() -> None:

@@ -275,32 +275,3 @@ def test_one_rater_alone_says_nothing() -> None:
     ratings = {"gpt": {"q": {"a": 1}}, "final": {"q": {"a": 0}}}
     judged = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, ratings)
     assert judged.comparisons[0].accuracy == 0
-
-
-@pytest.mark.parametrize(
-    "ratings",
-    [
-        {"ann": {"q": {"a": 1}}, "bob": {"q": {"b": 1}}},  # nothing shared
-        {"ann": {"z": {"a": 1}}, "bob": {"z": {"a": 0}}},  # of a query that is not judged
-        {"ann": {"q": {"a": -1, "b": 2}}, "bob": {"q": {"a": 0, "b": 2}}},  # a negative grade
-        {"ann": {"q": {"a": 0, "b": 0}}, "bob": {"q": {"a": 0, "b": 0}}},  # nothing relevant
-        {"ann": {"q": {"a": 0.25, "b": 0.5}}, "bob": {"q": {"a": 0.1, "b": 0.9}}},
-    ],
-)
-def test_odd_ratings(ratings: Any) -> None:
-    qrels, runs = {"q": {"a": 1, "b": 0}, "r": {}}, {"s": {"q": ["a"]}, "t": {"q": ["a"]}}
-    for measure in ("nDCG@10", "NumRet"):
-        assert isinstance(look(qrels, runs, ratings, measure), Judges)
-
-
-def test_many_raters() -> None:
-    truth, qrels, runs = world()
-    random = np.random.default_rng(0)
-    tables = {}
-    for number in range(35):
-        table = blurred(truth, number).astype(np.float64)
-        table[random.random(truth.shape) < 0.8] = np.nan
-        tables[f"worker{number}"] = table
-    answer = look(qrels, runs, rated(**tables))
-    assert (answer.orders, len(answer.raters)) == (None, 35)
-    assert "RS686" not in codes(answer)
