@@ -62,10 +62,7 @@ EXACTNESS = Exactness(
     k=2,
     tolerance=1e-5,
     documents=5,
-    filters=False,
-    queries=tuple(
-        QueryExactness(query_id=query_id, wanted=2, hits=1, filtered=0.0) for query_id in QRELS
-    ),
+    queries=tuple(QueryExactness(query_id=query_id, wanted=2, hits=1) for query_id in QRELS),
 )
 CORPUS = {
     doc: {"text": f"{doc} is the only document about {doc}", "embedding": [1.0, n]}
