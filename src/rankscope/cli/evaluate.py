@@ -111,7 +111,8 @@ def evaluate(
         rules = Scoring.of("evaluate", {**scoring, **changed})
         given = shared.named_runs(run) or None
         gold: Any = qrels
-        question, files = None, None
+        question: Any = None
+        files = None
         if any(options[name] is not None for name in _SCALING):
             gold = as_judgments(qrels, rules)
             question, files = _asked_elsewhere(gold, given, rules)
