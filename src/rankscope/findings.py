@@ -103,6 +103,7 @@ class Code:
         evidence: Mapping[str, Any] | None = None,
         severity: Severity | None = None,
         system: str | None = None,
+        gain: float | None = None,
     ) -> Finding:
         """Make a finding; ``severity`` replaces the usual one where a case is less grave."""
         return Finding(
@@ -116,6 +117,7 @@ class Code:
             places=places[:PLACES_SHOWN],
             evidence=dict(evidence or {}),
             system=system,
+            gain=gain,
         )
 
 

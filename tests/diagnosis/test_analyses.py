@@ -15,20 +15,18 @@ from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis import analysis as registry
 from rankscope.diagnosis.analysis import (
     Analysed,
-    Analysis,
-    AnalysisConfig,
+    Config,
     Inputs,
     all_analyses,
     analyses_model,
-    register,
 )
-from rankscope.diagnosis.exactness import Exactness, QueryExactness
+from rankscope.diagnosis.approximation import Exactness, QueryExactness
 from rankscope.diagnosis.languages import LanguagesConfig
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.segments import SegmentsConfig
 from rankscope.diagnosis.stages import StageSpec, stages
 from rankscope.diagnosis.swept_options import Swept
-from rankscope.document.blocks import Section, Table
+from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.scoring.judgments import Judgments
@@ -167,24 +165,19 @@ def test_a_key_holds_everything_that_decides_and_nothing_else() -> None:
 
 
 def test_a_pipeline_of_one_stage_has_nothing_to_compare() -> None:
-    alone = stages.answer(AnalysisConfig(), replace(inputs(), pipeline=PIPELINE[:1]))
+    alone = stages.answer(Config(), replace(inputs(), pipeline=PIPELINE[:1]))
     assert isinstance(alone, NotApplicable)
 
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_ANALYSES", {})
-    analysis: Analysis[AnalysisConfig, Analysed] = Analysis(
-        name="mine",
-        title="Mine",
-        summary="Mine.",
-        config=AnalysisConfig,
-        written="",
-        result=Analysed,
-        needs=(),
-        look=lambda _, __: Analysed(),
-        section=lambda _: Section("Mine", ()),
-    )
-    register(analysis)
-    assert analysis.answer(AnalysisConfig(), Inputs()) == Analysed()
+
+    def mine(_: Config, __: Inputs) -> Analysed:
+        """Nothing."""
+        return Analysed()
+
+    made = registry.analysis(title="Mine", needs=(), place=1)(mine)
+    assert (made.name, made.summary, made.result) == ("mine", "Nothing.", Analysed)
+    assert made.answer(Config(), Inputs()) == Analysed()
     with pytest.raises(ValueError, match="mine"):
-        register(analysis)
+        registry.analysis(title="Mine", needs=(), place=1)(mine)

@@ -8,8 +8,12 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.approximation import ApproximationConfig, approximation
-from rankscope.diagnosis.exactness import Exactness, QueryExactness
+from rankscope.diagnosis.approximation import (
+    ApproximationConfig,
+    Exactness,
+    QueryExactness,
+    approximation,
+)
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
 RUN = {query_id: {"d": 2.0, "x": 1.0} for query_id in QRELS}

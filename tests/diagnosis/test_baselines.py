@@ -154,8 +154,7 @@ def test_plain_search_of_the_tutorial() -> None:
     assert agent.gained is not None
     assert texts.gained.value == 0.5
     assert texts.percent == "+100.0%"
-    # 5 of 10 differ by 1: the score interval of paired shares
-    assert texts.gained.low == pytest.approx(0.0837, abs=1e-4)
+    assert texts.gained.low <= 0 < texts.gained.high  # 5 of 10 differ by 1: p = 1/16
     assert agent.verdict == "can't tell"
     assert agent.gained.low <= 0 <= agent.gained.high
     assert codes(result) == ["RS663"]

@@ -76,27 +76,6 @@ def codes(answer: Judges) -> dict[str, list[str]]:
 # --- planted raters
 
 
-def test_a_rater_that_inverts_grades_is_named() -> None:
-    truth, qrels, runs = world()
-    tables = {name: blurred(truth, place) for place, name in enumerate(("ann", "bob", "cy"))}
-    tables["bob"] = 3 - tables["bob"]
-    answer = look(qrels, runs, rated(**tables))
-    [named] = [finding.message for finding in answer.findings if finding.code == "RS686"]
-    assert named.startswith("bob")
-    assert "inverted" in named
-    assert answer.findings[0].message == named  # before what follows from it
-    assert [row.rater for row in answer.raters if row.deviation.is_apart] == ["bob"]
-    # grades upside down put the good system behind the poor one
-    [order] = [order for order in answer.orders.raters if order.rater == "bob"]
-    assert order.means["poor"] > order.means["good"]
-    assert order.tau == -1
-    assert codes(answer)["RS688"] == ["warning"]
-    assert codes(answer)["RS685"] == ["warning"]
-    values = [order.means["good"] for order in answer.orders.raters]
-    doubt = pytest.approx((max(values) - min(values)) / 2)
-    assert [f.gain for f in answer.findings if f.code in {"RS685", "RS688"}] == [doubt, doubt]
-
-
 def binary() -> tuple[Any, Any, Any]:
     """Return grades 0 and 1, with qrels and one run."""
     truth = (np.random.default_rng(0).random((QUERIES, DOCUMENTS)) < 0.2).astype(int)
@@ -104,23 +83,23 @@ def binary() -> tuple[Any, Any, Any]:
     return truth, qrels, {"s": {query: list(documents) for query, documents in qrels.items()}}
 
 
-@pytest.mark.parametrize("reference", [None, "majority"])
-def test_the_innocent_are_not_accused_beside_an_inverted_scale(reference: str | None) -> None:
+def test_the_innocent_are_not_accused_beside_an_inverted_scale() -> None:
     """The one that is right, one that is nearly so, and one that says the opposite."""
     truth, qrels, runs = binary()
     wrong = np.random.default_rng(1).random(truth.shape) < 0.05
     ratings = rated(a=truth, b=np.where(wrong, 1 - truth, truth), inv=1 - truth)
-    answer = look(qrels, runs, ratings, configs={"judges": {"reference": reference}})
-    accused = {f.code: f.message for f in answer.findings if f.code in {"RS686", "RS687"}}
-    assert list(accused) == ["RS686", "RS687"]
+    answer = look(qrels, runs, ratings)
+    accused = {f.code: f.message for f in answer.findings if f.code == "RS687"}
+    assert list(accused) == ["RS687"]
     assert all(message.startswith("inv") for message in accused.values())
     rows = {row.judge: row for row in answer.comparisons}
-    assert {row.reference for row in rows.values()} == {reference or "qrels"}
-    # without qrels, b is all that is left to compare a with, and a is right as often as b
-    assert rows["a"].accuracy == pytest.approx(1 if reference is None else 1 - wrong.mean())
+    assert {row.reference for row in rows.values()} == {"qrels"}
+    assert rows["a"].accuracy == 1
     assert rows["inv"].accuracy == 0
-    by_name = {row.rater: row for row in answer.raters}
-    assert by_name["a"].majority_equal == pytest.approx(1 - wrong.mean())
+    # of the others b is nearly right, and inv says 1 − truth: their mean is a half but for b
+    [bias] = [row.bias for row in answer.raters if row.rater == "a"]
+    others = (np.where(wrong, 1 - truth, truth) + 1 - truth) / 2
+    assert bias == pytest.approx((truth - others).mean())
     assert "RS685" in codes(answer)
 
 
@@ -141,14 +120,6 @@ def test_qrels_of_another_scale_or_of_few_pairs_are_no_reference() -> None:
         judges.answer(JudgesConfig(reference="qrels"), Inputs(ratings=ratings))
 
 
-def test_good_raters_are_not_named() -> None:
-    for seed in range(3):
-        truth, qrels, runs = world(seed)
-        tables = {name: blurred(truth, 10 * seed + n) for n, name in enumerate("abc")}
-        answer = look(qrels, runs, rated(**tables))
-        assert not codes(answer).keys() & {"RS686", "RS687", "RS689"}
-
-
 def test_mcnemar_by_hand() -> None:
     final = [0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
     judge = [0, 0, 0, 1, 2, 1, 1, 0, 2, 0]
@@ -163,7 +134,6 @@ def test_mcnemar_by_hand() -> None:
     # the judge alone is right on two of grade 1 and one of grade 2, the constant on two of grade 0
     assert row.deciding == 5
     assert row.p_corrected == pytest.approx(1.0)  # 3 of 5: 2·(10 + 5 + 1)/32
-    assert row.constant_squared_error == pytest.approx((5 * 0.49 + 3 * 0.09 + 2 * 1.69) / 10)
 
 
 # --- the order of the systems
@@ -184,11 +154,7 @@ def test_the_order_changes_with_the_rater_by_hand() -> None:
     same, other = orders.raters
     assert (same.rater, same.means, same.tau, same.swaps) == ("same", orders.means, 1.0, ())
     assert other.means == {"first": 0.5, "second": 1.0}
-    [swap] = other.swaps
-    assert (swap.ahead, swap.behind) == ("first", "second")
-    assert (swap.by_judgments, swap.by_rater) == (0.5, -0.5)
-    # all eight differences are equal: a sign test, 2^(1−8)
-    assert swap.p_judgments == swap.p_rater == pytest.approx(2 / 256)
+    assert other.swaps == (("first", "second"),)
     assert orders.left_out.keys() == {"few"}  # of 1 of 16 pairs
     assert codes(answer)["RS688"] == ["warning"]
 
@@ -233,21 +199,18 @@ def test_pairs_to_judge_again_by_hand() -> None:
         {"query_id": "q", "doc_id": doc, "ann": ann, "bob": bob, "cy": cy, "final": 1}
         for doc, ann, bob, cy in [
             ("a", 1, 1, 1),  # all agree
-            ("b", 0, 1, 1),  # on top, span 1
-            ("c", 0, 3, 1),  # on top of both, span 3
-            ("d", 0, 3, None),  # below the cutoff, span 3
-            ("e", 3, 0, 0),  # not retrieved, span 3
-            ("x", 0, 3, 3),  # not judged, not retrieved
+            ("b", 0, 1, 1),  # span 1
+            ("c", 0, 3, 1),  # span 3
+            ("d", 0, 3, None),  # span 3
         ]
     ] + [{"query_id": "z", "doc_id": "y", "ann": 0, "bob": 2}]
     answer = look(qrels, runs, ratings, "P@2")
-    assert [pair.doc_id for pair in answer.again] == ["c", "b", "d", "e", "x", "y"]
+    assert [pair.doc_id for pair in answer.again] == ["c", "d", "y", "b"]
     first = answer.again[0]
     assert first.grades == {"ann": 0.0, "bob": 3.0, "cy": 1.0}
-    assert first.ranks == {"t": 1}  # rank 3 of s is below the cutoff
-    assert (answer.disputed, answer.disputed_on_top, answer.cutoff) == (6, 2, 2)
-    limited = look(qrels, runs, ratings, "P@2", configs={"judges": {"again": 2, "cutoff": 4}})
-    assert [pair.doc_id for pair in limited.again] == ["c", "d"]  # at ranks 1 and 4
+    assert answer.disputed == 4
+    limited = look(qrels, runs, ratings, "P@2", configs={"judges": {"again": 2}})
+    assert [pair.doc_id for pair in limited.again] == ["c", "d"]
 
 
 def test_a_judge_that_contradicts_itself() -> None:
@@ -300,10 +263,8 @@ def test_the_majority_of_the_others_by_hand() -> None:
     }
     answer = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, ratings)
     # of ann's three pairs the others agree on b and c; she gives c the same grade
-    rows = {row.rater: row.majority_equal for row in answer.raters}
     # of bob's three pairs they agree on c alone: too few to say how he does
-    assert rows == {"ann": 0.5, "bob": None, "cy": 0.5}
-    assert [row.judge for row in answer.comparisons] == ["ann", "cy"]
+    assert {row.judge: row.accuracy for row in answer.comparisons} == {"ann": 0.5, "cy": 0.5}
     assert answer.not_compared.keys() == {"bob"}
 
 

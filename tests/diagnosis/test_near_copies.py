@@ -13,7 +13,6 @@ from rankscope.diagnosis.document_texts import (
     DocumentTexts,
     Words,
     normal_form,
-    occurrences,
     word_forms,
 )
 from rankscope.diagnosis.near_copies import near_copies
@@ -99,25 +98,6 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_COMPARED", 8)
     texts = [f"a b c d e f g h {n % 3}" for n in range(9)] + ["x y z"]
     assert groups_of(texts, 1, 0.9) == naive_groups(texts, 1, 0.9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(LETTERS, min_size=1, max_size=6),
-    st.lists(LETTERS, max_size=6),
-    st.integers(2, 4),
-)
-def test_occurrences_are_those_of_all_pairs(
-    phrases: list[str], texts: list[str], width: int
-) -> None:
-    question, text = occurrences(Words.of(phrases), Words.of(texts), width)
-    expected = [
-        (a, b)
-        for a, phrase in enumerate(phrases)
-        for b, within in enumerate(texts)
-        if len(phrase.split()) >= width and f" {phrase} " in f" {within} "
-    ]
-    assert list(zip(question.tolist(), text.tolist(), strict=True)) == expected
 
 
 def test_contents_of_a_corpus() -> None:

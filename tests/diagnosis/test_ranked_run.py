@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 import rankscope as rs
-from rankscope.diagnosis.ranked_run import ideal_values, is_best_by_grade
+from rankscope.diagnosis.ranked_run import ideal_values, why_not_by_grade
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions, compute
 from rankscope.scoring.align import align
@@ -39,7 +39,7 @@ def test_no_ranking_is_better_and_one_is_as_good(grades: dict[str, float]) -> No
         for measure in map(Measure.parse, names):
             if definition.aggregate == "sum" or definition.family == "own":
                 continue
-            if is_best_by_grade(measure, judgments.judged_grade):
+            if not why_not_by_grade(measure, judgments.judged_grade):
                 best = compute(measure, judged).max()
                 assert ideal_values(measure, judged)[0] == pytest.approx(best, abs=1e-12), measure
                 looked_at += 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.diagnosis.reference_rankings import RandomRankings, ideal_values
+from rankscope.diagnosis.reference_rankings import RandomRankings
 from rankscope.measures.judged import BoolArray
 from rankscope.scoring.inputs import as_judgments
 
@@ -99,4 +99,3 @@ def test_what_needs_more_than_grades_or_has_no_formula_has_no_answer() -> None:
     assert rankings().of(rs.Measure.parse("ERR@5")) is None
     assert rankings().of(rs.Measure.parse("RR(judged_only=True)@2")) is None
     assert rankings().of(rs.Measure.parse("alpha_nDCG@5")) is None
-    assert ideal_values(rs.Measure.parse("StRecall@5"), as_judgments(QRELS)) is None

@@ -159,27 +159,6 @@ def test_the_calibration_is_that_of_being_right() -> None:
     assert (finding.code, finding.severity) == ("RS692", "note")
 
 
-def test_what_wrong_routes_cost() -> None:
-    """20 right at rank 1 or 2, 10 wrong at rank 4: RR 0.75 and 0.25; 40 are judged."""
-    pairs = [("a", "a")] * 20 + [("a", "b")] * 10
-    qrels = {f"q{n}": {"d": 1} for n in range(40)}
-    run = {
-        f"q{n}": (["d"] if n % 2 else ["x", "d"]) if n < 20 else ["x", "y", "z", "d"]
-        for n in range(40)
-    }
-    result = routed(numbered(pairs), **scored(qrels, run))
-    assert result.quality is not None
-    assert (result.quality.groups.first, result.quality.groups.second) == (0.75, 0.25)
-    [finding] = [finding for finding in result.findings if finding.gain]
-    assert finding.gain == pytest.approx(0.5 * 10 / 40)
-    # no difference is shown: no gain
-    run = {f"q{n}": ["d"] if n % 3 else ["x", "d"] for n in range(40)}
-    result = routed(numbered(pairs), **scored(qrels, run))
-    assert result.quality is not None
-    assert result.quality.gain == 0.0
-    assert not any(finding.gain for finding in result.findings)
-
-
 @pytest.mark.parametrize(("belong", "is_named"), [(8, True), (2, False)])
 def test_a_route_that_is_never_taken_is_a_finding(belong: int, is_named: bool) -> None:
     result = routed(numbered([("a", "a")] * 30 + [("a", "b")] * belong))
@@ -226,20 +205,6 @@ def test_the_confidence_of_a_gate() -> None:
     assert alone.calibration is not None
     assert alone.calibration.ece == 0.0
     assert gated(gate_rows(confidence=0.75, route="a")).calibration is None  # the router's
-
-
-def test_what_a_skipped_retrieval_costs() -> None:
-    """15 questions that need documents get none; of the 40 others half score 1, half 0.5."""
-    rows = gate_rows()
-    qrels = {row["query_id"]: {"d": 1} for row in rows if row["needed"]}
-    run = {
-        row["query_id"]: ["d"] if n % 2 else ["x", "d"]
-        for n, row in enumerate(rows)
-        if row["needed"] and row["retrieved"]
-    }
-    result = gated(rows, **scored(qrels, run))
-    [finding] = [finding for finding in result.findings if finding.gain]
-    assert finding.gain == pytest.approx(0.75 * 15 / 55)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 import rankscope as rs
@@ -56,33 +55,6 @@ def test_what_is_returned_by_hand() -> None:
     assert system.wrongly_nothing == proportion(1, 4)
 
 
-def test_a_curve_of_many_scores_is_thinned() -> None:
-    random = np.random.default_rng(0)
-    high, low = random.normal(1, 1, 200).tolist(), random.normal(0, 1, 100).tolist()
-    refusals = look(golden(200, 100), {"s": scored(high, low)}).systems[0].refusals
-    assert refusals is not None
-    assert len(refusals.curve) <= 50
-    assert refusals.best in refusals.curve
-    steps = [point.rightly + point.wrongly for point in refusals.curve]
-    assert (steps[0], steps[-1]) == (0.0, 2.0)
-    assert max(np.diff(steps)) < 0.1
-    assert refusals.held_out is not None
-    assert refusals.held_out <= refusals.balanced_accuracy
-
-
-def test_what_an_empty_answer_counts_depends_on_the_measure() -> None:
-    qrels = golden(3, 2)
-    run = scored([3.0, 2.0, 1.0], [0.5, 0.2])
-    [system] = look(qrels, {"s": run}, "Unjudged@2").systems
-    assert system.refusals is not None
-    assert system.refusals.curve[0].value == 0.5
-    empty = rs.evaluate(qrels, {"a0": [], "a1": [], "a2": ["d"]}, "Unjudged@2").values("Unjudged@2")
-    assert system.refusals.curve[-1].value == empty["a0"]
-    [system] = look(qrels, {"s": run}, "NumRet").systems
-    assert system.refusals is not None
-    assert (system.refusals.curve[0].value, system.refusals.curve[-1].value) == (6.0, 0.0)
-
-
 RISING = [n / 100 for n in range(40)]
 
 
@@ -105,10 +77,10 @@ def test_scores_that_tell_are_worth_a_threshold() -> None:
     high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
     result = look(golden(50, 40), {"s": scored(high, low)})
     assert [finding.gain for finding in result.findings] == [pytest.approx(40 / 90)]
-    refusals = result.systems[0].refusals
-    assert refusals is not None
-    assert (refusals.separation.auc, refusals.balanced_accuracy, refusals.held_out) == (1, 1, 1)
-    assert refusals.best.threshold == pytest.approx((1.39 + 2.0) / 2)
+    [row] = result.systems
+    assert row.auc is not None
+    assert (row.auc.value, row.balanced_accuracy, row.held_out) == (1, 1, 1)
+    assert row.threshold == pytest.approx((1.39 + 2.0) / 2)
 
 
 def test_a_threshold_that_is_not_shown_to_hold_is_a_note() -> None:
@@ -126,7 +98,7 @@ def test_lists_have_no_threshold() -> None:
     run = {row["query_id"]: ["d", "x"] for row in qrels}
     result = look(qrels, {"s": run, "t": {q: [] if q != "a0" else ["d"] for q in run}})
     listed, silent = result.systems
-    assert (listed.refusals, silent.refusals) == (None, None)
+    assert (listed.threshold, silent.threshold) == (None, None)
     assert listed.reason
     [finding] = [finding for finding in result.findings if finding.code == "RS696"]
     assert finding.severity == "note"

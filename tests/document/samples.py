@@ -110,11 +110,10 @@ def document(text: str) -> Document:
                     Code(text, "sh"),
                 ),
             ),
-            Section("", (Findings((finding(text),), short=True), table("second"))),
+            Section("", (Findings((finding(text),)), table("second"))),
         ),
         subtitle=text,
         names=frozenset([text]),
-        appendix=(Section(text, details=(sentences([text]),)),),
         cases=(
             Case(text, "failed", text, "regression", (text,), (text,)),
             Case(text),

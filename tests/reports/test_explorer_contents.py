@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
+import polars as pl
 
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.of_runs import contents_of_scored
 from rankscope.reports.explorer.packing import blocks, unpacked
+from rankscope.reports.explorer.sources import contents_of_scored
 from rankscope.reports.explorer.whole_page import limited, report_page
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import DEFAULT
@@ -58,17 +57,18 @@ def decoded(block: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_values_and_rankings_are_those_of_the_runs() -> None:
     contents, qrels, runs, scores = made()
+    doc_ids = contents.documents["doc_id"]
     for system in contents.systems:
         for row, measure in enumerate(("nDCG@10", "RR")):
             values = scores.values(measure, system.name)
             assert dict(zip(contents.query_ids, system.values[row].tolist(), strict=True)) == values
         for number, query_id in enumerate(contents.query_ids):
             ranked = sorted(runs[system.name][query_id].items(), key=lambda pair: -pair[1])[:20]
-            at = system.query == number
-            assert [contents.doc_ids[doc] for doc in system.doc[at]] == [doc for doc, _ in ranked]
-            assert system.score[at].tolist() == [score for _, score in ranked]
-            for doc, grade in zip(system.doc[at], system.grade[at], strict=True):
-                expected = qrels[query_id].get(contents.doc_ids[doc])
+            held = system.results.filter(pl.col("query") == number)
+            assert [doc_ids[doc] for doc in held["doc"]] == [doc for doc, _ in ranked]
+            assert held["score"].to_list() == [score for _, score in ranked]
+            for doc, grade in zip(held["doc"], held["grade"], strict=True):
+                expected = qrels[query_id].get(doc_ids[doc])
                 assert np.isnan(grade) if expected is None else grade == expected
         holes = [
             sum(doc not in qrels[q] for doc in sorted(run, key=lambda d: -run[d])[:10])
@@ -81,28 +81,6 @@ def test_values_and_rankings_are_those_of_the_runs() -> None:
     assert contents.focus == max(runs, key=lambda name: scores.run(name).means["nDCG@10"])
 
 
-def naive_disagreement(left: list[str], right: list[str]) -> float:
-    """One minus rank-biased overlap of what is there, depth by depth."""
-    weights = [0.9 ** (d - 1) for d in range(1, max(len(left), len(right)) + 1)]
-    if not weights:
-        return 0.0
-    shared = (len(set(left[:d]) & set(right[:d])) / d for d in range(1, len(weights) + 1))
-    overlap = sum(weight * share for weight, share in zip(weights, shared, strict=True))
-    return 1 - overlap / sum(weights)
-
-
-def test_disagreement_is_one_minus_rank_biased_overlap() -> None:
-    contents, _, runs, _ = made()
-    computed = contents.disagreement()
-    for number, query_id in enumerate(contents.query_ids):
-        tops = [
-            sorted(run[query_id], key=lambda doc: -run[query_id][doc])[:20] for run in runs.values()
-        ]
-        pairs = [naive_disagreement(a, b) for a, b in combinations(tops, 2)]
-        assert computed[number] == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
-    assert made(systems=1)[0].disagreement().tolist() == [0.0] * 20
-
-
 def test_blocks_hold_everything_once() -> None:
     contents, _, _, _ = made()
     packed = dict(blocks(contents))
@@ -113,14 +91,14 @@ def test_blocks_hold_everything_once() -> None:
     for at, system in enumerate(contents.systems):
         np.testing.assert_array_equal(columns[f"value-{at}-1"], system.values[1])
     documents, _ = decoded(packed["documents-0"])
-    assert documents["ids"] == list(contents.doc_ids)
+    assert documents["ids"] == contents.documents["doc_id"].to_list()
     assert sorted(documents["ids"]) == sorted(set(documents["ids"]))
     _, answers = decoded(packed["answers-0"])
     first = contents.systems[0]
-    np.testing.assert_array_equal(answers["doc-0"], first.doc)
-    np.testing.assert_array_equal(answers["score-0"], first.score)
+    np.testing.assert_array_equal(answers["doc-0"], first.results["doc"])
+    np.testing.assert_array_equal(answers["score-0"], first.results["score"])
     assert answers["offsets-0"].tolist() == [
-        int((first.query < number).sum()) for number in range(21)
+        int((first.results["query"] < number).sum()) for number in range(21)
     ]
 
 
@@ -130,16 +108,14 @@ def test_fewer_documents_and_no_texts() -> None:
         (f"q{n}", f"discreet {n}", {"kind": n % 2, "note": f"concealed {n}"}) for n in range(20)
     ]
     contents, _, _, _ = made(queries=rows, corpus=corpus)
-    assert contents.titles[0] is not None
+    assert contents.documents["title"][0] is not None
     less = limited(contents, top=3, with_text=False)
     assert less is not None
-    assert max(system.rank.max() for system in less.systems) == 3
+    assert max(system.results["rank"].to_list()[-1] for system in less.systems) <= 3
     assert less.cutoff == 3, "on top is what is shown"
     assert set(less.fields) == {"kind"}
-    shown = {doc for system in less.systems for doc in system.doc.tolist()} | set(
-        less.ideal_doc.tolist()
-    )
-    assert shown == set(range(len(less.doc_ids)))
+    shown = {doc for system in less.systems for doc in system.results["doc"]} | {*less.ideal["doc"]}
+    assert shown == set(range(len(less.documents)))
     page = report_page(Document("d", (Section("", (sentences(["x"]),)),)), less)
     held = page + "".join(unpacked(block).decode("latin-1") for _, block in blocks(less))
     for word in ("Secret", "furtive", "discreet", "concealed"):

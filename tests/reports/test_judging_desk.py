@@ -126,21 +126,6 @@ def test_what_is_skipped_comes_again_at_the_end(tmp_path: Path) -> None:
     assert len(order) == 6
 
 
-def test_two_tabs_get_different_pairs_and_the_last_one_is_shared(tmp_path: Path) -> None:
-    desk = make(tmp_path)
-    items = {tab: desk.answer("next", {"rater": "ann", "tab": tab})["item"] for tab in "ab"}
-    judged: list[str] = []
-    while any(items.values()):
-        assert items["a"] != items["b"] or len(judged) >= 5
-        for tab, item in items.items():
-            if item is not None and not desk.log.judgments.has("ann", desk._pair[item["key"]]):
-                judged.append(item["key"])
-                items[tab] = judge(desk, "ann", item["key"], 1, tab=tab, next=True)["item"]
-            elif item is not None:
-                items[tab] = desk.answer("next", {"rater": "ann", "tab": tab})["item"]
-    assert len(judged) == len(set(judged)) == 6
-
-
 def test_existing_judgments_are_kept_and_not_asked_again(tmp_path: Path) -> None:
     qrels = tmp_path / "old.qrels"
     qrels.write_text("q1 0 d1 2\nq1 0 d2 -1\nq7 0 d7 1\n")

@@ -11,11 +11,11 @@ import pytest
 from rankscope import Run, read_queries
 from rankscope.diagnosis.judge_next import POOLS, ToJudge, write_pool
 from rankscope.errors import InputError
-from rankscope.reports.judging.judging_order import ordered
 from rankscope.reports.judging.judging_pool import (
     Asked,
     JudgingPool,
     asked_in,
+    ordered,
     pool_of_runs,
     read_pool,
     shelved_in,

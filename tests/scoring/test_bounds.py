@@ -122,7 +122,7 @@ def filled(qrels: Grades, run: Grades, grade: float, depth: int | None) -> Grade
     run=st.fixed_dictionaries({"q1": SCORES}, optional={"q2": SCORES}),
     grade=st.sampled_from([0.0, 1.0, 2.0, 5.0]),
 )
-def test_hole_bounds_are_the_values_of_filled_judgments(
+def test_hole_effects_are_the_values_of_filled_judgments(
     qrels: Grades, run: Grades, grade: float
 ) -> None:
     qrels, run = {**qrels, "sound": {"a": 5.0}}, {**run, "sound": {"a": 1.0}}

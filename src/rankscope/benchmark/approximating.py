@@ -10,8 +10,7 @@ from rankscope.benchmark.artifacts import PartForm
 from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, naming
-from rankscope.diagnosis.approximation import approximation
-from rankscope.diagnosis.exactness import Exactness
+from rankscope.diagnosis.approximation import Exactness, approximation
 from rankscope.records.origin import fingerprint
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness

@@ -10,8 +10,15 @@ from rankscope.benchmark.artifacts import Content
 from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.plan import Output, Results, Stage, Step
-from rankscope.diagnosis.analysis import Analysed, AnyAnalysis, Inputs, Need, all_analyses
-from rankscope.diagnosis.exactness import Exactness
+from rankscope.diagnosis.analysis import (
+    NOT_GIVEN,
+    Analysed,
+    AnyAnalysis,
+    Inputs,
+    Need,
+    all_analyses,
+)
+from rankscope.diagnosis.approximation import Exactness
 from rankscope.diagnosis.query_fields import Query
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.swept_options import Swept
@@ -81,7 +88,7 @@ class Evidence:
             sweeps={
                 name: Swept(point.of, point.options) for name, point in loaded.config.swept.items()
             }
-            or None,
+            or NOT_GIVEN,
         )
         self._made: tuple[Scores, Inputs] | None = None
 
@@ -104,37 +111,36 @@ class Evidence:
             for query in collection.queries
             if query.query_id not in collection.judgments.no_answer
         ]
+        optional: dict[str, Any] = {
+            "corpus": corpus,
+            "decisions": collection.decisions,
+            "ratings": collection.ratings,
+            "training": self._training(),
+            "costs": _costs(fetched) or None,
+            "exactness": {name: results[stage] for name, stage in self.exactness.items()} or None,
+            "repeats": self._repeats(results) if self.again else None,
+            "search": None if corpus is None else PlainSearch(corpus, asked),
+        }
         return replace(
             given,
             scores=scores,
             runs={name: answer.run for name, answer in fetched.items()},
             pipeline=[
                 replace(spec, of=tuple(name for name in spec.of if name in scores.runs))
-                for spec in given.pipeline or ()
+                for spec in given.pipeline
                 if spec.system in scores.runs
             ],
             baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
             queries=[(query.query_id, query.text, query.metadata) for query in asked],
-            corpus=corpus,
             titles=collection.title_of,
-            decisions=collection.decisions,
-            ratings=collection.ratings,
-            training=self._training(),
-            costs=_costs(fetched) or None,
             costs_are_times=True,
-            exactness={name: results[stage] for name, stage in self.exactness.items()} or None,
-            repeats=Repeats(
-                {
-                    name: [results[stage].run for stage in stages]
-                    for name, stages in self.again.items()
-                },
-                self._is_rebuilt,
-            )
-            if self.again
-            else None,
-            search=None if corpus is None else PlainSearch(corpus, asked),
+            **optional,
         )
+
+    def _repeats(self, results: Results) -> Repeats:
+        runs = {name: [results[each].run for each in again] for name, again in self.again.items()}
+        return Repeats(runs, self._is_rebuilt)
 
     def _training(self) -> list[Query] | None:
         """Return the questions that were learnt from, where they are others than those asked."""
@@ -153,7 +159,7 @@ class Evidence:
             "queries": info.queries_sha256,
             "corpus": info.corpus_sha256,
             "titles": info.corpus_sha256,
-            "pipeline": [asdict(spec) for spec in self.given.pipeline or ()],
+            "pipeline": [asdict(spec) for spec in self.given.pipeline],
             "decisions": info.decisions_sha256,
             "ratings": info.ratings_sha256,
             "training": info.training,
@@ -163,7 +169,7 @@ class Evidence:
             "repeats": [stage.key for stages in self.again.values() for stage in stages],
             "sweeps": {
                 name: [point.of, dict(point.options)]
-                for name, point in (self.given.sweeps or {}).items()
+                for name, point in (self.given.sweeps if self.given.has("sweeps") else {}).items()
             },
         }
 

@@ -18,7 +18,7 @@ from rankscope.benchmark.artifacts import Content, PartForm, Store
 from rankscope.benchmark.basis import Benchmark, make_stage
 from rankscope.benchmark.diagnosing import Answer, Evidence, analysis_stages
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
-from rankscope.diagnosis.exactness import Exactness
+from rankscope.diagnosis.approximation import Exactness
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched

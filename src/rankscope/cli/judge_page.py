@@ -64,7 +64,7 @@ def judge_on_page(
     if target is not None:
         _export(log_path, target, format, grades)
     elif options["status"]:
-        from rankscope.reports.judging.judging_status import status_document
+        from rankscope.reports.judging.judging_agreement import status_document
 
         output.write(status_document(JudgmentLog(log_path)))
     else:

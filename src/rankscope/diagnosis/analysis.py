@@ -9,11 +9,20 @@ never silent. To add one, write a module in this package that registers an `Anal
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_type_hints,
+)
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -23,6 +32,7 @@ from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.part import High, Low, Part
 from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed
 from rankscope.statistics.settings import Settings
 
@@ -30,8 +40,8 @@ if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.collection.decisions import Decisions
     from rankscope.collection.ratings import Ratings
+    from rankscope.diagnosis.approximation import Exactness
     from rankscope.diagnosis.document_texts import DocumentTexts
-    from rankscope.diagnosis.exactness import Exactness
     from rankscope.diagnosis.query_fields import Query
     from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.repeats import Repeats
@@ -104,42 +114,53 @@ class Search(Protocol):
         """
 
 
+NOT_GIVEN: Any = None
+
+
+class _NotApplicableError(Exception):
+    """What `Inputs.require` raises."""
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What analyses look at; what was not given is None."""
+    """What analyses look at.
 
-    scores: Scores | None = None
+    What was not given is None, whatever its type says: an analysis is only asked if all is there
+    that it names as its ``needs``, and asks `has` before it looks at anything else.
+    """
+
+    scores: Scores = NOT_GIVEN
     """Values by query, of all systems."""
-    runs: Mapping[str, Run] | None = None
+    runs: Mapping[str, Run] = NOT_GIVEN
     """The runs that were scored, by system."""
-    qrels: Judgments | None = None
+    qrels: Judgments = NOT_GIVEN
     """The judgments they were scored against."""
-    queries: Sequence[Query] | None = None
+    queries: Sequence[Query] = NOT_GIVEN
     """Ids, texts and metadata."""
-    corpus: Corpus | None = None
+    corpus: Corpus = NOT_GIVEN
     """The documents."""
-    titles: Callable[[str], str | None] | None = None
+    titles: Callable[[str], str | None] = NOT_GIVEN
     """From a document's id to its title, or the beginning of its text; None if not known."""
-    pipeline: Sequence[StageSpec] | None = None
+    pipeline: Sequence[StageSpec] = NOT_GIVEN
     """The systems as stages: which builds on which."""
-    decisions: Decisions | None = None
+    decisions: Decisions = NOT_GIVEN
     """What a router or gate decided, query by query."""
-    ratings: Ratings | None = None
+    ratings: Ratings = NOT_GIVEN
     """Who judged what, and how."""
-    training: Sequence[Query] | None = None
+    training: Sequence[Query] = NOT_GIVEN
     """The questions that something was trained on."""
-    costs: Mapping[str, Mapping[str, float]] | None = None
+    costs: Mapping[str, Mapping[str, float]] = NOT_GIVEN
     """By system: latency, money and the like, by name; less is better."""
     costs_are_times: bool = False
     """Whether the costs were taken by the clock: they differ from one run to the next, so they are
     shown and no finding rests on them."""
-    search: Search | None = None
+    search: Search = NOT_GIVEN
     """Plain search in the corpus for the queries."""
-    exactness: Mapping[str, Exactness] | None = None
+    exactness: Mapping[str, Exactness] = NOT_GIVEN
     """By system that searches vectors approximately: its answers against exact ones."""
-    repeats: Repeats | None = None
+    repeats: Repeats = NOT_GIVEN
     """Runs of systems that were asked more than once."""
-    sweeps: Mapping[str, Swept] | None = None
+    sweeps: Mapping[str, Swept] = NOT_GIVEN
     """By system that a sweep stands for: its values."""
     baseline: str | None = None
     """The system that others are compared with; None: all with each other."""
@@ -150,13 +171,20 @@ class Inputs:
     settings: Settings = field(default_factory=Settings)
     """How differences are tested."""
 
+    def has(self, *needs: Need) -> bool:
+        """Tell whether all of these were given."""
+        return all(getattr(self, need) is not None for need in needs)
+
+    def require(self, fits: object, otherwise: str) -> None:
+        """Make the analysis not applicable if there is nothing to look at, with the reason."""
+        if not fits:
+            raise _NotApplicableError(otherwise)
+
     @cached_property
     def rankings(self) -> Rankings:
         """What every system put where; made once for all analyses."""
         from rankscope.diagnosis.rankings import Rankings  # noqa: PLC0415
 
-        assert self.qrels is not None
-        assert self.runs is not None
         return Rankings.of(self.qrels, self.runs)
 
     @cached_property
@@ -167,10 +195,20 @@ class Inputs:
         return DocumentTexts(self.corpus, self.titles)
 
     @cached_property
+    def query_texts(self) -> dict[str, str]:
+        """By query: what it asks, where that is known."""
+        queries = self.queries if self.has("queries") else ()
+        return {query_id: text for query_id, text, _ in queries}
+
+    @cached_property
     def main(self) -> Measure:
         """The main measure: the first that was asked for."""
-        assert self.scores is not None
         return Measure.parse(self.scores.measures[0])
+
+    @property
+    def sign(self) -> int:
+        """1 if more of the main measure is better, or -1."""
+        return 1 if self.main.definition.higher_is_better else -1
 
     @property
     def cutoff(self) -> int:
@@ -178,13 +216,34 @@ class Inputs:
         return self.main.cutoff or DEFAULT_CUTOFF
 
     @cached_property
+    def means(self) -> dict[str, float]:
+        """By system: its mean of the main measure."""
+        main = self.scores.measures[0]
+        return {name: self.scores.run(name).means[main] for name in self.scores.runs}
+
+    @cached_property
     def focus(self) -> str:
         """The system that advice is about: the best by the main measure."""
-        assert self.scores is not None
-        sign = 1 if self.main.definition.higher_is_better else -1
-        first = self.scores.measures[0]
-        means = {name: sign * self.scores.run(name).means[first] for name in self.scores.runs}
-        return max(means, key=means.__getitem__)
+        return self.best_of(self.scores.runs)
+
+    def best_of(self, systems: Iterable[str]) -> str:
+        """Return the system with the best mean of the main measure; of equal ones the first."""
+        return max(systems, key=lambda name: self.sign * self.means[name])
+
+    def matrix(self) -> Matrix:
+        """Return the values of all measures that are means, over the queries of all systems."""
+        try:
+            matrix = Matrix.of_scores(self.scores, only_means=True)
+        except InputError as error:
+            raise _NotApplicableError(str(error)) from error
+        self.require(matrix.scales, "no measure is a mean over queries")
+        return matrix
+
+    def main_matrix(self) -> Matrix:
+        """Return the values of the main measure, over the queries that all systems have."""
+        matrix, main = self.matrix(), self.scores.measures[0]
+        self.require(matrix.scales[0].name == main, f"{main} is no mean over queries")
+        return matrix.only_measure(0)
 
     def p_values(self, scores: Scores, measure: Measure) -> Callable[[str, str], float | None]:
         """Return what tells how sure two systems differ, as all are compared with each other.
@@ -200,7 +259,7 @@ class Inputs:
         return lambda *systems: compared.pairs.select(among=systems)[0].p_corrected
 
 
-class AnalysisConfig(Part):
+class Config(Part):
     """What can be configured of an analysis; a key that is not known is refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -242,11 +301,7 @@ class Estimate(Part):
         return cls(value=value, low=interval.low, high=interval.high)
 
 
-class CannotAnalyseError(Exception):
-    """What an analysis raises if it is not applicable, with the reason."""
-
-
-Config = TypeVar("Config", bound=AnalysisConfig)
+OneConfig = TypeVar("OneConfig", bound=Config)
 Result = TypeVar("Result", bound=Analysed)
 OneRow = TypeVar("OneRow", bound=Row)
 
@@ -258,81 +313,104 @@ def found(
     gain: Callable[[OneRow], float] | None = None,
     *,
     focus: str,
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """Make one finding of the systems that it is true of; none if there are none.
 
     The sentence is about the system in ``focus``, or the one with the largest gain, and names the
     others. Only what the system in focus could gain is counted for the summary.
     """
     if not rows:
-        return ()
+        return
     first = max(rows, key=lambda row: (row.system == focus, 0.0 if gain is None else gain(row)))
     others = [row.system for row in rows if row is not first]
     likewise = f"; likewise {listed(others, 5)}" if others else ""
-    finding = code.finding(sentence(first) + likewise, count=len(rows))
-    if gain is not None and first.system == focus:
-        finding = finding.model_copy(update={"gain": gain(first)})
-    return (finding,)
+    counts = gain is not None and first.system == focus
+    yield code.finding(
+        sentence(first) + likewise, count=len(rows), gain=gain(first) if gain and counts else None
+    )
 
 
 Blocks: TypeAlias = Callable[[Result], Iterable["Block | None"]]
 """What makes the blocks of a section; None where there is nothing to show."""
 
+Finds: TypeAlias = Callable[[Result, Inputs], Iterable[Finding]]
+"""What says what a reader should know of a result."""
+
 
 @dataclass(slots=True, eq=False)
-class Analysis(Generic[Config, Result]):
+class Analysis(Generic[OneConfig, Result]):
     """One question, and all that follows from asking it."""
 
-    name: str
-    """Of its stage, of its section in the config, and of its field in the record."""
-    title: str
-    """Of its section in reports."""
-    summary: str
-    """What it answers, in one sentence."""
-    config: type[Config]
+    look: Callable[[OneConfig, Inputs], Result]
+    """From config and inputs to the result; it has the analysis's name, and its docstring begins
+    with what it answers."""
+    config: type[OneConfig]
     """What can be configured; it must have defaults for everything."""
-    written: str
-    """How its section in the config is written; '' if there is nothing to configure."""
     result: type[Result]
     """What it makes."""
+    title: str
+    """Of its section in reports."""
     needs: tuple[Need, ...]
     """What it looks at; these decide, with the config and the settings, its key in the cache."""
-    look: Callable[[Config, Inputs], Result | NotApplicable]
-    """From config and inputs to the result."""
-    section: Callable[[Result], Section]
-    """From the result to a section of a report."""
-    check: Callable[[Config, Sequence[Query]], None] | None = None
-    """Refuses a config that does not fit the queries, before anything is made."""
+    place: int
+    """Where it comes among other analyses in reports: the lowest first."""
     uses: tuple[Need, ...] = ()
     """What it looks at where it is given, and can do without."""
-    codes: tuple[Code, ...] = ()
-    """The findings it can make."""
+    written: str = ""
+    """How its section in the config is written; '' if there is nothing to configure."""
+    check: Callable[[OneConfig, Sequence[Query]], None] | None = None
+    """Refuses a config that does not fit the queries, before anything is made."""
     brief: bool = False
     """Whether a terminal shows the first blocks of its section below a benchmark's results."""
-    place: int = 100
-    """Where it comes among other analyses in reports: the lowest first."""
+    blocks: Blocks[Result] = lambda _: ()
+    """From the result to the blocks of its section."""
+    finds: Finds[Result] = lambda *_: ()
+    """From the result to its findings."""
+
+    @property
+    def name(self) -> str:
+        """Of its stage, of its section in the config, and of its field in the record."""
+        return self.look.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it answers, in one sentence."""
+        return " ".join((self.look.__doc__ or "").partition("\n\n")[0].split())
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The findings it can make: those that its module declares or imports."""
+        known = vars(import_module(self.look.__module__)).values()
+        return tuple(value for value in known if isinstance(value, Code))
 
     def show(self, blocks: Blocks[Result]) -> Blocks[Result]:
         """Make the section of what the decorated function yields; a terminal has the first."""
-
-        def section(result: Result) -> Section:
-            made = tuple(block for block in blocks(result) if block is not None)
-            return Section(self.title, made[:1], made[1:])
-
-        self.section = section
+        self.blocks = blocks
         return blocks
 
-    def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
+    def find(self, finds: Finds[Result]) -> Finds[Result]:
+        """Let the decorated function say what a reader should know of a result."""
+        self.finds = finds
+        return finds
+
+    def section(self, result: Result) -> Section:
+        """Make its section of a report."""
+        made = tuple(block for block in self.blocks(result) if block is not None)
+        return Section(self.title, made[:1], made[1:])
+
+    def answer(self, config: OneConfig, inputs: Inputs) -> Result | NotApplicable:
         """Look, if all is given that it needs."""
         for need in self.needs:
-            if getattr(inputs, need) is None:
+            if not inputs.has(need):
                 return self.not_applicable(_WORDS[need])
         try:
-            return self.look(config, inputs)
-        except (CannotAnalyseError, InvalidDataError) as error:
+            result = self.look(config, inputs)
+        except (_NotApplicableError, InvalidDataError) as error:
             return self.not_applicable(str(error))
+        findings = (*result.findings, *self.finds(result, inputs))
+        return result.model_copy(update={"findings": findings})
 
-    def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
+    def key_parts(self, config: OneConfig, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
         """Return all that decides the answer, as plain data, for its key in a cache.
 
         ``hashes`` are those of what it may need.
@@ -365,48 +443,23 @@ AnyAnalysis = Analysis[Any, Any]
 _ANALYSES: dict[str, AnyAnalysis] = {}
 
 
-def register(analysis: Analysis[Config, Result]) -> Analysis[Config, Result]:
-    """Add an analysis; each name can be taken once."""
-    if analysis.name in _ANALYSES:
-        raise ValueError(f"two analyses are called {analysis.name}")
-    _ANALYSES[analysis.name] = analysis
-    return analysis
-
-
 def analysis(
-    name: str,
-    config: type[Config],
-    result: type[Result],
-    *,
-    title: str,
-    needs: tuple[Need, ...],
-    place: int,
-    **more: Any,
-) -> Callable[[Callable[[Config, Inputs], Result]], Analysis[Config, Result]]:
-    """Register the decorated function as an analysis; its docstring begins with what it answers.
+    *, title: str, needs: tuple[Need, ...], place: int, **more: Any
+) -> Callable[[Callable[[OneConfig, Inputs], Result]], Analysis[OneConfig, Result]]:
+    """Register the decorated function as the analysis of its name; each can be taken once.
 
-    ``more`` are further fields of `Analysis`. The blocks of its section follow, under ``.show``.
+    Its annotations say what its config and its result are; ``more`` are further fields of
+    `Analysis`. What it finds follows, under ``.find``, and the blocks of its section, under
+    ``.show``.
     """
 
-    def registered(look: Callable[[Config, Inputs], Result]) -> Analysis[Config, Result]:
-        summary = " ".join((look.__doc__ or "").partition("\n\n")[0].split())
-        written = more.pop("written", "")
-        empty: Callable[[Result], Section] = lambda _: Section(title)  # noqa: E731
-        return register(
-            Analysis(
-                name,
-                title,
-                summary,
-                config,
-                written,
-                result,
-                needs,
-                look,
-                empty,
-                place=place,
-                **more,
-            )
-        )
+    def registered(look: Callable[[OneConfig, Inputs], Result]) -> Analysis[OneConfig, Result]:
+        if look.__name__ in _ANALYSES:
+            raise ValueError(f"two analyses are called {look.__name__}")
+        config, _, result = get_type_hints(look).values()
+        made = Analysis(look, config, result, title, needs, place, **more)
+        _ANALYSES[look.__name__] = made
+        return made
 
     return registered
 

@@ -8,28 +8,18 @@ lose, and what the graph or the lists lose on top of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
-from rankscope.diagnosis.exactness import Exactness
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
-from rankscope.findings import declare
-from rankscope.part import left_out
+from rankscope.findings import Finding, declare
+from rankscope.part import Part, left_out
 
 ENOUGH = 0.9
 """A recall below this is a warning."""
@@ -64,7 +54,45 @@ FILTERED_RECALL = declare(
 )
 
 
-class ApproximationConfig(AnalysisConfig):
+class QueryExactness(Part):
+    """One query, answered approximately and exactly."""
+
+    query_id: str
+    """The query."""
+    wanted: int
+    """How many documents an exact search finds, up to k."""
+    hits: int
+    """How many of the first k of the answer are as near as these; near-ties count."""
+    stored_hits: int | None = left_out()
+    """The same for a search through everything as it is stored, quantised, without the index that
+    leads to it; left out where the engine does not let one."""
+    filtered: float
+    """The share of documents that the query's filter leaves out."""
+
+    @property
+    def recall(self) -> float:
+        """The share of what an exact search finds."""
+        return self.hits / self.wanted
+
+
+class Exactness(Part):
+    """One system against exact search over the same vectors."""
+
+    system: str
+    """The system."""
+    k: int
+    """How many documents are looked at."""
+    tolerance: float
+    """Documents whose similarity is less than that of the k-th by no more than this count."""
+    documents: int
+    """How many documents have a vector."""
+    filters: bool
+    """Whether queries are filtered."""
+    queries: tuple[QueryExactness, ...]
+    """Those that were answered, and for which there is something to find."""
+
+
+class ApproximationConfig(Config):
     """How it is compared."""
 
     k: int = Field(default=10, ge=1, le=1000)
@@ -136,62 +164,55 @@ class Approximation(Analysed):
 
 
 @analysis(
-    "approximation",
-    ApproximationConfig,
-    Approximation,
     title="Approximate indexes",
     needs=("scores", "exactness"),
     uses=("costs",),
     written="approximation: {k: 10}",
-    codes=(LOW_RECALL, FILTERED_RECALL),
     brief=True,
     place=40,
 )
 def approximation(_: ApproximationConfig, inputs: Inputs) -> Approximation:
     """What approximate vector search loses against exact search, and at what speed."""
-    assert inputs.scores is not None
-    assert inputs.exactness is not None
     known = [
         each
         for each in inputs.exactness.values()
         if each.system in inputs.scores.runs and each.queries
     ]
-    if not known:
-        raise CannotAnalyseError("no system that could be scored searches vectors approximately")
-    k, systems = known[0].k, [_system(each, inputs) for each in known]
-    bands = [band for each in known if each.filters for band in _bands(each)]
-    drops = {each.system: _drop(each.system, bands) for each in known}
-
-    def dropped(row: Row) -> str:
-        usual, worst = drops[row.system] or (0.0, bands[0])
-        return (
-            f"the index of {row.system} finds {worst.recall:.1%} of the exact first {k} where a "
-            f"filter leaves out more than {worst.more_than:.0%} of the documents "
-            f"({counted(worst.queries, 'query')}), and {usual:.1%} where it leaves out less"
-        )
-
+    inputs.require(known, "no system that could be scored searches vectors approximately")
     return Approximation(
-        measure=inputs.scores.measures[0],
-        k=k,
-        systems=tuple(systems),
-        by_filter=tuple(bands),
-        findings=(
-            *found(
-                LOW_RECALL,
-                [row for row in systems if row.recall.value < ENOUGH],
-                lambda row: (
-                    f"the index of {row.system} finds {row.recall.value:.1%} of the first {k} that "
-                    "an exact search over the same vectors finds"
-                ),
-                focus=inputs.focus,
-            ),
-            *found(
-                FILTERED_RECALL,
-                [row for row in systems if drops[row.system]],
-                dropped,
-                focus=inputs.focus,
-            ),
+        measure=str(inputs.main),
+        k=known[0].k,
+        systems=tuple(_system(each, inputs) for each in known),
+        by_filter=tuple(band for each in known if each.filters for band in _bands(each)),
+    )
+
+
+@approximation.find
+def _find(result: Approximation, inputs: Inputs) -> Iterator[Finding]:
+    yield from found(
+        LOW_RECALL,
+        [row for row in result.systems if row.recall.value < ENOUGH],
+        lambda row: (
+            f"the index of {row.system} finds {row.recall.value:.1%} of the first {result.k} that "
+            "an exact search over the same vectors finds"
         ),
+        focus=inputs.focus,
+    )
+    usual = {row.system: _usual_recall(row.system, result.by_filter) for row in result.systems}
+    lowest: dict[str, FilteredRecall] = {}
+    for band in sorted(result.by_filter, key=lambda band: band.recall):
+        if band.up_to >= TIGHT and usual[band.system] - band.recall > DROP:
+            lowest.setdefault(band.system, band)
+    yield from found(
+        FILTERED_RECALL,
+        list(lowest.values()),
+        lambda row: (
+            f"the index of {row.system} finds {row.recall:.1%} of the exact first {result.k} "
+            f"where a filter leaves out more than {row.more_than:.0%} of the documents "
+            f"({counted(row.queries, 'query')}), and {usual[row.system]:.1%} where it leaves out "
+            "less"
+        ),
+        focus=inputs.focus,
     )
 
 
@@ -203,39 +224,32 @@ def _show(result: Approximation) -> Iterator[Block | None]:
         result.systems,
         "Against exact search",
         legend=("recall", "lost_to_quantisation", "lost_to_index") if is_split else ("recall",),
-        recall=recall,
-        lowest="lowest",
-        quality=result.measure,
-        lost_to_quantisation="lost to quantisation",
-        lost_to_index="lost to the index",
-        p50="p50, ms",
-        p95="p95, ms",
+        columns=(
+            f"recall: {recall} | lowest | quality: {result.measure} | lost_to_quantisation | "
+            "lost_to_index: lost to the index | p50: p50, ms | p95: p95, ms"
+        ),
     )
     yield part_table(
         result.by_filter,
         f"{recall} by filter",
         names=2,
-        system="system",
-        filtered="left out by the filter",
-        queries="queries",
-        recall=recall,
+        columns=f"system | filtered: left out by the filter | queries | recall: {recall}",
     )
 
 
 def _system(measured: Exactness, inputs: Inputs) -> ApproximateSystem:
-    assert inputs.scores is not None
-    recalls = np.array([row.hits / row.wanted for row in measured.queries])
+    recalls = np.array([row.recall for row in measured.queries])
     stored = [
         row.stored_hits / row.wanted for row in measured.queries if row.stored_hits is not None
     ]
-    costs = (inputs.costs or {}).get(measured.system, {})
+    costs = inputs.costs.get(measured.system, {}) if inputs.has("costs") else {}
     return ApproximateSystem(
         system=measured.system,
         queries=len(recalls),
         recall=Estimate.of(recalls, inputs.settings.level, (0.0, 1.0)),
         lowest=float(recalls.min()),
         stored_recall=float(np.mean(stored)) if len(stored) == len(recalls) else None,
-        quality=inputs.scores.run(measured.system).means[inputs.scores.measures[0]],
+        quality=inputs.means[measured.system],
         p50=costs.get("p50, ms"),
         p95=costs.get("p95, ms"),
     )
@@ -244,9 +258,7 @@ def _system(measured: Exactness, inputs: Inputs) -> ApproximateSystem:
 def _bands(measured: Exactness) -> Iterator[FilteredRecall]:
     """Yield the recall by how much filters leave out; first the queries without any."""
     for more_than, up_to in BANDS:
-        chosen = [
-            row.hits / row.wanted for row in measured.queries if more_than < row.filtered <= up_to
-        ]
+        chosen = [row.recall for row in measured.queries if more_than < row.filtered <= up_to]
         if chosen:
             yield FilteredRecall(
                 system=measured.system,
@@ -257,13 +269,8 @@ def _bands(measured: Exactness) -> Iterator[FilteredRecall]:
             )
 
 
-def _drop(system: str, bands: list[FilteredRecall]) -> tuple[float, FilteredRecall] | None:
-    """Return a system's usual recall and its worst under tight filters, if that is much lower."""
-    mine = [band for band in bands if band.system == system]
-    loose = [band for band in mine if band.up_to < TIGHT]
-    tight = [band for band in mine if band.up_to >= TIGHT]
-    if not loose or not tight:
-        return None
-    worst = min(tight, key=lambda band: band.recall)
-    usual = sum(band.recall * band.queries for band in loose) / sum(band.queries for band in loose)
-    return (usual, worst) if usual - worst.recall > DROP else None
+def _usual_recall(system: str, bands: Iterable[FilteredRecall]) -> float:
+    """Return a system's mean recall where filters leave out little; 0 where none do."""
+    loose = [band for band in bands if band.system == system and band.up_to < TIGHT]
+    queries = sum(band.queries for band in loose)
+    return sum(band.recall * band.queries for band in loose) / max(queries, 1)

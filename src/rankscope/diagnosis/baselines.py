@@ -8,45 +8,36 @@ with the last: the ladder from chance to a perfect ranking.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
+from rankscope.diagnosis.ranked_run import ideal_values, why_not_by_grade
 from rankscope.diagnosis.reference_rankings import (
     RANDOM,
     TEXTS,
     TITLES,
-    ideal_values,
     plain_search,
     random_rankings,
     scored_as_systems,
 )
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
-from rankscope.errors import InputError, counted
+from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
-from rankscope.statistics.arrays import SAME, SMALLEST
-from rankscope.statistics.intervals import agreeing
+from rankscope.scoring.align import align
+from rankscope.statistics.arrays import SMALLEST
+from rankscope.statistics.comparison import compare_pairs
+from rankscope.statistics.intervals import Interval, agreeing
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.paired_differences import Differences
-from rankscope.statistics.system_pairs import Verdict
-from rankscope.statistics.tests import corrected
+from rankscope.statistics.system_pairs import Pair, Verdict
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
@@ -85,7 +76,7 @@ WORSE_THAN_BM25 = declare(
 )
 
 
-class BaselinesConfig(AnalysisConfig):
+class BaselinesConfig(Config):
     """What baselines are made of."""
 
     documents: int | None = Field(default=None, ge=1)
@@ -154,44 +145,19 @@ class Baselines(Analysed):
     """By the main measure: each baseline over the one before it, systems over the last."""
     means: tuple[MeasureMeans, ...]
     """By measure."""
-    level: float
-    """The confidence of intervals."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Values:
-    """The values of a baseline or a system by the main measure."""
-
-    name: str
-    values: FloatArray
-    mean: float
-    repeats: FloatArray | None = None
-    """All its runs, ``[r, n]``, if it was asked more than once."""
 
 
 @analysis(
-    "baselines",
-    BaselinesConfig,
-    Baselines,
     title="Baselines",
     needs=("scores", "runs", "qrels"),
     uses=("corpus", "search"),
     written="baselines: {documents: 200}",
-    codes=(NOT_BETTER_THAN_RANDOM, NOT_BETTER_THAN_BM25, WORSE_THAN_BM25),
     place=15,
 )
 def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     """What chance, plain search over titles and full text, and the best ranking reach."""
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
-    if inputs.qrels.gold is not None:
-        raise CannotAnalyseError("what is to be found is passages, and not documents")
-    try:
-        matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    except InputError as error:
-        raise CannotAnalyseError(str(error)) from error
-    if not matrix.scales:
-        raise CannotAnalyseError("no measure is a mean over queries")
+    inputs.require(inputs.qrels.gold is None, "what is to be found is passages, and not documents")
+    matrix = inputs.matrix()
     measures = [Measure.parse(scale.name) for scale in matrix.scales]
     number = {query_id: place for place, query_id in enumerate(inputs.qrels.query_ids)}
     at = np.array([number[query_id] for query_id in matrix.query_ids], np.int64)
@@ -202,52 +168,44 @@ def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     chance = random_rankings(inputs, documents, depth, absent)
     deepest = max(depth, *(measure.cutoff or 1 for measure in measures))
     searched = plain_search(
-        inputs,
-        documents,
-        deepest,
-        absent,
-        most=config.search_up_to,
-        language=config.language,
+        inputs, documents, deepest, absent, most=config.search_up_to, language=config.language
     )
-    if chance is None and not searched:
-        raise CannotAnalyseError("; ".join(dict.fromkeys(absent.values())))
+    inputs.require(chance is not None or searched, "; ".join(dict.fromkeys(absent.values())))
+    if chance is not None and chance.of(measures[0]) is None:
+        absent[RANDOM] = f"no formula is known for {measures[0]}"
+    judged = align(inputs.qrels, next(iter(inputs.runs.values())), sound=False).judged
     means: list[MeasureMeans] = []
-    rungs: list[_Values] = []
+    ladder: list[Rung] = []
     for place, measure in enumerate(measures):
         moments = None if chance is None else chance.of(measure)
-        random = None if moments is None else moments[0][at]
-        variance = None if moments is None or moments[1] is None else moments[1][at]
-        plain = {
-            name: scored_as_systems(measure, run, inputs)[at] for name, run in searched.items()
-        }
-        below = {RANDOM: random, **plain} if random is not None else plain
+        below = {} if moments is None else {RANDOM: moments[0][at]}
+        for name, run in searched.items():
+            below[name] = scored_as_systems(measure, run, inputs)[at]
+        deviation = None
+        if moments is not None and moments[1] is not None:
+            deviation = math.sqrt(math.fsum(moments[1][at])) / len(at)
         by_name = {name: aggregate(measure, values) for name, values in below.items()}
-        ideal = ideal_values(measure, inputs.qrels)
-        means.append(
-            MeasureMeans(
-                measure=str(measure),
-                random=by_name.get(RANDOM),
-                deviation=None if variance is None else math.sqrt(math.fsum(variance)) / len(at),
-                title_only=by_name.get(TITLES),
-                full_text=by_name.get(TEXTS),
-                systems={name: matrix.mean(place, row) for row, name in enumerate(matrix.systems)},
-                ideal=None if ideal is None else aggregate(measure, ideal[at]),
-            )
+        has_best = not why_not_by_grade(measure, inputs.qrels.judged_grade)
+        row = MeasureMeans(
+            measure=str(measure),
+            random=by_name.get(RANDOM),
+            deviation=deviation,
+            title_only=by_name.get(TITLES),
+            full_text=by_name.get(TEXTS),
+            systems={name: matrix.mean(place, row) for row, name in enumerate(matrix.systems)},
+            ideal=aggregate(measure, ideal_values(measure, judged)[at]) if has_best else None,
         )
+        means.append(row)
         if place == 0:
-            if random is None:
-                absent.setdefault(RANDOM, f"no formula is known for {measure}")
-            rungs = [_Values(name, below[name], by_name[name]) for name in below]
-    result = Baselines(
+            ladder = _ladder(below, matrix.only_measure(0), deviation, inputs)
+    return Baselines(
         measure=str(measures[0]),
         queries=len(at),
         documents=documents,
         absent=absent,
-        ladder=tuple(_ladder(rungs, matrix, means[0].deviation, inputs)),
+        ladder=tuple(ladder),
         means=tuple(means),
-        level=inputs.settings.level,
     )
-    return result.model_copy(update={"findings": _findings(result, matrix.scales[0], inputs)})
 
 
 @baselines.show
@@ -266,12 +224,7 @@ def _show(result: Baselines) -> Iterator[Block | None]:
     yield system_table(
         [*result.ladder, *perfect],
         notes=notes,
-        mean=result.measure,
-        gained="gained",
-        over="over",
-        percent="in per cent",
-        verdict="verdict",
-        p="p",
+        columns=f"mean: {result.measure} | gained | over | percent: in per cent | verdict | p",
     )
     yield (
         None
@@ -279,66 +232,57 @@ def _show(result: Baselines) -> Iterator[Block | None]:
         else part_table(
             result.means,
             f"Means over {counted(result.queries, 'query')}",
-            measure="measure",
-            random="random",
-            title_only="title-only",
-            full_text="full text",
-            systems="{}",
-            ideal=PERFECT,
+            columns=(
+                "measure | random | title_only: title-only | full_text | systems: {} | "
+                f"ideal: {PERFECT}"
+            ),
         )
     )
 
 
 def _ladder(
-    below: Sequence[_Values], matrix: Matrix, deviation: float | None, inputs: Inputs
+    below: Mapping[str, FloatArray], matrix: Matrix, deviation: float | None, inputs: Inputs
 ) -> list[Rung]:
     """Compare each baseline with the one before it, and each system with the last."""
-    settings, scale = inputs.settings, matrix.scales[0]
-    systems = [
-        _Values(
-            name,
-            matrix.values[0, row],
-            matrix.mean(0, row),
-            matrix.repeats[name][0] if name in matrix.repeats else None,
-        )
-        for row, name in enumerate(matrix.systems)
-    ]
+    settings, scale, names = inputs.settings, matrix.scales[0], (*below, *matrix.systems)
+    whole = replace(
+        matrix, systems=names, values=np.stack([*below.values(), *matrix.values[0]])[np.newaxis]
+    )
     if not below:
-        return [Rung(system=row.name, mean=row.mean) for row in systems]
-    rows, last = [*below, *systems], len(below) - 1
-    values = np.stack([row.values for row in rows])[np.newaxis]
-    repeats = {row.name: row.repeats[np.newaxis] for row in rows if row.repeats is not None}
-    names = tuple(row.name for row in rows)
-    whole = Matrix(names, (scale,), matrix.query_ids, values, repeats=repeats)
-    pairs = [(min(place - 1, last), place) for place in range(1, len(rows))]
-    intervals = Differences.of(whole, pairs, settings).intervals_at(settings.level)
-    p_values: list[float | None] = [None] * len(pairs)
-    if below[-1].name != RANDOM:
-        changes = Differences.of(whole, pairs[last:], settings, family=len(systems))
-        adjusted = corrected(changes.p, settings.correction).tolist()
-        p_values[last:] = adjusted
-        intervals[last:] = changes.intervals(adjusted, settings.alpha)
-    elif deviation is not None:
-        gains = [row.mean - below[-1].mean for row in systems]
-        p_values[last:] = [_by_chance(gain, deviation, scale) for gain in gains]
-    ladder = [Rung(system=below[0].name, mean=below[0].mean)]
-    for (base, place), interval, p in zip(pairs, intervals, p_values, strict=True):
-        row, difference = rows[place], rows[place].mean - rows[base].mean
-        is_same = np.allclose(rows[base].values, row.values, rtol=0, atol=SAME)
-        agreed = interval if p is None else agreeing(interval, difference, p, settings.alpha)
-        verdict = None if p is None else scale.verdict(difference, p, settings.alpha)
-        low, high = (0.0, 0.0) if is_same else (agreed.low, agreed.high)
-        ladder.append(
-            Rung(
-                system=row.name,
-                mean=row.mean,
-                over=rows[base].name,
-                gained=Estimate(value=difference, low=low, high=high),
-                p=p,
-                verdict="the same" if is_same and p is not None else verdict,
-            )
-        )
+        return [Rung(system=name, mean=whole.mean(0, row)) for row, name in enumerate(names)]
+    last = len(below) - 1
+    ladder = [Rung(system=names[0], mean=whole.mean(0, 0))]
+    for place in range(1, len(below)):
+        [pair] = compare_pairs(whole, [(place - 1, place)], settings)
+        ladder.append(_rung(pair, pair.interval))
+    of_systems = [(last, place) for place in range(last + 1, len(names))]
+    for pair in compare_pairs(whole, of_systems, settings):
+        if pair.base != RANDOM:
+            verdict = "the same" if pair.is_same else pair.verdict
+            ladder.append(_rung(pair, pair.interval, pair.p_corrected, verdict))
+        elif deviation is None:
+            ladder.append(_rung(pair, pair.interval))
+        else:
+            p = _by_chance(pair.difference, deviation, scale)
+            interval = agreeing(pair.interval, pair.difference, p, settings.alpha)
+            verdict = scale.verdict(pair.difference, p, settings.alpha)
+            ladder.append(_rung(pair, interval, p, verdict))
     return ladder
+
+
+def _rung(pair: Pair, interval: Interval, p: float | None = None, verdict: Any = None) -> Rung:
+    return Rung(
+        system=pair.system,
+        mean=pair.system_mean,
+        over=pair.base,
+        gained=Estimate(
+            value=pair.difference,
+            low=0.0 if pair.is_same else interval.low,
+            high=0.0 if pair.is_same else interval.high,
+        ),
+        p=p,
+        verdict=verdict,
+    )
 
 
 def _by_chance(gain: float, deviation: float, scale: Scale) -> float:
@@ -347,61 +291,50 @@ def _by_chance(gain: float, deviation: float, scale: Scale) -> float:
     return 1 / (1 + min(away, 1e100) ** 2) if scale.is_better(gain) else 1.0
 
 
-def _findings(result: Baselines, scale: Scale, inputs: Inputs) -> tuple[Finding, ...]:
+@baselines.find
+def _find(result: Baselines, inputs: Inputs) -> Iterator[Finding]:
     """Say which systems chance or plain search could replace."""
-    main, alpha, focus = result.means[0], inputs.settings.alpha, inputs.focus
+    main, focus, scale = result.means[0], inputs.focus, Scale.of(result.measure)
     sign = 1 if scale.higher_is_better else -1
     is_asked = str(inputs.main) == result.measure  # else no gain by the main measure is known
     systems = [row for row in result.ladder if row.system in main.systems]
     random, deviation = main.random, main.deviation
-    like_chance, replaceable, worse = [], [], []
+    like_chance = []
     if random is not None and deviation is not None:
         like_chance = [
-            row for row in systems if _by_chance(row.mean - random, deviation, scale) > alpha
+            row
+            for row in systems
+            if _by_chance(row.mean - random, deviation, scale) > inputs.settings.alpha
         ]
-    [best] = [row for row in systems if row.system == focus]
-    if best.over in (TITLES, TEXTS) and best.verdict == "can't tell":
-        replaceable = [best]
-    if best.over in (TITLES, TEXTS) and best.verdict == "worse":
-        worse = [row for row in systems if row.verdict == "worse"]
+    beside_bm25 = [row for row in systems if row.over in (TITLES, TEXTS)]
+    verdict = next((row.verdict for row in beside_bm25 if row.system == focus), None)
 
-    def numbers(row: Rung) -> str:
-        gained = 0.0 if row.gained is None else row.gained.value
-        return f"{result.measure} of {row.mean:.4f} against {row.mean - gained:.4f} ({gained:+.4f})"
+    def gained(row: Rung) -> float:
+        return 0.0 if row.gained is None else row.gained.value
+
+    def sentence(row: Rung) -> str:
+        what = "is worse" if row.verdict == "worse" else "is not shown to be better"
+        return (
+            f"{row.system} {what} than plain BM25 ({row.over}): {result.measure} of {row.mean:.4f} "
+            f"against {row.mean - gained(row):.4f} ({gained(row):+.4f})"
+        )
 
     def loss(row: Rung) -> float:
-        return 0.0 if row.gained is None or not is_asked else -sign * row.gained.value
+        return -sign * gained(row) if is_asked else 0.0
 
-    def lacking(row: Rung) -> float:
-        return 0.0 if main.ideal is None or not is_asked else sign * (main.ideal - row.mean)
-
-    return (
-        *found(
-            NOT_BETTER_THAN_RANDOM,
-            like_chance,
-            lambda row: (
-                f"{row.system} is not shown to be better than a random order of the "
-                f"{result.documents:,} documents: {result.measure} of {row.mean:.4f} against "
-                f"{random:.4f}"
-            ),
-            lacking,
-            focus=focus,
+    yield from found(
+        NOT_BETTER_THAN_RANDOM,
+        like_chance,
+        lambda row: (
+            f"{row.system} is not shown to be better than a random order of the "
+            f"{result.documents:,} documents: {result.measure} of {row.mean:.4f} against "
+            f"{random:.4f}"
         ),
-        *found(
-            NOT_BETTER_THAN_BM25,
-            replaceable,
-            lambda row: (
-                f"{row.system} is not shown to be better than plain BM25 ({row.over}): "
-                f"{numbers(row)}"
-            ),
-            loss,
-            focus=focus,
-        ),
-        *found(
-            WORSE_THAN_BM25,
-            worse,
-            lambda row: f"{row.system} is worse than plain BM25 ({row.over}): {numbers(row)}",
-            loss,
-            focus=focus,
-        ),
+        lambda row: 0.0 if main.ideal is None or not is_asked else sign * (main.ideal - row.mean),
+        focus=focus,
     )
+    if verdict in ("can't tell", "worse"):
+        code = WORSE_THAN_BM25 if verdict == "worse" else NOT_BETTER_THAN_BM25
+        like = [row for row in beside_bm25 if row.verdict == verdict]
+        like = like if verdict == "worse" else [row for row in like if row.system == focus]
+        yield from found(code, like, sentence, loss, focus=focus)

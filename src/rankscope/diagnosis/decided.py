@@ -1,25 +1,19 @@
-"""What a router and a gate have in common: which decisions count, how sure they are, their price.
+"""What a router and a gate have in common: which decisions count, and how sure they are.
 
 Where there are qrels, decisions for other queries do not count: they may be of another set.
-
-Questions decided rightly are compared with others that were not, so a difference may also be one of
-how hard they are: what right decisions would gain is at most that.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.analysis import Analysed, CannotAnalyseError, Inputs
+from rankscope.diagnosis.analysis import Analysed, Inputs
 from rankscope.diagnosis.show import part_table
-from rankscope.document.blocks import Block, sentences
+from rankscope.document.blocks import Block
 from rankscope.errors import counted
-from rankscope.findings import Code, Finding, declare
-from rankscope.part import Part
+from rankscope.findings import Finding, declare
 from rankscope.statistics.decision_rates import Calibration, calibration
-from rankscope.statistics.groups import GroupDifference, group_difference
 
 FAR_OFF = 0.1
 """From this expected calibration error on, confidences mislead whoever sets a threshold."""
@@ -46,22 +40,6 @@ OTHER_QUERIES = declare(
 )
 
 
-class QualityGap(Part):
-    """The best system on questions decided rightly (first) and wrongly (second)."""
-
-    system: str
-    """The system."""
-    measure: str
-    """The main measure."""
-    groups: GroupDifference
-    """Its means over both groups; of the questions that are judged."""
-    is_shown: bool
-    """Whether they differ by more than chance."""
-    gain: float
-    """How much its mean over all judged questions would gain at most, if those decided wrongly did
-    as well as the others; 0 where no difference is shown."""
-
-
 class Decided(Analysed):
     """How well something decides, question by question."""
 
@@ -73,23 +51,19 @@ class Decided(Analysed):
     """How many decisions are left out, as they are for queries that are not judged."""
     calibration: Calibration | None
     """Confidence against being right; null where no confidence is given."""
-    quality: QualityGap | None
-    """How the best system does on questions decided rightly and wrongly; null where too few of them
-    are judged."""
 
 
 def judged_decisions(inputs: Inputs) -> Decisions:
     """Return the decisions for judged queries; all without qrels."""
-    assert inputs.decisions is not None
     decisions, qrels = inputs.decisions, inputs.qrels
-    if qrels is None or qrels.is_numbered:
+    if not inputs.has("qrels") or qrels.is_numbered:
         return decisions
     part = decisions.only({*qrels.query_ids, *qrels.no_answer})
-    if not len(part):
-        raise CannotAnalyseError(
-            f"none of {counted(len(decisions), 'decision')} is for a judged query; check that both "
-            "use the same query ids"
-        )
+    inputs.require(
+        len(part),
+        f"none of {counted(len(decisions), 'decision')} is for a judged query; check that both use "
+        "the same query ids",
+    )
     return part
 
 
@@ -107,51 +81,6 @@ def calibrated(
         resamples=min(inputs.settings.resamples, 1000),
         seed=inputs.settings.seed,
     )
-
-
-def quality_gap(inputs: Inputs, right: Iterable[str], wrong: Iterable[str]) -> QualityGap | None:
-    """Compare questions by their ids; None without scores, or with fewer than two on one side."""
-    if inputs.scores is None or not inputs.scores.runs:
-        return None
-    definition = inputs.main.definition
-    if definition.aggregate != "mean":
-        return None
-    measure = inputs.scores.measures[0]
-    values = inputs.scores.values(measure, inputs.focus)
-    known = {query_id for query_id, value in values.items() if math.isfinite(value)}
-    first, second = (
-        [values[query_id] for query_id in query_ids if query_id in known]
-        for query_ids in (right, wrong)
-    )
-    if min(len(first), len(second)) < 2:
-        return None
-    groups = group_difference(first, second, level=inputs.settings.level, bounds=definition.range)
-    better = groups.difference if definition.higher_is_better else -groups.difference
-    judged = len(values) if inputs.qrels is None else len(inputs.qrels.query_ids)
-    is_shown = groups.is_shown(inputs.settings.alpha)
-    return QualityGap(
-        system=inputs.focus,
-        measure=measure,
-        groups=groups,
-        is_shown=is_shown,
-        gain=better * len(second) / judged if is_shown and better > 0 else 0.0,
-    )
-
-
-def wrong_decisions(
-    code: Code, text: str, count: int, quality: QualityGap | None, *, surely_many: bool
-) -> Iterator[Finding]:
-    """Yield a finding if wrong decisions are surely many, or are shown to cost quality."""
-    gain = 0.0 if quality is None else quality.gain
-    if quality is not None and gain:
-        groups = quality.groups
-        text += (
-            f"; {quality.system} has {quality.measure} of {groups.second:.3f} there, and "
-            f"{groups.first:.3f} on the others"
-        )
-    if gain or surely_many:
-        finding = code.finding(text, count=count, severity=None if surely_many else "note")
-        yield finding.model_copy(update={"gain": gain or None})
 
 
 def common_findings(who: str, result: Decided, alpha: float) -> Iterator[Finding]:
@@ -176,8 +105,8 @@ def common_findings(who: str, result: Decided, alpha: float) -> Iterator[Finding
         )
 
 
-def common_blocks(who: str, result: Decided, right: str, wrong: str) -> Iterator[Block | None]:
-    """Show how well confidences say what is right, and what wrong decisions cost."""
+def common_blocks(who: str, result: Decided) -> Iterator[Block | None]:
+    """Show how well confidences say what is right."""
     if result.calibration is not None:
         yield part_table(
             [part for part in result.calibration.bins if part.right.total],
@@ -189,16 +118,5 @@ def common_blocks(who: str, result: Decided, right: str, wrong: str) -> Iterator
                 )
             ],
             names=2,
-            low="confidence from",
-            high="to",
-            confidence="mean confidence",
-            right="right",
+            columns="low: confidence from | high: to | confidence: mean confidence | right",
         )
-    if result.quality is not None:
-        gap, groups = result.quality, result.quality.groups
-        verdict = "" if gap.is_shown else ", a difference that may be chance"
-        text = (
-            f"{gap.system}: {right} score {groups.first:.3f} {gap.measure} ({groups.first_n:,} "
-            f"judged), {wrong} {groups.second:.3f} ({groups.second_n:,}){verdict}"
-        )
-        yield sentences([text])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -89,25 +90,12 @@ class Words:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
-    def sizes(self) -> IntArray:
-        """By text: how many words it has."""
-        return np.diff(self.offsets)
-
-    def only(self, texts: IntArray) -> Words:
-        """Return the words of some of the texts."""
-        sizes = self.sizes[texts]
-        ends = np.cumsum(sizes)
-        places = np.arange(ends[-1] if len(ends) else 0)
-        places += np.repeat(self.offsets[:-1][texts] - (ends - sizes), sizes)
-        return Words(self.hashes[places], np.concatenate([[0], ends]))
-
     def shingles(self, width: int) -> tuple[KeyArray, IntArray]:
         """Return a hash for each ``width`` words in a row, and the text it is from.
 
         A text with fewer words has one, of all its words; a text without words has none.
         """
-        sizes = self.sizes
+        sizes = np.diff(self.offsets)
         counts = np.where(sizes > 0, np.maximum(sizes - width + 1, 1), 0)
         text = np.repeat(np.arange(len(sizes)), counts)
         first = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -121,56 +109,6 @@ class Words:
         return hashes, text
 
 
-def occurrences(phrases: Words, texts: Words, width: int) -> tuple[IntArray, IntArray]:
-    """Return which phrases occur word for word in which texts, as pairs of their numbers.
-
-    A phrase with fewer than ``width`` words is not looked for.
-    """
-    long = np.flatnonzero(phrases.sizes >= width)
-    wide = np.flatnonzero(texts.sizes >= width)
-    asked, within = phrases.only(long), texts.only(wide)
-    begins, owner = asked.shingles(width)
-    heads = begins[np.searchsorted(owner, np.arange(len(long)))]  # how each phrase begins
-    shingles, text = within.shingles(width)
-    # few shingles are in a bucket with such a beginning; only these are compared
-    shift = np.uint64(64 - 20)
-    is_head = np.zeros(1 << 20, np.bool_)
-    is_head[(heads >> shift).astype(np.int64)] = True
-    places = np.flatnonzero(is_head[(shingles >> shift).astype(np.int64)])
-    phrase, place = same_keys(heads, shingles[places])
-    place = places[place]
-    # by shingle: the word it begins with; every text here has one for each word but the last few
-    start = place + text[place] * (width - 1)
-    rest = asked.sizes[phrase]
-    fits = start + rest <= within.offsets[1:][text[place]]
-    phrase, place, start, rest = phrase[fits], place[fits], start[fits], rest[fits]
-    hit = np.repeat(np.arange(len(phrase)), rest)
-    step = np.arange(len(hit)) - np.repeat(np.cumsum(rest) - rest, rest)
-    differ = (
-        asked.hashes[asked.offsets[:-1][phrase[hit]] + step] != within.hashes[start[hit] + step]
-    )
-    same = np.bincount(hit, differ, minlength=len(phrase)) == 0
-    pairs = np.unique(np.stack([long[phrase[same]], wide[text[place[same]]]]), axis=1)
-    return pairs[0], pairs[1]
-
-
-def same_keys(left: KeyArray, right: KeyArray) -> tuple[IntArray, IntArray]:
-    """Return all pairs of places with the same key in two columns."""
-    joined = (
-        pl.DataFrame({"key": left})
-        .with_row_index("left")
-        .join(
-            pl.DataFrame({"key": right}).with_row_index("right"),
-            on="key",
-            maintain_order="left_right",
-        )
-    )
-    return (
-        joined["left"].to_numpy().astype(np.int64),
-        joined["right"].to_numpy().astype(np.int64),
-    )
-
-
 def keyed(query: IntArray, other: IntArray | KeyArray) -> KeyArray:
     """Return one key for a query and a number or hash of something else."""
     mixed: KeyArray = (other.astype(np.uint64) + np.uint64(1)) * _ODD ^ query.astype(np.uint64)
@@ -180,17 +118,13 @@ def keyed(query: IntArray, other: IntArray | KeyArray) -> KeyArray:
 class DocumentTexts:
     """What documents are called, where in the corpus they are, and which have the same text."""
 
-    def __init__(
-        self, corpus: Corpus | None, titles: Callable[[str], str | None] | None = None
-    ) -> None:
+    def __init__(self, corpus: Corpus, titles: Callable[[str], str | None] | None = None) -> None:
         self.corpus = corpus
         self._titles = titles
-        self._keys: KeyArray | None = None
-        self._is_read: BoolArray = np.zeros(0, np.bool_)
 
     def title(self, doc_id: str) -> str | None:
         """Return a document's title, or the beginning of its text; None if it is not known."""
-        if self.corpus is not None and doc_id in self.corpus:
+        if self.corpus and doc_id in self.corpus:
             document = self.corpus[doc_id]
             title: str | None = document.title or document.text
         else:
@@ -200,7 +134,6 @@ class DocumentTexts:
 
     def places(self, doc_ids: pl.Series) -> IntArray:
         """Return where in the corpus documents are; -1: nowhere."""
-        assert self.corpus is not None
         return self.corpus.positions(doc_ids).to_numpy()
 
     def by_importance(self, rankings: Rankings, cutoff: int) -> IntArray:
@@ -208,7 +141,6 @@ class DocumentTexts:
 
         Both as they are in the corpus: what cannot look at all documents looks at the first ones.
         """
-        assert self.corpus is not None
         is_first = np.zeros(len(self.corpus), np.bool_)
         ids = [
             rankings.judged_ids.cast(pl.String),
@@ -220,17 +152,19 @@ class DocumentTexts:
 
     def forms(self, places: IntArray) -> list[str]:
         """Return the normal forms of some documents; '' where there is no text."""
-        assert self.corpus is not None
         return [normal_form(text) for text in self.corpus.texts(places)]
 
     def text_keys(self, places: IntArray) -> KeyArray:
         """Return a hash of each document's text in its normal form; 0 where there is none."""
-        assert self.corpus is not None
-        if self._keys is None:
-            self._keys = np.zeros(len(self.corpus), np.uint64)
-            self._is_read = np.zeros(len(self.corpus), np.bool_)
-        unread = np.unique(places[~self._is_read[places]])
+        keys, is_read = self._read
+        unread = np.unique(places[~is_read[places]])
         forms = pl.Series(self.forms(unread), dtype=pl.String)
-        self._keys[unread] = np.where((forms != "").to_numpy(), forms.hash().to_numpy(), 0)
-        self._is_read[unread] = True
-        return self._keys[places]
+        keys[unread] = np.where((forms != "").to_numpy(), forms.hash().to_numpy(), 0)
+        is_read[unread] = True
+        return keys[places]
+
+    @cached_property
+    def _read(self) -> tuple[KeyArray, BoolArray]:
+        """Return by document its key, and whether its text was read."""
+        size = len(self.corpus)
+        return np.zeros(size, np.uint64), np.zeros(size, np.bool_)

@@ -10,32 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.document_texts import Words
 from rankscope.diagnosis.near_copies import near_copies
-from rankscope.diagnosis.ranked_run import counts_as_relevant, rescored
+from rankscope.diagnosis.ranked_run import counts_as_relevant
 from rankscope.diagnosis.show import part_table, query_table, share_of, system_table
 from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part, PrivateText
-
-if TYPE_CHECKING:
-    pass
 
 MANY = 0.01
 """From this share of documents or of places on copies are worth a finding."""
@@ -72,18 +61,16 @@ CONTRADICTING_GRADES = declare(
 )
 
 
-class DuplicatesConfig(AnalysisConfig):
+class DuplicatesConfig(Config):
     """What counts as a copy, and how much is looked at."""
 
     similarity: float = Field(default=0.9, ge=0.5, le=1)
     """From this Jaccard similarity on texts are near copies."""
     shingle: int = Field(default=5, ge=1, le=20)
     """Of so many words in a row."""
-    documents: int = Field(default=50_000, ge=1)
-    """How many documents are looked at: first those that are judged or in the first k of an answer,
-    then others."""
     characters: int = Field(default=10_000_000, ge=0)
-    """How much text is looked at for near copies."""
+    """How much text is looked at: of documents that are judged or in the first k of an answer
+    first, then of others."""
     show: int = Field(default=5, ge=0)
     """How many examples are shown."""
 
@@ -127,15 +114,8 @@ class SystemCopies(Row):
     """Documents in the first k of all answers."""
     wasted: int
     """Of the first k, those with a copy of a document higher up in the same answer."""
-    wasted_exact: int
-    """How many of these are exact copies: the same text but for case and spacing."""
     queries: int
     """In how many answers."""
-    value: float | None
-    """The mean of the main measure."""
-    shared_value: float | None
-    """The mean if copies had the highest grade of any of them for the query; null where that cannot
-    be measured."""
 
     @property
     def share(self) -> str:
@@ -173,18 +153,14 @@ class GradedApart(Part):
 class Duplicates(Analysed):
     """Copies in the corpus, in answers and in judgments."""
 
-    measure: str
-    """The main measure."""
     cutoff: int
     """k: how many documents of an answer are looked at."""
     corpus: int
     """Documents in the corpus."""
     looked_at: int
-    """How many of them were looked at for exact copies."""
+    """How many of them were looked at."""
     without_text: int
     """How many of these have neither title nor text; they are copies of nothing."""
-    looked_near: int
-    """How many for near copies."""
     pairs_left_out: int
     """How many pairs of texts were too many to be compared; 0: no near copy can be missing."""
     exact: CopyCount
@@ -204,53 +180,37 @@ class Duplicates(Analysed):
 
 
 @analysis(
-    "duplicates",
-    DuplicatesConfig,
-    Duplicates,
     title="Duplicates",
     needs=("scores", "runs", "qrels", "corpus"),
     uses=("queries", "titles"),
     written="duplicates: {similarity: 0.8}",
-    codes=(COPIES_IN_CORPUS, WASTED_PLACES, CONTRADICTING_GRADES),
     place=70,
 )
 def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
     """Copies of texts in the corpus, in answers, and under contradicting grades."""
-    assert inputs.corpus is not None
-    assert inputs.scores is not None
-    if not len(inputs.corpus):
-        raise CannotAnalyseError("the corpus has no document")
+    inputs.require(len(inputs.corpus), "the corpus has no document")
     cutoff = inputs.cutoff
     copies = _Copies.of(inputs, config)
     tops = _tops(inputs, max(inputs.main.cutoff or DEEP, cutoff))
-    pairs = _graded_apart(inputs, copies, tops)
-    apart = pairs.filter("is_apart")
-    shared = _shared_values(inputs, pairs)
+    apart = _graded_apart(inputs, copies, tops)
     systems = []
     for name, whole in tops.items():
         top = whole.filter(pl.col("rank") <= cutoff)
         wasted = copies.among(top, top).filter(pl.col("rank") > pl.col("rank_copy"))
-        exact = wasted.filter(pl.col("text") == pl.col("text_copy"))
-        value = inputs.scores.run(name).means[str(inputs.main)]
         systems.append(
             SystemCopies(
                 system=name,
                 places=top.height,
                 wasted=wasted.select("query", "rank").n_unique(),
-                wasted_exact=exact.select("query", "rank").n_unique(),
                 queries=wasted["query"].n_unique(),
-                value=value if np.isfinite(value) else None,
-                shared_value=shared.get(name),
             )
         )
     unjudged = apart["grade_copy"].null_count()
-    result = Duplicates(
-        measure=str(inputs.main),
+    return Duplicates(
         cutoff=cutoff,
         corpus=len(inputs.corpus),
         looked_at=copies.documents.height,
         without_text=copies.documents["text"].null_count(),
-        looked_near=copies.looked_near,
         pairs_left_out=copies.left_out,
         exact=copies.count("text"),
         all_copies=copies.count("group"),
@@ -260,7 +220,36 @@ def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
         unjudged=unjudged,
         graded_apart=_examples(inputs, apart, config.show),
     )
-    return result.model_copy(update={"findings": tuple(_findings(result, apart, inputs))})
+
+
+@duplicates.find
+def _find(result: Duplicates, inputs: Inputs) -> Iterator[Finding]:
+    """Say how many copies there are, where they waste places, and where grades contradict."""
+    copies = result.all_copies
+    if copies.superfluous >= MANY * result.looked_at:
+        yield COPIES_IN_CORPUS.finding(
+            f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
+            f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
+            f"({result.exact.superfluous:,} of them exactly)",
+            count=copies.superfluous,
+        )
+    yield from found(
+        WASTED_PLACES,
+        [row for row in result.systems if row.wasted and row.wasted >= MANY * row.places],
+        lambda row: (
+            f"{row.system} spends {row.wasted:,} of {row.places:,} places ({row.share}) on copies "
+            f"of documents higher up in the same answer, in {counted(row.queries, 'query')}"
+        ),
+        focus=inputs.focus,
+    )
+    pairs = result.contradicting + result.unjudged
+    if pairs:
+        yield CONTRADICTING_GRADES.finding(
+            f"{counted(pairs, 'pair')} of copies of which one is judged relevant for a query: "
+            f"{result.contradicting:,} with the other judged nonrelevant, {result.unjudged:,} with "
+            "it unjudged",
+            count=pairs,
+        )
 
 
 @duplicates.show
@@ -278,13 +267,10 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
         ]
     if result.without_text:
         lines.append(f"{counted(result.without_text, 'document')} without title and text left out")
-    if result.looked_near < result.looked_at - result.without_text:
-        lines.append(
-            f"Near copies were looked for among {counted(result.looked_near, 'document')} only; "
-            "duplicates.characters says how much text is looked at"
-        )
     if result.looked_at < result.corpus:
-        lines.append("What was not looked at counts as no copy; duplicates.documents says how many")
+        lines.append(
+            "What was not looked at counts as no copy; duplicates.characters says how much is"
+        )
     if result.pairs_left_out:
         lines.append(
             f"{counted(result.pairs_left_out, 'pair')} of texts with common passages were too many "
@@ -294,21 +280,13 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
     yield system_table(
         result.systems,
         "Copies in answers",
-        legend=("wasted", "wasted_exact", "queries", "shared_value"),
-        wasted="wasted places",
-        share="share",
-        wasted_exact="exact",
-        queries="queries",
-        value=result.measure,
-        shared_value="with shared grades",
+        legend=("wasted", "queries"),
+        columns="wasted: wasted places | share | queries",
     )
     yield part_table(
         result.groups,
         "The largest groups of copies",
-        size="copies",
-        kind="kind",
-        documents="documents",
-        beginning="title",
+        columns="size: copies | kind | documents | beginning: title",
     )
     yield query_table(
         result.graded_apart,
@@ -318,12 +296,10 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
             f"{counted(result.contradicting, 'pair')} with the copy judged nonrelevant",
             f"{counted(result.unjudged, 'pair')} with the copy unjudged and in an answer",
         ],
-        relevant="relevant",
-        grade="grade",
-        copy_id="its copy",
-        copy_grade="its grade",
-        similarity="similarity",
-        beginning="title of the copy",
+        columns=(
+            "relevant | grade | copy_id: its copy | copy_grade: its grade | similarity | "
+            "beginning: title of the copy"
+        ),
     )
 
 
@@ -336,19 +312,18 @@ class _Copies:
     (exact copies have one; null: it has none), and its group."""
     pairs: pl.DataFrame
     """Texts that are copies, each way and each of itself: text, text_copy, similarity."""
-    looked_near: int
     left_out: int
 
     @classmethod
     def of(cls, inputs: Inputs, config: DuplicatesConfig) -> _Copies:
         """Look at documents in the order of importance, as far as the config allows."""
-        places = inputs.texts.by_importance(inputs.rankings, inputs.cutoff)[: config.documents]
+        places = inputs.texts.by_importance(inputs.rankings, inputs.cutoff)
+        sizes = inputs.corpus.texts().str.len_chars().to_numpy()[places].cumsum()
+        places = places[: int(np.searchsorted(sizes, config.characters, "right"))]
         forms = pl.Series("form", inputs.texts.forms(places), dtype=pl.String)
         documents = pl.DataFrame({"place": places, "form": forms}).with_row_index("at")
         texts = documents.filter(pl.col("form") != "").unique("form", maintain_order=True)
-        sizes = texts["form"].str.len_chars().cum_sum()
-        near_texts = texts["form"].filter(sizes <= config.characters)
-        words = Words.of([*near_texts, *[""] * (texts.height - len(near_texts))])
+        words = Words.of(texts["form"].to_list())
         near = near_copies(words, width=config.shingle, threshold=config.similarity)
         texts = texts.select("form", group=pl.Series(near.group)).with_row_index("text")
         documents = documents.join(texts, on="form", how="left", maintain_order="left")
@@ -361,8 +336,7 @@ class _Copies:
             },
             schema_overrides={"text": pl.UInt32, "text_copy": pl.UInt32},
         )
-        looked_near = int((documents["text"] < len(near_texts)).sum())
-        return cls(documents.drop("form"), pairs, looked_near, near.left_out)
+        return cls(documents.drop("form"), pairs, near.left_out)
 
     def among(self, rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
         """Join rows of query and place with others of the same query that are their copies.
@@ -413,41 +387,14 @@ def _graded_apart(inputs: Inputs, copies: _Copies, tops: dict[str, pl.DataFrame]
     seen = seen.unique(["query", "place"], keep="first", maintain_order=True).with_row_index("at")
     is_relevant = counts_as_relevant(inputs.main, seen["grade"].to_numpy())
     relevant = seen.filter(pl.Series(is_relevant))
-    pairs = copies.among(relevant, seen.with_columns(pl.Series("is_apart", ~is_relevant)))
+    pairs = copies.among(relevant, seen.filter(pl.Series(~is_relevant)))
     grade = pl.when(pl.col("grade_copy") >= 0).then(pl.col("grade_copy").fill_nan(None))
     pairs = pairs.with_columns(grade_copy=grade).sort("at", "at_copy")
     return pairs.filter((pl.col("grade_copy") < pl.col("grade")).fill_null(value=True))
 
 
-def _shared_values(inputs: Inputs, pairs: pl.DataFrame) -> dict[str, float | None]:
-    """By system: the mean of the main measure if copies shared their highest grade."""
-    assert inputs.corpus is not None
-    assert inputs.qrels is not None
-    assert inputs.scores is not None
-    scores, qrels, measure = inputs.scores, inputs.qrels, str(inputs.main)
-    if qrels.has_subtopics or qrels.gold is not None or inputs.main.needs:
-        return {}
-    if pairs.height:
-        raised = pairs.group_by("query", "place_copy").agg(pl.col("grade").max())
-        ids = pl.Series(inputs.corpus.ids, dtype=pl.String)
-        queries = pl.Series(inputs.rankings.query_ids, dtype=pl.String)
-        scores = rescored(
-            inputs,
-            pl.DataFrame(
-                {
-                    "query_id": queries.gather(raised["query"]),
-                    "doc_id": ids.gather(raised["place_copy"]),
-                    "grade": raised["grade"],
-                }
-            ),
-        )
-    means = {name: scores.run(name).means[measure] for name in scores.runs}
-    return {name: mean if np.isfinite(mean) else None for name, mean in means.items()}
-
-
 def _groups(inputs: Inputs, copies: _Copies, show: int) -> tuple[CopyGroup, ...]:
     """Describe the largest groups."""
-    assert inputs.corpus is not None
     groups = (
         copies.documents.drop_nulls("text")
         .group_by("group", maintain_order=True)
@@ -471,8 +418,7 @@ def _groups(inputs: Inputs, copies: _Copies, show: int) -> tuple[CopyGroup, ...]
 
 def _examples(inputs: Inputs, apart: pl.DataFrame, show: int) -> tuple[GradedApart, ...]:
     """Describe the first copies that are graded apart: those that are judged, highest grades."""
-    assert inputs.corpus is not None
-    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
+    texts = inputs.query_texts
     query_ids, ids = inputs.rankings.query_ids, inputs.corpus.ids if apart.height else ()
     first = apart.sort(
         pl.col("grade_copy").is_null(), "grade", descending=[False, True], maintain_order=True
@@ -490,47 +436,3 @@ def _examples(inputs: Inputs, apart: pl.DataFrame, show: int) -> tuple[GradedApa
         )
         for row in first.iter_rows(named=True)
     )
-
-
-def _findings(result: Duplicates, apart: pl.DataFrame, inputs: Inputs) -> Iterator[Finding]:
-    """Say how many copies there are, where they waste places, and where grades contradict."""
-    copies = result.all_copies
-    if copies.superfluous >= MANY * result.looked_at:
-        yield COPIES_IN_CORPUS.finding(
-            f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
-            f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
-            f"({result.exact.superfluous:,} of them exactly)",
-            count=copies.superfluous,
-        )
-    yield from found(
-        WASTED_PLACES,
-        [row for row in result.systems if row.wasted and row.wasted >= MANY * row.places],
-        lambda row: (
-            f"{row.system} spends {row.wasted:,} of {row.places:,} places ({row.share}) on copies "
-            f"of documents higher up in the same answer, in {counted(row.queries, 'query')}"
-        ),
-        focus=inputs.focus,
-    )
-    if not apart.height:
-        return
-    kinds = {
-        "a copy that is judged nonrelevant for the same query": pl.col("grade_copy").is_not_null(),
-        "an unjudged copy": pl.col("grade_copy").is_null(),
-    }
-    parts = []
-    for words, kind in kinds.items():
-        documents = apart.filter(kind).select("query", "place").n_unique()
-        if documents:
-            has = "has" if documents == 1 else "have"
-            parts.append(f"{counted(documents, 'relevant document')} {has} {words}")
-    message, gain = ", and ".join(parts), None
-    row = next(row for row in result.systems if row.system == inputs.focus)
-    if row.value is not None and row.shared_value not in (None, row.value):
-        change = row.shared_value - row.value
-        gain = abs(change) if inputs.main.definition.aggregate == "mean" else None
-        message += (
-            f"; with the same grade {result.measure} of {row.system} would be "
-            f"{row.shared_value:.3f} instead of {row.value:.3f} ({change:+.3f})"
-        )
-    finding = CONTRADICTING_GRADES.finding(message, count=apart.height)
-    yield finding.model_copy(update={"gain": gain})

@@ -64,7 +64,7 @@ class Gold:
         keep = counts_as_relevant(inputs.main, rankings.judged_grade)
         query, grade = rankings.judged_query[keep], rankings.judged_grade[keep]
         ids = rankings.judged_ids.filter(pl.Series(keep))
-        places = None if inputs.corpus is None else inputs.texts.places(ids)
+        places = inputs.texts.places(ids) if inputs.has("corpus") else None
         count = np.bincount(query, minlength=queries)
         return cls(query, grade, ids, places, count, _highest(query, grade, queries))
 

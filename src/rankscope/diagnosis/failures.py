@@ -16,22 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.failure_causes import CAUSES, OUTSIDE, Cause, Gold, causes_of
 from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
 from rankscope.diagnosis.show import query_table, share_of
 from rankscope.document.blocks import Block, Cell, Column, Notes, Table, shortened
 from rankscope.document.links import queries_link
 from rankscope.errors import counted
-from rankscope.findings import declare
+from rankscope.findings import Finding, declare
 from rankscope.part import Part, PrivateText
 from rankscope.statistics.sentences import listed
 
@@ -68,7 +60,7 @@ NOT_THE_RANKING = declare(
 )
 
 
-class FailuresConfig(AnalysisConfig):
+class FailuresConfig(Config):
     """What is shown of failing questions."""
 
     show: int = Field(default=5, ge=0)
@@ -171,29 +163,22 @@ class Failures(Analysed):
 
 
 @analysis(
-    "failures",
-    FailuresConfig,
-    Failures,
     title="Failing questions",
     needs=("scores", "runs", "qrels"),
     uses=("queries", "corpus", "titles"),
     written="failures: {show: 20}",
-    codes=(NOT_THE_RANKING,),
     brief=True,
     place=10,
 )
 def failures(config: FailuresConfig, inputs: Inputs) -> Failures:
     """Which questions fail, where their best documents are instead, and why."""
-    assert inputs.scores is not None
     rankings, measure = inputs.rankings, str(inputs.main)
-    if not rankings.query_ids:
-        raise CannotAnalyseError("no query is judged")
+    inputs.require(rankings.query_ids, "no query is judged")
     gold, cutoff = Gold.of(inputs), config.cutoff or inputs.cutoff
     answers = {
         name: _Answers.of(ranking, gold, cutoff, inputs, inputs.scores.values(measure, name))
         for name, ranking in rankings.systems.items()
     }
-    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
     systems = []
     for name, seen in answers.items():
         failed = {
@@ -206,30 +191,40 @@ def failures(config: FailuresConfig, inputs: Inputs) -> Failures:
             SystemFailures(
                 system=name,
                 causes={cause: failed[cause] for cause in by_count if failed[cause]},
-                worst=tuple(
-                    _failing_query(query, name, answers, gold, inputs, texts=texts)
-                    for query in worst
-                ),
+                worst=tuple(_failing_query(query, name, answers, gold, inputs) for query in worst),
             )
         )
-    queries = len(rankings.query_ids)
     return Failures(
         measure=measure,
         cutoff=cutoff,
-        queries=queries,
-        corpus=inputs.corpus is not None,
+        queries=len(rankings.query_ids),
+        corpus=inputs.has("corpus"),
         systems=tuple(systems),
-        findings=found(
-            NOT_THE_RANKING,
-            [row for row in systems if sum(row.outside.values()) >= max(1, MANY * queries)],
-            lambda row: (
-                f"{row.system} fails {counted(sum(row.outside.values()), 'query')} of {queries:,} "
-                "for reasons that no better ranking can mend "
-                f"({', '.join(f'{cause}: {count:,}' for cause, count in row.outside.items())})"
-            ),
-            lambda row: _gain(answers[row.system], inputs),
-            focus=inputs.focus,
+    )
+
+
+@failures.find
+def _find(result: Failures, inputs: Inputs) -> Iterator[Finding]:
+    definition = inputs.main.definition
+    best = definition.range[1] if definition.higher_is_better else definition.range[0]
+    has_gain = definition.aggregate == "mean" and np.isfinite(best)
+
+    def gain(row: SystemFailures) -> float:
+        """Return what the mean gains if every question the data spoils were answered ideally."""
+        values = inputs.scores.values(result.measure, row.system)
+        spoilt = [query_id for cause in row.outside for query_id in row.causes[cause]]
+        return sum(abs(best - values.get(each, best)) for each in spoilt) / max(len(values), 1)
+
+    yield from found(
+        NOT_THE_RANKING,
+        [r for r in result.systems if sum(r.outside.values()) >= max(1, MANY * result.queries)],
+        lambda row: (
+            f"{row.system} fails {counted(sum(row.outside.values()), 'query')} of "
+            f"{result.queries:,} for reasons that no better ranking can mend "
+            f"({', '.join(f'{cause}: {count:,}' for cause, count in row.outside.items())})"
         ),
+        gain if has_gain else None,
+        focus=inputs.focus,
     )
 
 
@@ -248,11 +243,10 @@ def _show(result: Failures) -> Iterator[Block | None]:
             {question.query_id: question.text for question in row.worst if question.text},
             f"The worst questions of {row.system}",
             notes=[f"{more:,} more fail"] if more else (),
-            value=result.measure,
-            cause="cause",
-            wanted="expected",
-            on_top="on top",
-            places="first relevant at rank",
+            columns=(
+                f"value: {result.measure} | cause | wanted: expected | on_top | "
+                "places: first relevant at rank"
+            ),
         )
 
 
@@ -318,12 +312,11 @@ class _Answers:
 
 def _worst_first(seen: _Answers, inputs: Inputs) -> list[int]:
     """Order the questions that fail; of equal values those that no system can answer come last."""
-    sign = 1 if inputs.main.definition.higher_is_better else -1
 
     def badness(query: int) -> tuple[float, bool]:
         value = seen.values.get(inputs.rankings.query_ids[query])
         is_hopeless = CAUSES[seen.cause[query]] == "no relevant document"
-        return np.inf if value is None else sign * value, is_hopeless
+        return np.inf if value is None else inputs.sign * value, is_hopeless
 
     return sorted(np.flatnonzero(seen.cause >= 0).tolist(), key=badness)
 
@@ -334,8 +327,6 @@ def _failing_query(
     answers: Mapping[str, _Answers],
     gold: Gold,
     inputs: Inputs,
-    *,
-    texts: Mapping[str, str],
 ) -> FailingQuery:
     """Describe a question that fails."""
     seen, query_id = answers[system], inputs.rankings.query_ids[query]
@@ -352,7 +343,7 @@ def _failing_query(
 
     return FailingQuery(
         query_id=query_id,
-        text=texts.get(query_id),
+        text=inputs.query_texts.get(query_id),
         value=seen.values.get(query_id),
         cause=CAUSES[seen.cause[query]],
         relevant=len(grades),
@@ -360,14 +351,3 @@ def _failing_query(
         expected=None if best is None else shown(best, grades[best]),
         first=shown(next(iter(order)), float(ranking.grade[rows[0]])) if order else None,
     )
-
-
-def _gain(seen: _Answers, inputs: Inputs) -> float:
-    """Return what the mean gains if every question the data spoils were answered ideally."""
-    definition = inputs.main.definition
-    best = definition.range[1] if definition.higher_is_better else definition.range[0]
-    if definition.aggregate != "mean" or not np.isfinite(best):
-        return 0.0
-    spoilt = np.flatnonzero((seen.cause >= 0) & (seen.cause < len(OUTSIDE))).tolist()
-    values = [seen.values.get(inputs.rankings.query_ids[query], best) for query in spoilt]
-    return sum(abs(best - value) for value in values) / max(len(seen.values), 1)

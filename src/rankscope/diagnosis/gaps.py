@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.ranked_run import (
     RELEVANT,
     best_order,
@@ -36,7 +27,7 @@ from rankscope.diagnosis.ranked_run import (
 from rankscope.diagnosis.show import curves, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
-from rankscope.findings import declare
+from rankscope.findings import Finding, declare
 from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
@@ -87,7 +78,7 @@ HIDDEN = declare(
 )
 
 
-class GapsConfig(AnalysisConfig):
+class GapsConfig(Config):
     """From when on a gap is a problem."""
 
     depth: int = Field(default=1000, ge=1)
@@ -163,79 +154,73 @@ class Gaps(Analysed):
 
 
 @analysis(
-    "gaps",
-    GapsConfig,
-    Gaps,
     title="Ranking or retrieval",
     needs=("scores", "runs", "qrels"),
     written="gaps: {depth: 50, problem: 0.1}",
-    codes=(RANKING, RETRIEVAL, HIDDEN),
     place=11,
 )
 def gaps(config: GapsConfig, inputs: Inputs) -> Gaps:
     """Whether relevant documents are not retrieved or not on top, and what each fix would win."""
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
-    if inputs.qrels.gold is not None:
-        raise CannotAnalyseError("gold is spans or texts, not documents")
+    inputs.require(inputs.qrels.gold is None, "gold is spans or texts, not documents")
     measure = _measure(inputs)
     level = _level(inputs.main)
     asked = {name: judged_as_scored(inputs, name, inputs.main)[0] for name in inputs.scores.runs}
-    if not any((run.graded(level) > 0).any() for run in asked.values()):
-        raise CannotAnalyseError(f"no document has a grade of {level:g} or more")
+    has_gold = any((run.graded(level) > 0).any() for run in asked.values())
+    inputs.require(has_gold, f"no document has a grade of {level:g} or more")
     judged = {name: run.only(run.in_run) for name, run in asked.items() if run.in_run.any()}
-    if not judged:
-        raise CannotAnalyseError("no run has a judged query")
+    inputs.require(judged, "no run has a judged query")
     depth = min(config.depth, max(int(run.retrieved.max(initial=1)) for run in judged.values()))
     systems = [
         _gap(name, run, len(asked[name]) - len(run), measure, level, depth, config, inputs)
         for name, run in judged.items()
     ]
-    queries = len(asked[inputs.focus])
-    result = Gaps(
+    return Gaps(
         measure=str(measure),
-        queries=queries,
+        queries=len(asked[inputs.focus]),
         without_relevant=int(np.count_nonzero(asked[inputs.focus].graded(level) == 0)),
         level=inputs.settings.level,
         systems=tuple(systems),
     )
-    low = [row for row in systems if row.problem in ("ranking", "both")]
-    lacking = [row for row in systems if row.problem in ("retrieval", "both")]
-    short = [row for row in systems if row.problem == "too short"]
-    findings = (
-        *found(
-            RANKING,
-            low,
-            lambda row: (
-                f"{row.system} finds the right documents but ranks them too low: its first "
-                f"{row.enough[0]:,} in perfect order would score {row.enough[1]:.3f} {measure} "
-                f"instead of {row.now:.3f}"
-            ),
-            lambda row: row.ranking.value * (1 - row.left_out / queries),
-            focus=inputs.focus,
+
+
+@gaps.find
+def _find(result: Gaps, inputs: Inputs) -> Iterator[Finding]:
+    """Name what systems lose most by; queries that a run lacks gain nothing."""
+
+    def of(*problems: Problem) -> list[Gap]:
+        return [row for row in result.systems if row.problem in problems]
+
+    yield from found(
+        RANKING,
+        of("ranking", "both"),
+        lambda row: (
+            f"{row.system} finds the right documents but ranks them too low: its first "
+            f"{row.enough[0]:,} in perfect order would score {row.enough[1]:.3f} {result.measure} "
+            f"instead of {row.now:.3f}"
         ),
-        *found(
-            RETRIEVAL,
-            lacking,
-            lambda row: (
-                f"{row.system} does not retrieve {row.missing:,} of "
-                f"{counted(row.relevant, 'relevant document')}: even in perfect order it would "
-                f"stay {row.retrieval.value:.3f} below the best possible {measure}"
-            ),
-            lambda row: row.retrieval.value * (1 - row.left_out / queries),
-            focus=inputs.focus,
-        ),
-        *found(
-            HIDDEN,
-            short,
-            lambda row: (
-                f"{row.system} holds only {counted(row.depth, 'document')} per query: what "
-                f"it lacks ({row.retrieval.value:.3f} {measure}) may follow right below"
-            ),
-            focus=inputs.focus,
-        ),
+        lambda row: (row.enough[1] - row.now) * (1 - row.left_out / result.queries),
+        focus=inputs.focus,
     )
-    return result.model_copy(update={"findings": findings})
+    yield from found(
+        RETRIEVAL,
+        of("retrieval", "both"),
+        lambda row: (
+            f"{row.system} does not retrieve {row.missing:,} of "
+            f"{counted(row.relevant, 'relevant document')}: even in perfect order it would "
+            f"stay {row.retrieval.value:.3f} below the best possible {result.measure}"
+        ),
+        lambda row: row.retrieval.value * (1 - row.left_out / result.queries),
+        focus=inputs.focus,
+    )
+    yield from found(
+        HIDDEN,
+        of("too short"),
+        lambda row: (
+            f"{row.system} holds only {counted(row.depth, 'document')} per query: what "
+            f"it lacks ({row.retrieval.value:.3f} {result.measure}) may follow right below"
+        ),
+        focus=inputs.focus,
+    )
 
 
 @gaps.show
@@ -248,29 +233,24 @@ def _show(result: Gaps) -> Iterator[Block | None]:
         result.systems,
         notes=[notes],
         legend=("ranking", "retrieval"),
-        problem="problem",
-        now=f"{result.measure} now",
-        ranking="lost by order",
-        retrieval="lost by retrieval",
-        ideal="best possible",
+        columns=(
+            f"problem | now: {result.measure} now | ranking: lost by order | "
+            "retrieval: lost by retrieval | ideal: best possible"
+        ),
     )
     yield system_table(
         result.systems,
         "Where the first relevant document is",
         legend=("relevant", "missing"),
-        success="Success@{}",
-        rr="RR",
-        relevant="relevant",
-        missing="not retrieved",
-        left_out="queries lacking",
-        favours="favours",
+        columns=(
+            "success: Success@{} | rr: RR | relevant | missing: not retrieved | "
+            "left_out: queries lacking | favours"
+        ),
     )
     yield system_table(
         result.systems,
         f"{result.measure} with the first documents in perfect order",
-        now="now",
-        reranked="first {}",
-        ideal="everything",
+        columns="now | reranked: first {} | ideal: everything",
     )
     yield curves(
         result.systems,
@@ -284,7 +264,6 @@ def _show(result: Gaps) -> Iterator[Block | None]:
 
 def _measure(inputs: Inputs) -> Measure:
     """Return the measure whose loss is split: the main one if it is one of the order, or RR."""
-    assert inputs.qrels is not None
     main, grades = inputs.main, inputs.qrels.judged_grade
     is_usable = main.definition.aggregate == "mean" and not why_not_by_grade(main, grades)
     if is_usable and _looks_at_order(main, float(grades.max(initial=1.0))):

@@ -2,7 +2,7 @@
 
 They count as nonrelevant, so a system that retrieves what no other did when the judgments were made
 looks worse than it is. This analysis counts them, bounds what they could do to each mean and to
-each comparison (`rankscope.diagnosis.hole_bounds`), and names those that are worth judging first
+each comparison (`rankscope.diagnosis.hole_effects`), and names those that are worth judging first
 (`rankscope.diagnosis.judge_next`).
 """
 
@@ -20,26 +20,23 @@ from pydantic import Field
 from rankscope.diagnosis.analysis import (
     DEFAULT_CUTOFF,
     Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
+    Config,
     Inputs,
     Row,
     analysis,
     found,
 )
-from rankscope.diagnosis.hole_bounds import (
+from rankscope.diagnosis.hole_effects import (
     Conclusion,
     Side,
     as_seen,
     changes_of_one,
     conclude,
-    fillable,
-    value_range,
 )
 from rankscope.diagnosis.judge_next import Candidates, ToJudge, first_to_judge
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.diagnosis.show import part_table, query_table, system_table
-from rankscope.document.blocks import Block, Notes
+from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.measures.language import Measure
@@ -67,9 +64,6 @@ MANY = 0.2
 MOST_PAIRS = 10
 """No more systems are compared with the best, or the baseline."""
 
-MOST_ENTRIES = 2_000_000
-"""So many entries in all are made to find exact bounds."""
-
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
 
@@ -96,7 +90,7 @@ OPEN_CONCLUSION = declare(
 )
 
 
-class HolesConfig(AnalysisConfig):
+class HolesConfig(Config):
     """What unjudged documents could be, and how many are to be judged."""
 
     hole_grade: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -113,12 +107,6 @@ class SystemHoles(Row):
     """How many documents there are among the first k of all answers, by k."""
     unjudged: dict[int, int]
     """How many of these nobody judged, by k."""
-    answered: int
-    """Queries for which it retrieved something."""
-    all_unjudged: int
-    """Of these, queries with nothing judged among the first k."""
-    half_unjudged: int
-    """Queries with at least half of the first k unjudged, these included."""
 
     @property
     def shares(self) -> dict[int, str]:
@@ -142,10 +130,8 @@ class HoleValue(Part):
     condensed: float | None = None
     """Its mean with unjudged documents left out of the ranking and the others moved up; null for
     measures that cannot be computed so. It tends to be too high."""
-    lowest: float | None = None
-    """The lowest mean that any way to judge them gives; null where it is not known."""
-    highest: float | None = None
-    """The highest."""
+    relevant: float | None = None
+    """Its mean if all that the measure looks at were relevant; null for measures by subtopic."""
 
 
 class Holes(Analysed):
@@ -182,47 +168,28 @@ class Holes(Analysed):
     """So many first documents of each answer were looked at for them."""
     judge: tuple[ToJudge, ...] = ()
     """What to judge next, first what could change most."""
-    notes: tuple[str, ...] = ()
-    """What was not computed, and why."""
 
 
 @analysis(
-    "holes",
-    HolesConfig,
-    Holes,
     title="Unjudged documents",
     needs=("scores", "runs", "qrels"),
     uses=("queries", "corpus", "titles"),
     written="holes: {judge: 200}",
-    codes=(MANY_UNJUDGED, OPEN_CONCLUSION),
     place=22,
 )
 def holes(config: HolesConfig, inputs: Inputs) -> Holes:
     """How much nobody judged, whether it could change a conclusion, and what to judge next."""
     rankings = inputs.rankings
-    if not rankings.query_ids:
-        raise CannotAnalyseError("no query is judged")
-    if not any(len(ranking.key) for ranking in rankings.systems.values()):
-        raise CannotAnalyseError("no run has a document for a judged query")
+    inputs.require(rankings.query_ids, "no query is judged")
+    found_any = any(len(ranking.key) for ranking in rankings.systems.values())
+    inputs.require(found_any, "no run has a document for a judged query")
     runs = _JudgedRuns(inputs, config.hole_grade)
     longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
-    negative = int((rankings.judged_grade < 0).sum())
-    notes = []
-    if negative:
-        have = "has a negative grade" if negative == 1 else "have negative grades"
-        notes.append(f"{counted(negative, 'judgment')} {have}: negative grades count as unjudged")
-    values = runs.values()
-    unknown = dict.fromkeys(row.measure for row in values if row.lowest is None)
-    if unknown:
-        notes.append(
-            f"lowest and highest value not known: {', '.join(unknown)} (too many unjudged "
-            "documents, or a measure of which no ends are known)"
-        )
     result = Holes(
         measure=str(inputs.main),
         cutoff=inputs.cutoff,
         judgments=len(rankings.judged_grade),
-        negative=negative,
+        negative=int((rankings.judged_grade < 0).sum()),
         nonrelevant=int(rankings.is_nonrelevant.sum()),
         by_design=rankings.unjudged_by_design,
         grade=runs.grade,
@@ -230,36 +197,26 @@ def holes(config: HolesConfig, inputs: Inputs) -> Holes:
             _of_system(name, ranking, inputs.cutoff, inputs.depth or longest)
             for name, ranking in rankings.systems.items()
         ),
-        values=values,
+        values=runs.values(),
         depth=inputs.cutoff,
     )
-    measure = next((each for each in runs.measures if fillable(each)), None)
-    if measure is not None:
-        result = _with_conclusions(result, runs, measure, config.judge, notes)
-    findings = () if result.by_design else tuple(_findings(result, inputs))
-    return result.model_copy(update={"findings": findings, "notes": tuple(notes)})
+    measure = next((each for each in runs.measures if not each.needs), None)
+    return result if measure is None else _with_conclusions(result, runs, measure, config.judge)
 
 
-def _with_conclusions(
-    result: Holes, runs: _JudgedRuns, measure: Measure, count: int, notes: list[str]
-) -> Holes:
+def _with_conclusions(result: Holes, runs: _JudgedRuns, measure: Measure, count: int) -> Holes:
     """Add which conclusions unjudged documents could undo, and which of these to judge first."""
     inputs, rankings, grade = runs.inputs, runs.inputs.rankings, result.grade
-    assert inputs.scores is not None
     wanted = measure.cutoff or DEFAULT_CUTOFF
     answers = len(rankings.query_ids) * len(rankings.systems)
     depth = max(min(wanted, MOST_CANDIDATES // answers), 1)
-    if depth < wanted:
-        notes.append(f"looked for documents to judge in the first {depth} only, not {wanted}")
     candidates = Candidates.of(rankings, cutoff=measure.cutoff, depth=depth, level=grade)
     pairs = runs.pairs()
     names = dict.fromkeys(name for pair in pairs for name in pair) or {inputs.focus: None}
     sides = {name: runs.side(name, measure, candidates) for name in names}
     keep = np.logical_and.reduce([runs.world(name, measure).keep for name in sides])
     conclusions: tuple[Conclusion, ...] = ()
-    if measure.definition.aggregate == "geometric":
-        notes.append(f"{measure} is no mean over queries: conclusions were not looked at")
-    elif keep.any():
+    if measure.definition.aggregate != "geometric" and keep.any():
         p_value = inputs.p_values(inputs.scores, measure)
         conclusions = tuple(
             conclude(measure, (sides[base], sides[other]), candidates, keep, grade).model_copy(
@@ -267,9 +224,9 @@ def _with_conclusions(
             )
             for base, other in pairs
         )
-    # what a document would change in the differences that are not certain, or in one system's mean
-    certain = [{row.better, row.worse} for row in conclusions if row.verdict == "certain"]
-    open_pairs = [pair for pair in pairs if {*pair} not in certain] or pairs
+    # what a document would change in the differences that are open, or in one system's mean
+    hold = [{row.better, row.worse} for row in conclusions if row.verdict == "holds"]
+    open_pairs = [pair for pair in pairs if {*pair} not in hold] or pairs
     changes = [sides[other].change - sides[base].change for base, other in open_pairs]
     change = np.abs(changes or [sides[inputs.focus].change]).sum(axis=0)
     return result.model_copy(
@@ -283,7 +240,7 @@ def _with_conclusions(
                 np.where(keep[candidates.query], change, 0.0) / len(rankings.query_ids),
                 count,
                 query_ids=rankings.query_ids,
-                texts={query_id: text for query_id, text, _ in inputs.queries or ()},
+                texts=inputs.query_texts,
                 title=inputs.texts.title,
             ),
         }
@@ -292,51 +249,37 @@ def _with_conclusions(
 
 @holes.show
 def _show(result: Holes) -> Iterator[Block | None]:
-    notes = [
-        "share of the first documents of each answer that nobody judged",
-        f"half, all: queries of which half or all of the first {result.cutoff} are unjudged",
-    ]
+    notes = ["share of the first documents of each answer that nobody judged"]
+    if result.negative:
+        notes.append(f"{counted(result.negative, 'negative grade')}: unjudged, too")
     if result.by_design:
         notes.append(
             f"only {result.nonrelevant:,} of {counted(result.judgments, 'judgment')} are "
             "nonrelevant: what is unjudged counts as nonrelevant by design, no cause for alarm"
         )
-    yield system_table(
-        result.systems, notes=notes, shares="first {}", half_unjudged="half", all_unjudged="all"
-    )
+    yield system_table(result.systems, notes=notes, columns="shares: first {}")
     yield part_table(
         result.values,
         "What unjudged documents could make of each mean",
         notes=[
             "condensed: unjudged documents left out, the others moved up; it tends to be too high",
-            f"lowest, highest: over all ways to judge them, nonrelevant or grade {result.grade:g}",
+            f"all relevant: all that the measure looks at have grade {result.grade:g}",
         ],
         names=2,
-        measure="measure",
-        system="system",
-        value="as it is",
-        condensed="condensed",
-        lowest="lowest",
-        highest="highest",
+        columns="measure | system | value: as it is | condensed | relevant: all relevant",
     )
     yield part_table(
         result.conclusions,
         f"Could unjudged documents change who is better? ({result.judged_by})",
         notes=[
-            "worst case: the difference if they are judged as badly for the better as can be",
-            "certain: nothing can undo it; open: it is gone if about so many (needed) are relevant",
+            "worst case: the difference if all that help the worse are relevant; open: it is gone",
             "chance: of a reversal, if they are as often relevant as judged ones at such ranks",
         ],
         names=2,
-        better="better",
-        worse="worse",
-        difference="difference",
-        lowest="worst case",
-        verdict="verdict",
-        needed="needed",
-        unjudged="unjudged",
-        chance="chance",
-        p_corrected="p",
+        columns=(
+            "better | worse | difference | lowest: worst case | verdict | unjudged | chance | "
+            "p_corrected: p"
+        ),
     )
     shown = result.judge[:SHOWN]
     chosen = f"chosen from {counted(result.candidates, 'unjudged document')}"
@@ -349,16 +292,15 @@ def _show(result: Holes) -> Iterator[Block | None]:
             "change: if it is relevant; likely: how often it would be, at such ranks",
             "pairs come by the product of both; diagnose --pool FILE writes them all",
         ],
-        document="document",
-        places="ranks",
-        moved="change",
-        likely="likely",
+        columns="document | places: ranks | moved: change | likely",
     )
-    yield Notes(result.notes) if result.notes else None
 
 
-def _findings(result: Holes, inputs: Inputs) -> Iterator[Finding]:
+@holes.find
+def _find(result: Holes, inputs: Inputs) -> Iterator[Finding]:
     """Name systems with many unjudged documents, and conclusions that these could undo."""
+    if result.by_design:
+        return
     k, focus = result.cutoff, inputs.focus
     negative = " (negative grades count as unjudged)" if result.negative else ""
     moves = {
@@ -380,33 +322,24 @@ def _findings(result: Holes, inputs: Inputs) -> Iterator[Finding]:
     for row in result.conclusions:
         is_shown = row.p_corrected is not None and row.p_corrected <= inputs.settings.alpha
         if is_shown and row.verdict == "open" and (row.chance or 0.0) >= DOUBTFUL:
-            finding = OPEN_CONCLUSION.finding(
+            is_main = focus in (row.better, row.worse) and result.judged_by == result.measure
+            yield OPEN_CONCLUSION.finding(
                 f"{row.better} is better than {row.worse} by {row.difference:.4f} on "
-                f"{result.judged_by}, but the difference would be gone if about {row.needed} of "
-                f"{counted(row.unjudged, 'unjudged document')} were relevant (the chance of a "
-                f"reversal is about {row.chance:.0%})",
+                f"{result.judged_by}, and {counted(row.unjudged, 'unjudged document')} could turn "
+                f"that round (the chance is about {row.chance:.0%})",
                 count=row.unjudged,
+                gain=row.difference if is_main else None,
             )
-            if focus in (row.better, row.worse) and result.judged_by == result.measure:
-                finding = finding.model_copy(update={"gain": row.difference})
-            yield finding
 
 
 def _of_system(name: str, ranking: Ranking, cutoff: int, depth: int) -> SystemHoles:
     """Count what is unjudged of one system."""
     depths = sorted({d for d in (*DEPTHS, cutoff) if d <= max(depth, cutoff)} | {depth})
     ranks = ranking.rank[~ranking.is_judged]
-    shown = np.minimum(ranking.sizes, cutoff)
-    on_top = ranking.query[ranking.top(cutoff) & ~ranking.is_judged]
-    unjudged = np.bincount(on_top, minlength=len(shown))
-    answered = shown > 0
     return SystemHoles(
         system=name,
         documents={limit: int(np.minimum(ranking.sizes, limit).sum()) for limit in depths},
         unjudged={limit: int(np.count_nonzero(ranks <= limit)) for limit in depths},
-        answered=int(answered.sum()),
-        all_unjudged=int((answered & (unjudged == shown)).sum()),
-        half_unjudged=int((answered & (2 * unjudged >= shown)).sum()),
     )
 
 
@@ -420,7 +353,6 @@ class _JudgedRuns:
     @cached_property
     def measures(self) -> list[Measure]:
         """All measures, the main one first."""
-        assert self.inputs.scores is not None
         return [Measure.parse(name) for name in self.inputs.scores.measures]
 
     @cached_property
@@ -437,47 +369,36 @@ class _JudgedRuns:
     def world(self, system: str, measure: Measure) -> World:
         """Return a run aligned as it was scored."""
         inputs = self.inputs
-        assert inputs.scores is not None
-        assert inputs.runs is not None
-        assert inputs.qrels is not None
         rules = inputs.scores.profile.rules_for(measure)
         if (system, rules) not in self._worlds:
             self._worlds[system, rules] = World(inputs.qrels, inputs.runs[system], rules)
         return self._worlds[system, rules]
 
     def values(self) -> tuple[HoleValue, ...]:
-        """Measure each system as it is, condensed, and at both ends of all ways to judge."""
-        assert self.inputs.scores is not None
-        rows, left = [], MOST_ENTRIES
+        """Measure each system as it is, condensed, and with all of them relevant."""
+        rows = []
         for measure in self.measures:
             for name in self.inputs.rankings.systems:
                 world = self.world(name, measure)
                 means = {"value": self.inputs.scores.run(name).means[str(measure)]}
                 if measure.needs in {"", "subtopics"}:
                     means["condensed"] = world.mean(measure, world.judged.condensed())
-                ends = value_range(measure, world.judged, self.grade, most_rows=left)
-                if ends is not None:
-                    left -= ends.rows
-                    means["lowest"] = world.averaged(measure, ends.lowest)
-                    means["highest"] = world.averaged(measure, ends.highest)
+                if measure.needs not in ("subtopics", "terms"):
+                    filled = world.filled(self.grade, measure.cutoff)
+                    means["relevant"] = world.mean(measure, filled)
                 finite = {key: mean for key, mean in means.items() if math.isfinite(mean)}
                 rows.append(HoleValue(system=name, measure=str(measure), **finite))
         return tuple(rows)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return what is compared: the baseline, or the best, and the systems nearest to it."""
-        assert self.inputs.scores is not None
-        base = self.inputs.baseline or self.inputs.focus
-        main = str(self.inputs.main)
-        means = {name: self.inputs.scores.run(name).means[main] for name in self.inputs.scores.runs}
+        base, means = self.inputs.baseline or self.inputs.focus, self.inputs.means
         others = [name for name in means if name != base]
         nearest = sorted(others, key=lambda name: abs(means[name] - means[base]))[:MOST_PAIRS]
         return [(base, name) for name in others if name in nearest]
 
     def side(self, name: str, measure: Measure, candidates: Candidates) -> Side:
         """Return a system that is compared, with what each candidate would do for it."""
-        assert self.inputs.runs is not None
-        assert self.inputs.qrels is not None
         sign = 1 if measure.definition.higher_is_better else -1
         judged = align(self.inputs.qrels, self.inputs.runs[name], sound=False).judged
         ranks = candidates.ranks[name]

@@ -36,6 +36,14 @@ MOST_SUPPORT = 4
 POOLS = (".qrels", ".txt", ".csv", ".tsv", ".jsonl", ".ndjson")
 """What the name of a pool may end in, before that of a compression."""
 
+COLUMNS = {
+    **dict.fromkeys(("query_id", "doc_id"), pl.String),
+    **dict.fromkeys(("priority", "change", "probability"), pl.Float64),
+    "rank": pl.Int64,
+    **dict.fromkeys(("systems", "text", "title"), pl.String),
+}
+"""The columns of a pool in CSV."""
+
 POOLED = -1
 """The grade of a pooled document that nobody judged, as in trec_eval."""
 
@@ -268,31 +276,17 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
         return
     with replacing(path) as sink:
         if suffix in (".csv", ".tsv"):
-            sink.write(delimited_bytes(_table(pairs), "," if suffix == ".csv" else "\t"))
+            rows = [
+                {
+                    **pair.to_dict(),
+                    "priority": pair.priority,
+                    "rank": min(pair.ranks.values(), default=None),
+                    "systems": pair.places,
+                }
+                for pair in pairs
+            ]
+            table = {name: [row[name] for row in rows] for name in COLUMNS}
+            frame = pl.DataFrame(table, schema=COLUMNS)
+            sink.write(delimited_bytes(frame, "," if suffix == ".csv" else "\t"))
         for pair in pairs if suffix in (".jsonl", ".ndjson") else ():
             sink.write(f"{dump_json(pair.to_dict())}\n".encode())
-
-
-def _table(pairs: Iterable[ToJudge]) -> pl.DataFrame:
-    """Return a row for each pair, its ranks in one column."""
-    columns = {
-        "query_id": pl.String,
-        "doc_id": pl.String,
-        "priority": pl.Float64,
-        "change": pl.Float64,
-        "probability": pl.Float64,
-        "rank": pl.Int64,
-        "systems": pl.String,
-        "text": pl.String,
-        "title": pl.String,
-    }
-    best = [
-        {
-            **pair.to_dict(),
-            "priority": pair.priority,
-            "rank": min(pair.ranks.values(), default=None),
-            "systems": pair.places,
-        }
-        for pair in pairs
-    ]
-    return pl.DataFrame({name: [row[name] for row in best] for name in columns}, schema=columns)

@@ -1,8 +1,8 @@
-"""Judges: do several raters agree, who is apart, and does the ranking of systems hang on it?
+"""Judges: do several raters agree, with whom, and does the ranking of systems hang on it?
 
-An analysis of ratings (`rankscope.collection.ratings`) with `rankscope.statistics.rater_agreement`
-and `rater_outliers`. A rater is a person or a program. Of a rater that judged a pair more than once
-the first rating counts; the others tell how far it agrees with itself.
+An analysis of ratings (`rankscope.collection.ratings`) with `rankscope.statistics.rater_agreement`.
+A rater is a person or a program. Of a rater that judged a pair more than once the first rating
+counts; the others tell how far it agrees with itself.
 """
 
 from __future__ import annotations
@@ -15,15 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    DEFAULT_CUTOFF,
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    analysis,
-)
-from rankscope.diagnosis.ranked_run import PAIR
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, analysis
 from rankscope.diagnosis.rater_comparisons import (
     FINAL,
     MAJORITY,
@@ -32,7 +24,6 @@ from rankscope.diagnosis.rater_comparisons import (
     RaterComparison,
     SelfAgreement,
     compare_raters,
-    is_half,
     self_agreements,
 )
 from rankscope.diagnosis.rater_orders import (
@@ -52,16 +43,15 @@ from rankscope.statistics.rater_agreement import (
     RELIABLE,
     TENTATIVE,
     Agreements,
+    Rated,
     RaterAgreement,
     agreements,
     cohen_kappa,
-    krippendorff_alpha,
-    majority,
 )
-from rankscope.statistics.rater_outliers import RaterDeviation, rater_deviations
+from rankscope.statistics.sentences import p_text
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import IntArray
+    pass
 
 RESAMPLES = 1_000
 """So many resamples at most are drawn for the intervals of agreement."""
@@ -71,9 +61,6 @@ SHOWN = 12
 
 CONFUSIONS = 3
 """So many tables of confusion are shown: those of the judges that are right least often."""
-
-INVERTED = -0.5
-"""A judge that agrees so little with the others seems to have its scale upside down."""
 
 LOW_AGREEMENT = declare(
     "RS685",
@@ -86,17 +73,6 @@ LOW_AGREEMENT = declare(
     below his thresholds: under 0.667 no conclusion should be drawn from the grades (a warning),
     under 0.8 only tentative ones (a note).""",
 )
-STANDS_OUT = declare(
-    "RS686",
-    "judge-apart",
-    "warning",
-    unit="judge",
-    advice="look at the pairs on which they differ; if this judge misread the scale, leave its "
-    "ratings out until it is instructed again",
-    meaning="""One rater agrees significantly less with the others than they do among themselves, or
-    grades significantly higher or lower than they do: by at least 0.1 in agreement, or a tenth of
-    the range of grades. Its scale looks inverted where its agreement is -0.5 or less.""",
-)
 NO_BETTER = declare(
     "RS687",
     "judge-no-better-than-constant",
@@ -105,8 +81,7 @@ NO_BETTER = declare(
     advice="do not use this judge in place of the reference: always giving the most frequent grade "
     "is right as often",
     meaning="""A judge gives the reference's grade no more often than always saying its most
-    frequent grade would (McNemar's exact test). It is a note where the judge is nearer to the
-    reference by squared error than the mean grade is.""",
+    frequent grade would (McNemar's exact test).""",
 )
 ORDER_DEPENDS = declare(
     "RS688",
@@ -115,7 +90,7 @@ ORDER_DEPENDS = declare(
     unit="judge",
     advice="settle the grades of the pairs to judge again before choosing between these systems",
     meaning="""By the grades of one rater two systems are in another order than by the judgments
-    given. It is a note where neither of the two differences is significant.""",
+    given. It is a note where the difference by these is not significant.""",
 )
 INCONSISTENT = declare(
     "RS689",
@@ -137,36 +112,8 @@ class RaterSummary(Part):
     """Pairs it judged."""
     mean: float
     """Its mean grade."""
-    deviation: RaterDeviation
-    """Its distance to the others."""
-    majority_equal: float | None
-    """The share of pairs with the most frequent grade of the others, where there is one. Others
-    that are apart have no vote. Null where there is none for at least half of the pairs it judged:
-    what is left says little about the judge."""
-    alpha_without: float | None
-    """The ordinal alpha of all other raters. Null where there are not two, where it is undefined,
-    or with more than 30 raters."""
-
-    @property
-    def bias(self) -> float | None:
-        """The mean difference to the mean grade of the others."""
-        return self.deviation.bias
-
-    @property
-    def agreement(self) -> float | None:
-        """One minus the squared distance to the others over that by chance, as in alpha."""
-        return self.deviation.agreement
-
-    @property
-    def others(self) -> float | None:
-        """The same of the others among themselves, on the pairs it judged."""
-        return self.deviation.others
-
-    @property
-    def apart(self) -> tuple[str, ...]:
-        """In what it is significantly apart (by Holm, over judges and both questions)."""
-        far = {"agreement": self.deviation.is_apart, "bias": self.deviation.is_biased}
-        return tuple(name for name, is_far in far.items() if is_far)
+    bias: float | None
+    """The mean difference to the mean grade of the others. Null where nobody else judged."""
 
 
 class RaterPair(Part):
@@ -201,8 +148,6 @@ class AgainPair(Part):
     """By rater: the grade."""
     final: float | None
     """The grade that was settled on; null if there is none."""
-    ranks: dict[str, int]
-    """By system: its rank, where it is within the cutoff."""
 
     @property
     def document(self) -> str:
@@ -214,11 +159,6 @@ class AgainPair(Part):
         """Who gave which grade, and what was settled on."""
         grades = ", ".join(f"{rater} {grade:g}" for rater, grade in self.grades.items())
         return grades if self.final is None else f"{grades} → {self.final:g}"
-
-    @property
-    def places(self) -> str:
-        """Its ranks, by system."""
-        return ", ".join(f"{name} {rank}" for name, rank in self.ranks.items())
 
 
 class Judges(Analysed):
@@ -246,18 +186,13 @@ class Judges(Analysed):
     """The systems by the grades of each rater; null where they could not be scored."""
     orders_reason: str
     """Why there are no orders; '' if there are."""
-    cutoff: int
-    """k: a document within the first k of some system matters for their ranking."""
     disputed: int
     """Pairs on which raters differ."""
-    disputed_on_top: int
-    """Those of them that are within the first k of some system."""
     again: tuple[AgainPair, ...]
-    """Pairs to judge again: those within the first k of some system first, then by how far the
-    raters differ."""
+    """Pairs to judge again: those on which raters differ most."""
 
 
-class JudgesConfig(AnalysisConfig):
+class JudgesConfig(Config):
     """What judges are compared with, and how many pairs to judge again are listed."""
 
     judge: str | None = None
@@ -268,57 +203,42 @@ class JudgesConfig(AnalysisConfig):
     scale and judge at least half of the judge's pairs, else the majority of the others."""
     again: int = Field(default=50, ge=0)
     """How many pairs to judge again are listed."""
-    cutoff: int | None = Field(default=None, ge=1)
-    """How many documents of an answer matter; null: as many as the main measure looks at."""
 
 
 @analysis(
-    "judges",
-    JudgesConfig,
-    Judges,
     title="Judges",
     needs=("ratings",),
     uses=("scores", "runs", "qrels", "queries", "corpus", "titles"),
     written="judges: {judge: gpt, reference: final}",
-    codes=(LOW_AGREEMENT, STANDS_OUT, NO_BETTER, ORDER_DEPENDS, INCONSISTENT),
     place=32,
 )
 def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
-    """Whether several judges agree, who is apart, and what changes with whose grades."""
+    """Whether several judges agree, with each other and a reference, and what hangs on that."""
     ratings, settings, qrels = inputs.ratings, inputs.settings, inputs.qrels
-    assert ratings is not None
     rated = RatedPairs.of(ratings.to_polars().filter(pl.col("repeat") == 1), "rater")
     known = {}
     if ratings.final is not None:
         known[FINAL] = rated.looked_up(ratings.final)
-    if qrels is not None and qrels.gold is None and qrels.query_ids:
+    if inputs.has("qrels") and qrels.gold is None and qrels.query_ids:
         known[QRELS] = rated.looked_up(qrels.pairs)
     groups = rated.pairs["query_id"].rank("dense").to_numpy().astype(np.int64)
-    deviations = rater_deviations(
-        rated.rated,
-        raters=len(rated.raters),
-        groups=groups,
-        alpha=settings.alpha,
-    )
-    apart = [place for place, each in enumerate(deviations) if each.is_apart]
     comparisons, not_compared = compare_raters(
-        rated, known, apart, judge=config.judge, reference=config.reference
+        rated, known, judge=config.judge, reference=config.reference
     )
     repeats = self_agreements(ratings.to_polars())
-    if len(rated.raters) == 1 and not repeats and not comparisons:
-        raise CannotAnalyseError(
-            "there is one rater, and neither a final grade nor qrels nor a second rating to "
-            "compare with"
-        )
+    inputs.require(
+        len(rated.raters) > 1 or repeats or comparisons,
+        "there is one rater, and neither a final grade nor qrels nor a second rating to compare "
+        "with",
+    )
     reason, orders = reason_against(inputs, rated), None
     if not reason:
         orders = rater_orders(inputs, rated)
         if not orders.raters:
             reason = "; ".join(f"{name} {why}" for name, why in list(orders.left_out.items())[:3])
             orders = None
-    cutoff = config.cutoff or (DEFAULT_CUTOFF if inputs.scores is None else inputs.cutoff)
-    disputes = _Disputes(rated, inputs, cutoff)
-    result = Judges(
+    disputed = _disputed(rated.rated)
+    return Judges(
         items=rated.rated.items,
         ratings=len(rated.rated.grade),
         shared=int(np.count_nonzero(rated.rated.sizes >= 2)),
@@ -329,39 +249,30 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
             resamples=min(settings.resamples, RESAMPLES),
             seed=settings.seed,
         ),
-        raters=tuple(_summary(rated, place, apart, each) for place, each in enumerate(deviations)),
+        raters=tuple(_summary(rated, place) for place in range(len(rated.raters))),
         pairs=tuple(_rater_pairs(rated)) if len(rated.raters) <= MOST_RATERS else (),
         comparisons=comparisons,
         not_compared=not_compared,
         repeats=repeats,
         orders=orders,
         orders_reason=reason,
-        cutoff=cutoff,
-        disputed=len(disputes.items),
-        disputed_on_top=int(np.count_nonzero(disputes.is_on_top)),
-        again=disputes.first(config.again, known),
+        disputed=len(disputed),
+        again=tuple(_again(item, rated, known, inputs) for item in disputed[: config.again]),
     )
-    findings = tuple(_findings(result, inputs))
-    return result.model_copy(update={"findings": findings})
 
 
-def _summary(
-    rated: RatedPairs, place: int, apart: list[int], deviation: RaterDeviation
-) -> RaterSummary:
+def _summary(rated: RatedPairs, rater: int) -> RaterSummary:
     """Set one rater beside the others."""
-    grades, usual = rated.of_rater(place), majority(rated.others(place, apart))
-    both = ~np.isnan(grades) & ~np.isnan(usual)
-    enough = both.any() and is_half(grades, usual)
-    without = None
-    if 2 < len(rated.raters) <= MOST_RATERS:
-        without = krippendorff_alpha(rated.others(place), level="ordinal").value
+    grades, others, items = rated.of_rater(rater), rated.others(rater), rated.rated.items
+    counts = np.bincount(others.item, minlength=items)
+    sums = np.bincount(others.item, others.grade, items)
+    both = ~np.isnan(grades) & (counts > 0)
+    differences = grades[both] - sums[both] / counts[both]
     return RaterSummary(
-        rater=rated.raters[place],
+        rater=rated.raters[rater],
         ratings=int(np.count_nonzero(~np.isnan(grades))),
         mean=float(np.nanmean(grades)),
-        deviation=deviation,
-        majority_equal=float((grades[both] == usual[both]).mean()) if enough else None,
-        alpha_without=without,
+        bias=float(differences.mean()) if len(differences) else None,
     )
 
 
@@ -381,73 +292,44 @@ def _rater_pairs(rated: RatedPairs) -> Iterator[RaterPair]:
         )
 
 
-class _Disputes:
-    """The pairs that raters differ on, those that matter most for the ranking first."""
-
-    def __init__(self, rated: RatedPairs, inputs: Inputs, cutoff: int) -> None:
-        self.rated, self.inputs = rated, inputs
-        ratings = rated.rated
-        lowest, highest = np.full(ratings.items, np.inf), np.full(ratings.items, -np.inf)
-        np.minimum.at(lowest, ratings.item, ratings.grade)
-        np.maximum.at(highest, ratings.item, ratings.grade)
-        self.ranks = _ranks(rated, inputs, cutoff)
-        best = np.full(ratings.items, np.iinfo(np.int64).max)
-        for rank in self.ranks.values():
-            best = np.where(rank > 0, np.minimum(best, rank), best)
-        order = np.lexsort((best, lowest - highest, best > cutoff))
-        self.items: IntArray = order[highest[order] > lowest[order]]
-        self.is_on_top = best[self.items] <= cutoff
-
-    def first(self, most: int, known: Mapping[str, np.ndarray]) -> tuple[AgainPair, ...]:
-        """Describe the first of them."""
-        rated, rows = self.rated, self.rated.rated
-        texts = {query_id: text for query_id, text, _ in self.inputs.queries or ()}
-        pairs, ranks = [], self.ranks.items()
-        for item in self.items[:most].tolist():
-            query_id, doc_id = rated.pairs.row(item)
-            final = known[FINAL][item] if FINAL in known else np.nan
-            given = np.flatnonzero(rows.item == item)
-            pairs.append(
-                AgainPair(
-                    query_id=query_id,
-                    text=texts.get(query_id),
-                    doc_id=doc_id,
-                    title=self.inputs.texts.title(doc_id),
-                    grades={rated.raters[rows.rater[row]]: float(rows.grade[row]) for row in given},
-                    final=None if np.isnan(final) else float(final),
-                    ranks={name: int(rank[item]) for name, rank in ranks if rank[item]},
-                )
-            )
-        return tuple(pairs)
+def _disputed(rated: Rated) -> list[int]:
+    """Return the items that raters differ on, those on which they differ most first."""
+    lowest, highest = np.full(rated.items, np.inf), np.full(rated.items, -np.inf)
+    np.minimum.at(lowest, rated.item, rated.grade)
+    np.maximum.at(highest, rated.item, rated.grade)
+    span = highest - lowest
+    order = np.argsort(-span, kind="stable")
+    items: list[int] = order[span[order] > 0].tolist()
+    return items
 
 
-def _ranks(rated: RatedPairs, inputs: Inputs, cutoff: int) -> dict[str, IntArray]:
-    """By system and item: its rank among the first k; otherwise 0."""
-    if inputs.runs is None or inputs.qrels is None or inputs.qrels.gold is not None:
-        return {}
-    queries = pl.Series(inputs.rankings.query_ids, dtype=pl.String)
-    ranks = {}
-    for name, ranking in inputs.rankings.systems.items():
-        rows = np.flatnonzero(ranking.top(cutoff))
-        columns = queries.gather(ranking.query[rows]), ranking.doc_ids(rows), ranking.rank[rows]
-        top = pl.DataFrame(dict(zip((*PAIR, "grade"), columns, strict=True)))
-        ranks[name] = np.nan_to_num(rated.looked_up(top)).astype(np.int64)
-    return ranks
+def _again(
+    item: int, rated: RatedPairs, known: Mapping[str, np.ndarray], inputs: Inputs
+) -> AgainPair:
+    """Describe a pair that raters disagree on."""
+    query_id, doc_id = rated.pairs.row(item)
+    final, rows = known[FINAL][item] if FINAL in known else np.nan, rated.rated
+    return AgainPair(
+        query_id=query_id,
+        text=inputs.query_texts.get(query_id),
+        doc_id=doc_id,
+        title=inputs.texts.title(doc_id),
+        grades={
+            rated.raters[rows.rater[row]]: float(rows.grade[row])
+            for row in np.flatnonzero(rows.item == item)
+        },
+        final=None if np.isnan(final) else float(final),
+    )
 
 
-# --- findings ------------------------------------------------------------------------------------
-
-
-def _findings(result: Judges, inputs: Inputs) -> Iterator[Finding]:
+@judges.find
+def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
     """Name what a reader should know before trusting the grades.
 
-    Judges that are apart come first: they may be why all together agree so little. How much hangs
-    on the judge is half of how far the mean of the best system moves with whose grades are taken.
+    How much hangs on the judge is half of how far the mean of the best system moves with whose
+    grades are taken.
     """
     alpha, orders = inputs.settings.alpha, result.orders
-    yield from _about_raters(result)
-    swapped = [order for order in orders.raters if order.swaps] if orders is not None else []
-    about_order = [_about_order(order, result, alpha) for order in swapped]
     doubt = None
     if orders is not None and len(orders.raters) > 1:
         means = [order.means[inputs.focus] for order in orders.raters]
@@ -458,18 +340,18 @@ def _findings(result: Judges, inputs: Inputs) -> Iterator[Finding]:
         threshold, drawn = (TENTATIVE, "no") if low else (RELIABLE, "only a tentative")
         ends = ordinal.interval
         between = "" if ends is None else f", {ends.low:.2f} to {ends.high:.2f}"
-        finding = LOW_AGREEMENT.finding(
+        yield LOW_AGREEMENT.finding(
             f"the alpha of {counted(len(result.raters), 'judge')} is {ordinal.value:.3f} "
             f"(Krippendorff, ordinal{between}) on {counted(ordinal.items, 'pair')}: below "
             f"{threshold}, under which {drawn} conclusion should be drawn from the grades",
             count=result.disputed,
             severity="warning" if low else "note",
+            gain=doubt if low else None,
         )
-        yield finding.model_copy(update={"gain": doubt}) if low else finding
     yield from _about_constants(result, alpha)
-    for finding in about_order:
-        is_grave = finding.severity == "warning"
-        yield finding.model_copy(update={"gain": doubt}) if is_grave else finding
+    for order in orders.raters if orders is not None else ():
+        if order.swaps:
+            yield _about_order(order, inputs, doubt)
     for row in result.repeats:
         if row.items >= FEWEST and row.alpha.value is not None and row.alpha.value < TENTATIVE:
             yield INCONSISTENT.finding(
@@ -479,73 +361,39 @@ def _findings(result: Judges, inputs: Inputs) -> Iterator[Finding]:
             )
 
 
-def _about_raters(result: Judges) -> Iterator[Finding]:
-    """Name the raters that are apart, first the one most surely wrong."""
-    behind = [(row.others or 0.0) - (row.agreement or 0.0) for row in result.raters]
-    for row, _ in sorted(zip(result.raters, behind, strict=True), key=lambda each: -each[1]):
-        reasons = []
-        if row.deviation.is_apart:
-            reasons.append(
-                f"agrees less with the others ({row.agreement:.2f}) than they do among themselves "
-                f"({row.others:.2f})"
-            )
-        if row.deviation.is_biased and row.bias is not None:
-            side = "higher" if row.bias > 0 else "lower"
-            reasons.append(f"grades {abs(row.bias):.2f} {side} than they do")
-        if not reasons:
-            continue
-        before, change = result.agreement.ordinal.value, ""
-        if before is not None and row.alpha_without is not None:
-            change = (
-                f"; without it alpha is {row.alpha_without:.2f}, with it {before:.2f} (ordinal)"
-            )
-        if row.deviation.is_apart and (row.agreement or 0.0) <= INVERTED:
-            change += "; its scale looks inverted"
-        yield STANDS_OUT.finding(
-            f"{row.rater} {' and '.join(reasons)}, on {counted(row.deviation.items, 'pair')}"
-            f"{change}"
-        )
-
-
 def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
     """Name the judges that are not better than always giving the most frequent grade."""
-    apart = {row.rater for row in result.raters if row.deviation.is_apart}
     names = {
         FINAL: "the final judgment",
         QRELS: "the qrels",
         MAJORITY: "the majority of the others",
     }
-    for row in sorted(result.comparisons, key=lambda row: (row.judge not in apart, row.accuracy)):
+    for row in sorted(result.comparisons, key=lambda row: row.accuracy):
         if row.fails_constant(alpha=alpha, family=len(result.comparisons)):
-            is_nearer = row.squared_error < row.constant_squared_error
             yield NO_BETTER.finding(
                 f"{row.judge} gives the grade of {names.get(row.reference, row.reference)} for "
                 f"{row.accuracy:.1%} of {counted(row.items, 'pair')}, and always saying "
-                f"{row.constant:g} would for {row.constant_accuracy:.1%} (p = "
-                f"{row.p_corrected:.2g}); its squared error of {row.squared_error:.3f} is "
-                f"{'below' if is_nearer else 'not below'} that of always saying the mean "
-                f"({row.constant_squared_error:.3f})",
-                severity="note" if is_nearer else "warning",
+                f"{row.constant:g} would for {row.constant_accuracy:.1%} "
+                f"({p_text(row.p_corrected)})"
             )
 
 
-def _about_order(order: RaterOrder, result: Judges, alpha: float) -> Finding:
+def _about_order(order: RaterOrder, inputs: Inputs, doubt: float | None) -> Finding:
     """Say which systems change places by the grades of a rater."""
-    assert result.orders is not None
-    sure = [swap for swap in order.swaps if swap.is_sure(alpha)]
-    swap = max(sure or order.swaps, key=lambda swap: swap.by_judgments - swap.by_rater)
+    given = inputs.means
+    p_value, alpha = inputs.p_values(inputs.scores, inputs.main), inputs.settings.alpha
+    sure = [pair for pair in order.swaps if (p_value(*pair) or 0.0) <= alpha]
+    ahead, behind = max(sure or order.swaps, key=lambda pair: abs(given[pair[0]] - given[pair[1]]))
     more = len(order.swaps) - 1
     also = f", and {counted(more, 'more pair')} of systems in another order" if more else ""
-    doubt = "" if sure else "; neither difference is significant"
     return ORDER_DEPENDS.finding(
-        f"by the grades of {order.rater} {swap.behind} is ahead of {swap.ahead} by "
-        f"{-swap.by_rater:.4f} on {result.orders.measure}, and by the judgments given {swap.ahead} "
-        f"is ahead by {swap.by_judgments:.4f}{also}{doubt}",
+        f"by the grades of {order.rater} {behind} is ahead of {ahead} by "
+        f"{abs(order.means[behind] - order.means[ahead]):.4f} on {inputs.main}, and by the "
+        f"judgments given {ahead} is ahead by {abs(given[ahead] - given[behind]):.4f}{also}"
+        f"{'' if sure else '; that is not significant'}",
         severity="warning" if sure else "note",
+        gain=doubt if sure else None,
     )
-
-
-# --- the section ---------------------------------------------------------------------------------
 
 
 class _Coefficient(Part):
@@ -579,34 +427,20 @@ def _show(result: Judges) -> Iterator[Block | None]:
                 f"conclusions can be drawn from {RELIABLE} on, tentative ones from {TENTATIVE} on",
                 *(f"undefined: {reason}" for reason in reasons),
             ],
-            name="agreement",
-            value="value",
+            columns="name: agreement | value",
         )
     yield part_table(
-        sorted(result.raters, key=lambda row: (not row.apart, row.majority_equal or 0.0))[:SHOWN],
+        sorted(result.raters, key=lambda row: -abs(row.bias or 0.0))[:SHOWN],
         "The judges",
-        legend=("bias", "majority_equal", "agreement", "others", "alpha_without", "apart"),
-        rater="judge",
-        ratings="pairs",
-        mean="mean grade",
-        bias="bias",
-        majority_equal="as majority",
-        agreement="with others",
-        others="others",
-        alpha_without="alpha without",
-        apart="apart",
+        legend=("bias",),
+        columns="rater: judge | ratings: pairs | mean: mean grade | bias",
     )
     yield part_table(
         sorted(result.pairs, key=lambda row: (row.kappa.value is None, row.kappa.value))[:SHOWN],
         "Two judges at a time",
         notes=["those that agree least; kappa: Cohen's; quadratic: far grades weigh more"],
         names=2,
-        first="judge",
-        second="judge",
-        items="pairs",
-        equal="equal",
-        kappa="kappa",
-        quadratic="quadratic",
+        columns="first: judge | second: judge | items: pairs | equal | kappa | quadratic",
     )
     if result.orders is not None:
         yield _order_table(result.orders)
@@ -617,21 +451,13 @@ def _show(result: Judges) -> Iterator[Block | None]:
         worst[:SHOWN],
         "Each judge against the reference",
         legend=("accuracy", "constant_accuracy", "p_corrected", "within_one"),
-        notes=[
-            "kappa²: Cohen's kappa with quadratic weights: far grades weigh more",
-            "error: mean squared error; of mean: that of always saying the mean grade",
-        ],
+        notes=["kappa²: Cohen's kappa with quadratic weights: far grades weigh more"],
         names=2,
-        judge="judge",
-        reference="reference",
-        items="pairs",
-        accuracy="right",
-        constant_accuracy="constant",
-        p_corrected="p",
-        within_one="within 1",
-        quadratic="kappa²",
-        squared_error="error",
-        constant_squared_error="of mean",
+        columns=(
+            "judge | reference | items: pairs | accuracy: right | "
+            "constant_accuracy: constant | p_corrected: p | within_one: within 1 | "
+            "quadratic: kappa²"
+        ),
     )
     alone = list(result.not_compared.items())[:SHOWN]
     if alone:
@@ -645,48 +471,36 @@ def _show(result: Judges) -> Iterator[Block | None]:
             ],
             f"{row.judge} against {row.reference}",
             notes=[f"pairs by grade of {row.judge} (rows) and of {row.reference} (columns)"],
-            grade=f"grade of {row.judge}",
-            counts="{}",
+            columns=f"grade: grade of {row.judge} | counts: {{}}",
         )
     yield part_table(
         sorted(result.repeats, key=lambda row: row.equal)[:SHOWN],
         "Each judge against itself",
-        notes=["equal, kappa, quadratic: the first two ratings; alpha: ordinal, all ratings"],
-        rater="judge",
-        items="pairs",
-        repeats="ratings",
-        equal="equal",
-        kappa="kappa",
-        quadratic="quadratic",
-        alpha="alpha",
+        notes=["equal: the first two ratings; alpha: Krippendorff's, ordinal, of all ratings"],
+        columns="rater: judge | items: pairs | repeats: ratings | equal | alpha",
     )
     shown = result.again[:SHOWN]
-    differ = f"the judges differ on {counted(result.disputed, 'pair')}"
-    top = f"{result.disputed_on_top:,} within the first {result.cutoff} of some system"
     yield query_table(
         shown,
         {pair.query_id: pair.text for pair in shown if pair.text},
         "Pairs to judge again",
-        notes=[f"{differ}; first come {top}, then those that differ most"],
-        document="document",
-        given="grades",
-        places="ranks",
+        notes=[
+            f"the judges differ on {counted(result.disputed, 'pair')}, on the first of these most"
+        ],
+        columns="document | given: grades",
     )
 
 
 def _order_table(orders: RaterOrders) -> Block | None:
     """Show the means of the systems by whose grades are taken."""
     given = RaterOrder(rater="judgments given", means=orders.means, tau=None)
-    rows = [given, *orders.raters]
-    if orders.median is not None:
-        rows.append(orders.median.model_copy(update={"rater": "median of all"}))
     swaps = [
-        f"by {order.rater}: {', '.join(f'{s.behind} ahead of {s.ahead}' for s in order.swaps[:4])}"
+        f"by {order.rater}: {', '.join(f'{b} ahead of {a}' for a, b in order.swaps[:4])}"
         for order in orders.raters
         if order.swaps
     ]
     return part_table(
-        rows,
+        [given, *orders.raters],
         "The systems by judge",
         notes=[
             f"{orders.measure}; τ: Kendall's correlation with the order by the judgments given",
@@ -694,7 +508,5 @@ def _order_table(orders: RaterOrders) -> Block | None:
             *(f"no order by {name}: {why}" for name, why in orders.left_out.items()),
             *(swaps or ["no judge puts two systems in another order"]),
         ],
-        rater="grades of",
-        means="{}",
-        tau="τ",
+        columns="rater: grades of | means: {} | tau: τ",
     )

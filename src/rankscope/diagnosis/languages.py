@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.query_fields import Query, QueryFields, label_text
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
@@ -32,7 +24,7 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows
 from rankscope.statistics.groups import Cases, group_pairs, pair_interval
 from rankscope.statistics.intervals import agreeing, mean_intervals
-from rankscope.statistics.matrix import Matrix, Scale, differences
+from rankscope.statistics.matrix import Scale, differences
 from rankscope.statistics.sentences import listed, p_text
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.tests import corrected
@@ -63,7 +55,7 @@ LANGUAGES_DIFFER = declare(
 )
 
 
-class LanguagesConfig(AnalysisConfig):
+class LanguagesConfig(Config):
     """Where the language of a query is."""
 
     field: str = Field(default=LANGUAGE, min_length=1)
@@ -161,30 +153,21 @@ def _check(config: LanguagesConfig, queries: Sequence[Query]) -> None:
 
 
 @analysis(
-    "languages",
-    LanguagesConfig,
-    Languages,
     title="Languages",
     needs=("scores", "queries"),
     written="languages: {field: lang}",
-    codes=(LANGUAGES_DIFFER,),
     check=_check,
     place=21,
 )
 def languages(config: LanguagesConfig, inputs: Inputs) -> Languages:
     """Each system by language of the queries: means, consistency, the worst pair."""
-    assert inputs.scores is not None
-    assert inputs.queries is not None
-    matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    if not matrix.scales:
-        raise CannotAnalyseError("no measure is a mean over queries")
+    matrix = inputs.matrix()
     column = {query_id: place for place, query_id in enumerate(matrix.query_ids)}
     queries = [query for query in inputs.queries if query[0] in column]
     members = _members(queries, config.field)
-    if not members:
-        raise CannotAnalyseError(f"no query has its language in the field {name_of(config.field)}")
-    if len(members) == 1:
-        raise CannotAnalyseError(f"there is only one language, {name_of(next(iter(members)))}")
+    inputs.require(members, f"no query has its language in the field {name_of(config.field)}")
+    only = name_of(next(iter(members)))
+    inputs.require(len(members) > 1, f"there is only one language, {only}")
     values = {
         scale.name: {
             system: {
@@ -217,13 +200,7 @@ def show_languages(result: Languages) -> Iterator[Block | None]:
             "" if measure == result.measure else measure,
             notes=_notes(result, rows) if measure == result.measure else (),
             legend=("mean", "variance") if measure == result.measure else (),
-            system="system",
-            means="{}",
-            mean="mean",
-            variance="variance",
-            worst_pair="worst pair",
-            difference="difference",
-            p_worst="p",
+            columns="system | means: {} | mean | variance | worst_pair | difference | p_worst: p",
         )
 
 

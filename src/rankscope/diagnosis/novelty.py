@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import system_table
-from rankscope.errors import shown
-from rankscope.findings import declare
+from rankscope.errors import InvalidDataError, shown
+from rankscope.findings import Finding, declare
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -45,7 +36,7 @@ ALIKE = declare(
 )
 
 
-class NoveltyConfig(AnalysisConfig):
+class NoveltyConfig(Config):
     """Where embeddings are, and what counts as alike."""
 
     field: str = "embedding"
@@ -68,48 +59,48 @@ class Novelty(Analysed):
 
     cutoff: int
     """How many documents of an answer are looked at."""
+    alike: float
+    """Below this mean distance answers repeat themselves."""
     systems: tuple[Variety, ...]
     """By system."""
 
 
 @analysis(
-    "novelty",
-    NoveltyConfig,
-    Novelty,
     title="Variety of answers",
     needs=("scores", "runs", "qrels", "corpus"),
     written="novelty: {field: vector}",
-    codes=(ALIKE,),
     place=72,
 )
 def novelty(config: NoveltyConfig, inputs: Inputs) -> Novelty:
     """How different the documents at the top of one answer are, by their embeddings."""
-    assert inputs.corpus is not None
     vectors = {
         doc_id: _unit(fields[config.field], doc_id)
         for doc_id, fields in inputs.corpus.rows()
         if fields.get(config.field) is not None
     }
-    if not vectors:
-        raise CannotAnalyseError(f"no document has an embedding in the field {config.field!r}")
-    if len({len(vector) for vector in vectors.values()}) > 1:
-        raise CannotAnalyseError("embeddings have different lengths")
+    inputs.require(vectors, f"no document has an embedding in the field {config.field!r}")
+    is_even = len({len(vector) for vector in vectors.values()}) == 1
+    inputs.require(is_even, "embeddings have different lengths")
     systems = []
     for name, ranking in inputs.rankings.systems.items():
         distances = _distances(ranking, vectors, inputs.cutoff)
         if len(distances):
             mean = Estimate.of(distances, inputs.settings.level, (0.0, 2.0))
             systems.append(Variety(system=name, distance=mean, queries=len(distances)))
-    findings = found(
+    return Novelty(cutoff=inputs.cutoff, alike=config.alike, systems=tuple(systems))
+
+
+@novelty.find
+def _find(result: Novelty, inputs: Inputs) -> Iterator[Finding]:
+    yield from found(
         ALIKE,
-        [row for row in systems if row.distance.value < config.alike],
+        [row for row in result.systems if row.distance.value < result.alike],
         lambda row: (
-            f"the first {inputs.cutoff} documents of {row.system} are nearly the same: "
+            f"the first {result.cutoff} documents of {row.system} are nearly the same: "
             f"their mean distance is {row.distance.value:.3f}"
         ),
         focus=inputs.focus,
     )
-    return Novelty(cutoff=inputs.cutoff, systems=tuple(systems), findings=findings)
 
 
 @novelty.show
@@ -117,8 +108,7 @@ def _show(result: Novelty) -> Iterator[Block | None]:
     yield system_table(
         result.systems,
         legend=("distance",),
-        distance=f"distance in the first {result.cutoff}",
-        queries="queries",
+        columns=f"distance: distance in the first {result.cutoff} | queries",
     )
 
 
@@ -130,7 +120,7 @@ def _unit(values: object, doc_id: str) -> FloatArray:
     except (TypeError, ValueError):
         vector, length = np.zeros(0), 0.0
     if vector.ndim != 1 or not np.isfinite(length) or length == 0:
-        raise CannotAnalyseError(f"the embedding of {shown(doc_id)} is not a list of numbers")
+        raise InvalidDataError(f"the embedding of {shown(doc_id)} is not a list of numbers")
     return vector / length
 
 

@@ -7,29 +7,19 @@ for a test, and its answer is beside each place on the front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, combinations
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import system_table
 from rankscope.document.blocks import Block, Curve, Plot, Table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.arrays import SAME
 from rankscope.statistics.comparison import compare_pairs
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed, measured, p_of
-from rankscope.statistics.settings import Settings
 from rankscope.statistics.system_pairs import Pair
 
 WIDE = 10
@@ -55,7 +45,7 @@ NOT_SHOWN_WORTH = declare(
 )
 
 
-class ParetoConfig(AnalysisConfig):
+class ParetoConfig(Config):
     """Which way costs are read."""
 
     higher: tuple[str, ...] = ()
@@ -122,30 +112,21 @@ class Pareto(Analysed):
 
 
 @analysis(
-    "pareto",
-    ParetoConfig,
-    Pareto,
     title="Quality against cost",
     needs=("scores", "costs"),
     written="pareto: {higher: [throughput_qps]}",
-    codes=(DOMINATED, NOT_SHOWN_WORTH),
     place=38,
 )
 def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
     """Which systems are worth what they cost: the Pareto front, and what is shown."""
-    assert inputs.scores is not None
-    assert inputs.costs is not None
-    matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    measure = inputs.scores.measures[0]
-    if not matrix.scales or matrix.scales[0].name != measure:
-        raise CannotAnalyseError(f"{measure} is no mean over queries")
+    matrix = inputs.main_matrix()
     names = list(dict.fromkeys(name for costs in inputs.costs.values() for name in costs))
     for name in config.higher:
         if name not in names:
             raise UnknownNameError("cost (pareto)", name, names)
-    tested = _Tested.of(matrix.only_measure(0), inputs.settings)
-    fronts: list[ParetoFront] = []
-    findings: list[Finding] = []
+    chosen = list(combinations(range(len(matrix.systems)), 2))
+    pairs = list(compare_pairs(matrix, chosen, inputs.settings)) if chosen else []
+    fronts = []
     for cost in names:
         known = {
             system: inputs.costs[system][cost]
@@ -153,14 +134,13 @@ def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
             if cost in inputs.costs.get(system, {})
         }
         if len(known) >= 2:
-            fronts.append(_front(tested, cost, known, higher=cost in config.higher))
-            findings += _findings(fronts[-1], measure, tested, inputs.focus)
-    if not fronts:
-        raise CannotAnalyseError("it needs the costs of two systems at least")
+            fronts.append(_front(matrix, pairs, cost, known, higher=cost in config.higher))
+    inputs.require(fronts, "it needs the costs of two systems at least")
+    findings = [] if inputs.costs_are_times else [_findings(each, pairs, inputs) for each in fronts]
     return Pareto(
-        measure=measure,
+        measure=str(inputs.main),
         fronts=tuple(fronts),
-        findings=() if inputs.costs_are_times else tuple(findings),
+        findings=tuple(chain.from_iterable(findings)),
     )
 
 
@@ -171,48 +151,20 @@ def _show(result: Pareto) -> Iterator[Block | None]:
         yield _plot(front, result.measure)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    """The systems on one measure, and which are shown to differ."""
-
-    means: Mapping[str, float]
-    sign: int
-    """1 if more of the measure is better, or -1."""
-    pairs: Mapping[tuple[str, str], Pair]
-    """By base and system."""
-
-    @classmethod
-    def of(cls, matrix: Matrix, settings: Settings) -> _Tested:
-        means = {name: matrix.mean(0, place) for place, name in enumerate(matrix.systems)}
-        chosen = list(combinations(range(len(matrix.systems)), 2))
-        pairs = compare_pairs(matrix, chosen, settings) if chosen else []
-        sign = 1 if matrix.scales[0].higher_is_better else -1
-        return cls(means, sign, {(pair.base, pair.system): pair for pair in pairs})
-
-    def gain(self, system: str, other: str) -> float:
-        """Return by how much the mean of one is better; what differs by rounding only is 0."""
-        mean, other_mean = self.means[system], self.means[other]
-        if abs(mean - other_mean) <= SAME * max(abs(mean), abs(other_mean)):
-            return 0.0
-        return self.sign * (mean - other_mean)
-
-    def is_better(self, system: str, other: str) -> bool:
-        """Tell whether a system is shown to be better than another."""
-        if (other, system) in self.pairs:
-            return self.pairs[other, system].verdict == "better"
-        return self.pairs[system, other].verdict == "worse"
-
-    def words(self, system: str, other: str) -> str:
-        """Return the difference of a system to another, with interval and p-value."""
-        turned = (other, system) not in self.pairs
-        pair = self.pairs[system, other] if turned else self.pairs[other, system]
-        return measured(pair.difference, pair.interval, p_of(pair), turned=turned)
-
-
-def _front(tested: _Tested, cost: str, costs: Mapping[str, float], *, higher: bool) -> ParetoFront:
+def _front(
+    matrix: Matrix, pairs: Sequence[Pair], cost: str, costs: Mapping[str, float], *, higher: bool
+) -> ParetoFront:
     """Find the front of one cost."""
+    means = {name: matrix.mean(0, place) for place, name in enumerate(matrix.systems)}
+    sign = 1 if matrix.scales[0].higher_is_better else -1
+    worth = {name: sign * round(mean, 12) for name, mean in means.items()}
     price = {name: -value if higher else value for name, value in costs.items()}
     order = sorted(price, key=price.__getitem__)  # equal ones as they were
+    sides = [(each.system, each.base) for each in pairs]
+    better = {pair for pair, each in zip(sides, pairs, strict=True) if each.verdict == "better"}
+    better |= {
+        pair[::-1] for pair, each in zip(sides, pairs, strict=True) if each.verdict == "worse"
+    }
     systems = []
     for name in order:
         cheaper = [other for other in order if price[other] < price[name]]
@@ -220,62 +172,58 @@ def _front(tested: _Tested, cost: str, costs: Mapping[str, float], *, higher: bo
             other
             for other in order
             if price[other] <= price[name]
-            and (
-                tested.gain(other, name) > 0 or (tested.gain(other, name) == 0 and other in cheaper)
-            )
+            and worth[other] >= worth[name]
+            and (worth[other] > worth[name] or other in cheaper)
         ]
-        above.sort(key=lambda other: -tested.gain(other, name))
+        above.sort(key=lambda other: -worth[other])
         systems.append(
             PricedSystem(
                 system=name,
                 cost=costs[name],
-                quality=tested.means[name],
+                quality=means[name],
                 dominated_by=tuple(above),
-                beaten_by=tuple(other for other in above if tested.is_better(other, name)),
-                not_better_than=tuple(
-                    other for other in cheaper if not tested.is_better(name, other)
-                ),
+                beaten_by=tuple(other for other in above if (other, name) in better),
+                not_better_than=tuple(each for each in cheaper if (name, each) not in better),
             )
         )
     return ParetoFront(
         cost=cost,
         higher_is_better=higher,
         systems=tuple(systems),
-        left_out=tuple(name for name in tested.means if name not in costs),
+        left_out=tuple(name for name in means if name not in costs),
     )
 
 
-def _findings(front: ParetoFront, measure: str, tested: _Tested, focus: str) -> tuple[Finding, ...]:
+def _findings(front: ParetoFront, pairs: Sequence[Pair], inputs: Inputs) -> Iterator[Finding]:
     prices = {row.system: row.price for row in front.systems}
     has = "has" if front.higher_is_better else "costs"
 
     def sentence(row: PricedSystem) -> str:
         other = row.beaten_by[0] if row.beaten_by else row.not_better_than[0]
         verdict = "is worse" if row.beaten_by else "is not shown to be better"
+        pair = next(each for each in pairs if {each.system, each.base} == {row.system, other})
+        turned = pair.base == row.system
+        words = measured(pair.difference, pair.interval, p_of(pair), turned=turned)
         return (
             f"{row.system} {has} {row.price} {front.cost} against {prices[other]} of {other} and "
-            f"{verdict}: {measure} {tested.words(row.system, other)}"
+            f"{verdict}: {inputs.main} {words}"
         )
 
     beaten = [row for row in front.systems if row.beaten_by]
     doubted = [row for row in front.systems if row.on_front and row.not_better_than]
-    return (
-        *found(DOMINATED, beaten, sentence, focus=focus),
-        *found(NOT_SHOWN_WORTH, doubted, sentence, focus=focus),
-    )
+    yield from found(DOMINATED, beaten, sentence, focus=inputs.focus)
+    yield from found(NOT_SHOWN_WORTH, doubted, sentence, focus=inputs.focus)
 
 
 def _table(front: ParetoFront, measure: str) -> Table | None:
     unknown = f"{front.cost} is not known of {listed(front.left_out, 10)}"
+    cost = f"{front.cost} (more is better)" if front.higher_is_better else front.cost
     table = system_table(
         front.systems,
         f"{measure} against {front.cost}",
         legend=["on_front"],
         notes=[unknown] if front.left_out else [],
-        price=f"{front.cost} (more is better)" if front.higher_is_better else front.cost,
-        quality=measure,
-        on_front="front",
-        shown="what the tests say",
+        columns=f"price: {cost} | quality: {measure} | on_front: front | shown: what the tests say",
     )
     if table is None:
         return None

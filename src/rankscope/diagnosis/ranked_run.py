@@ -36,11 +36,6 @@ PAIR = ["query_id", "doc_id"]
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
 
-MOST_GRADES = 12
-"""Up to so many different grades each is counted; of more, those with one whole part together."""
-
-UNJUDGED = "unjudged"
-
 
 def counts_as_relevant(measure: Measure, grades: FloatArray) -> BoolArray:
     """Tell which grades a measure gains something from; NaN (unjudged) is none of them.
@@ -96,18 +91,6 @@ class RankedRun:
         is_inside = True if depth is None else judged.hit_rank <= depth
         return self.doc[is_inside & (judged.hit_grade >= RELEVANT)]
 
-    def labels(self, cutoff: int, grades: FloatArray) -> dict[str, int]:
-        """Count the grades up to the cutoff, highest first, then what nobody judged."""
-        known = np.unique(grades[grades >= 0])
-        judged = self.judged
-        seen = judged.hit_grade[(judged.hit_rank <= cutoff) & (judged.hit_grade >= 0)]
-        if len(known) > MOST_GRADES:
-            known, seen = np.unique(np.floor(known)), np.floor(seen)
-        counts = np.bincount(np.searchsorted(known, seen), minlength=len(known))
-        named = zip(known[::-1].tolist(), counts[::-1].tolist(), strict=True)
-        labels = {f"{grade:.15g}": count for grade, count in named}
-        return {**labels, UNJUDGED: int(judged.shown(cutoff).sum()) - len(seen)}
-
 
 def best_order(judged: JudgedRun, depth: int) -> JudgedRun:
     """Return a run whose first ``depth`` documents are ordered by grade; equal grades as before.
@@ -146,11 +129,6 @@ def why_not_by_grade(measure: Measure, grades: FloatArray) -> str:
         if (np.diff(gains) < 0).any():
             return "its gains do not rise with the grade"
     return ""
-
-
-def is_best_by_grade(measure: Measure, grades: FloatArray) -> bool:
-    """Tell whether no order is better than the one by grade from high to low."""
-    return not why_not_by_grade(measure, grades)
 
 
 # --- the best there could be ---------------------------------------------------------------------
@@ -192,9 +170,6 @@ def judged_as_scored(inputs: Inputs, system: str, measure: Measure) -> tuple[Jud
 
     The rules are those of the scores' profile. The measure must be one of the scores.
     """
-    assert inputs.scores is not None
-    assert inputs.runs is not None
-    assert inputs.qrels is not None
     scores = inputs.scores.run(system)
     values = scores.values[inputs.scores.measures.index(str(measure))]
     rules = inputs.scores.profile.rules_for(measure)
@@ -214,9 +189,6 @@ def rescored(inputs: Inputs, grades: pl.DataFrame) -> Scores:
 
     Pairs of queries that are not judged are left out.
     """
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
-    assert inputs.runs is not None
     texts = [pl.col(name).cast(pl.String) for name in PAIR]
     known = pl.DataFrame({"query_id": pl.Series(inputs.qrels.query_ids, dtype=pl.String)})
     given = inputs.qrels.pairs.select(*texts, pl.col("grade").cast(pl.Float64))

@@ -6,13 +6,12 @@ So each judge is set beside the best constant answer, of which it must be signif
 constant is chosen on the same pairs, with hindsight: the comparison is rather too strict than too
 lenient.
 
-A majority must not accuse the innocent: raters that are apart have no vote in it, and a judge is
-not compared with one that exists for fewer than half of its pairs.
+A judge is not compared with a majority that exists for fewer than half of its pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ class RaterComparison(Part):
     """The rater that is looked at."""
     reference: str
     """What its grades are compared with: a rater, ``final``, the ``qrels`` given, or the
-    ``majority`` of the others, without those that are apart."""
+    ``majority`` of the others."""
     items: int
     """Pairs that both judged."""
     grades: tuple[float, ...]
@@ -72,10 +71,6 @@ class RaterComparison(Part):
     over the judges."""
     deciding: int
     """Pairs on which either the judge or the constant is right, and not both: what is tested."""
-    squared_error: float
-    """Mean squared difference to the reference."""
-    constant_squared_error: float
-    """The squared error of always saying the mean grade of the reference: its variance."""
 
     def fails_constant(self, *, alpha: float, family: int) -> bool:
         """Tell whether the judge is not better than the best constant answer.
@@ -100,10 +95,6 @@ class SelfAgreement(Part):
     """How often it judged a pair at most."""
     equal: float
     """Share of them with the same grade in the first two ratings."""
-    kappa: RaterAgreement
-    """Cohen's kappa between the first two ratings."""
-    quadratic: RaterAgreement
-    """The same with quadratic weights."""
     alpha: RaterAgreement
     """Krippendorff's alpha (ordinal) between all ratings."""
 
@@ -139,9 +130,9 @@ class RatedPairs:
         grades[self.rated.item[rows]] = self.rated.grade[rows]
         return grades
 
-    def others(self, rater: int, apart: Collection[int] = ()) -> Rated:
-        """Return the ratings of the other raters, without those that are apart."""
-        return self.rated.only(~np.isin(self.rated.rater, [rater, *apart]))
+    def others(self, rater: int) -> Rated:
+        """Return the ratings of the other raters."""
+        return self.rated.only(self.rated.rater != rater)
 
     def looked_up(self, known: pl.DataFrame) -> FloatArray:
         """Return by item the grade in a table of query_id, doc_id, grade; NaN where none is."""
@@ -158,15 +149,13 @@ def is_half(grades: FloatArray, truth: FloatArray) -> bool:
 def compare_raters(
     rated: RatedPairs,
     known: Mapping[str, FloatArray],
-    apart: Collection[int],
     *,
     judge: str | None,
     reference: str | None,
 ) -> tuple[tuple[RaterComparison, ...], dict[str, str]]:
     """Compare the judge that is named, or each, with the reference; and say who has none.
 
-    ``known`` holds the final grades and those of the qrels by item, where they are known; raters
-    that are ``apart`` have no vote in a majority.
+    ``known`` holds the final grades and those of the qrels by item, where they are known.
     """
     for name in {judge, reference} - {None, *rated.raters}:
         if name == judge or name not in (FINAL, QRELS, MAJORITY):
@@ -182,7 +171,7 @@ def compare_raters(
         if judge not in (None, rater) or rater == reference:
             continue
         grades, name = rated.of_rater(place), usual
-        others = majority(rated.others(place, apart))
+        others = majority(rated.others(place))
         if usual in rated.raters:
             truth = rated.of_rater(rated.raters.index(usual))
         else:
@@ -247,8 +236,6 @@ def _compared(judge: str, reference: str, grades: FloatArray, truth: FloatArray)
         constant_accuracy=float((truth == constant).mean()),
         p_corrected=float(sign_p(above, below)),  # McNemar's exact test
         deciding=int(above + below),
-        squared_error=float(((grades - truth) ** 2).mean()),
-        constant_squared_error=float(((truth - truth.mean()) ** 2).mean()),
     )
 
 
@@ -265,8 +252,6 @@ def self_agreements(ratings: pl.DataFrame) -> tuple[SelfAgreement, ...]:
                 items=len(first),
                 repeats=len(rated.raters),
                 equal=float((first == second).mean()),
-                kappa=cohen_kappa(first, second),
-                quadratic=cohen_kappa(first, second, weights="quadratic"),
                 alpha=krippendorff_alpha(rated.rated, level="ordinal"),
             )
         )

@@ -8,13 +8,14 @@ these end there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 from rankscope.errors import RankscopeError, counted
-from rankscope.measures.judged import JudgedRun, place_in
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import gains_of, ratio
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
@@ -107,9 +108,12 @@ class RandomRankings:
         )
         if measure.name == "DCG":
             return moments
-        best = ideal_values(replace(measure, name="DCG"), self.judgments)
-        assert best is not None
-        return _divided(moments, best)
+        order = np.lexsort((-gains, self.judgments.judged_query))
+        query = self.judgments.judged_query[order]
+        discounts = 1 / np.log2(place_in(query) + 1.0)
+        discounts[place_in(query) > (measure.cutoff or math.inf)] = 0.0
+        best = np.bincount(query, gains[order] * discounts, self.queries)
+        return _divided(moments, best.astype(np.float64))
 
     @property
     def queries(self) -> int:
@@ -132,7 +136,6 @@ def random_rankings(
     inputs: Inputs, documents: int | None, depth: int, absent: dict[str, str]
 ) -> RandomRankings | None:
     """Return random orders of all documents, or say why there are none."""
-    assert inputs.qrels is not None
     if documents is None:
         absent[RANDOM] = (
             "it is not known how many documents there are; give the corpus, or set "
@@ -152,8 +155,7 @@ def random_rankings(
 
 def _placed(inputs: Inputs) -> BoolArray:
     """Tell by judgment, by query and grade, whether its document can be found at all."""
-    assert inputs.qrels is not None
-    if inputs.corpus is None:
+    if not inputs.has("corpus"):
         return np.ones(len(inputs.qrels.query), np.bool_)
     pairs = inputs.qrels.pairs
     grades = pairs["grade"].to_numpy().astype(np.float64)
@@ -172,16 +174,16 @@ def plain_search(
 ) -> dict[str, Run]:
     """Search titles and full text of at most so many documents; what cannot be searched is said."""
     search = inputs.search
-    obstacle = (
-        "a corpus and queries were not both given to diagnose; in a benchmark, add bm25 as a system"
-    )
-    if search is not None:
+    if not inputs.has("search"):
+        obstacle = (
+            "a corpus and queries were not both given to diagnose; in a benchmark, add bm25 as a "
+            "system"
+        )
+    elif (documents or 0) > most:
+        obstacle = f"there are {documents:,} documents, more than baselines.search_up_to ({most:,})"
+    else:
         obstacle = search.obstacle
-        if (documents or 0) > most:
-            obstacle = (
-                f"there are {documents:,} documents, more than baselines.search_up_to ({most:,})"
-            )
-    if search is None or obstacle:
+    if obstacle:
         absent.update({TITLES: obstacle, TEXTS: obstacle})
         return {}
     runs = {}
@@ -196,41 +198,7 @@ def plain_search(
 
 def scored_as_systems(measure: Measure, run: Run, inputs: Inputs) -> FloatArray:
     """Score a run of plain search as the systems were, by judged query."""
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
     rules = inputs.scores.profile.rules_for(measure)
     # that titles alone find nothing is an answer
     aligned = align(inputs.qrels, run, rules, sound=False)
     return compute(measure, aligned.judged)
-
-
-def ideal_values(measure: Measure, judgments: Judgments) -> FloatArray | None:
-    """Return by judged query what the best ranking of the judged documents is worth.
-
-    Documents come by what they gain. Those that gain nothing are left out, or come last, whichever
-    a measure likes better. None if it needs more than documents and grades.
-    """
-    if measure.needs:
-        return None
-    query, grade = judgments.judged_query, judgments.judged_grade
-    gain = measure.options.get("gain")
-    order = np.arange(len(grade))
-    if isinstance(gain, tuple):  # a table need not rise with the grade
-        order = np.lexsort((-gains_of(grade, cast("GainTable", gain)), query))
-    values = []
-    for least in (0.0, np.nextafter(0.0, 1.0)):
-        shown = order[grade[order] >= least]
-        run = JudgedRun(
-            query_ids=judgments.query_ids,
-            retrieved=np.bincount(query[shown], minlength=len(judgments.query_ids)),
-            in_run=np.ones(len(judgments.query_ids), np.bool_),
-            hit_query=query[shown],
-            hit_rank=place_in(query[shown]),
-            hit_grade=grade[shown],
-            judged_query=query,
-            judged_grade=grade,
-            max_grade=judgments.max_grade,
-        )
-        values.append(compute(measure, run))
-    best: FloatArray = (np.maximum if measure.definition.higher_is_better else np.minimum)(*values)
-    return best

@@ -1,31 +1,21 @@
 """Repeats: how far the answers of a system move when nothing changed but the asking.
 
-Each query is compared with its first answer: other documents, the same in another order, or the
-same with other scores alone, which change no measure. What the measures do is the noise floor: a
-difference between systems has to be larger than that to mean anything, and all tests of a
-benchmark count it.
+The first k of each query are compared with those of its first answer. What the measures do is the
+noise floor: a difference between systems has to be larger than that to mean anything, and all tests
+of a benchmark count it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
-from rankscope.findings import declare
+from rankscope.findings import Finding, declare
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.noise import run_noise
 from rankscope.statistics.sentences import listed
@@ -33,11 +23,8 @@ from rankscope.statistics.sentences import listed
 if TYPE_CHECKING:
     from rankscope.runs.table import Run
 
-SAME_SCORE = 1e-6
-"""Scores that differ by less than this, relative to their size, are the same."""
-
-CHANGES = ("same", "other_scores", "other_below", "other_order", "other_ids")
-"""What may change in the answer to a query, from nothing to the most."""
+CHANGES = ("same", "other_order", "other_ids")
+"""What may change in the first k of the answer to a query, from nothing to the most."""
 
 VARYING = declare(
     "RS741",
@@ -58,10 +45,6 @@ class Repeats:
     runs: Mapping[str, Sequence[Run]]
     is_rebuilt: bool
     """Whether engines made their indexes anew each time."""
-
-
-class RepeatsConfig(AnalysisConfig):
-    """Nothing can be configured here; ``repeat`` says how often systems are asked."""
 
 
 class RepeatedMeasure(Row):
@@ -95,11 +78,7 @@ class RepeatedSystem(Row):
     unanswered: int
     """Queries that were answered the first time or later, but not each time."""
     same: int
-    """Queries with the same documents, order and scores each time."""
-    other_scores: int
-    """Queries with the same documents in the same order, and other scores."""
-    other_below: int
-    """Queries whose first k are the same in the same order, and something below is not."""
+    """Queries with the same first k in the same order each time."""
     other_order: int
     """Queries with the same first k in another order."""
     other_ids: int
@@ -133,29 +112,17 @@ class RepeatedAnswers(Analysed):
         if not moving:
             return ""
         phrases = listed([f"{row.system}'s {row.noise}" for row in moving], 3)
-        twice = ""
-        if any(row.times == 2 for row in moving):
-            twice = (
-                ", of which two times tell little: with three or more, smaller ones can be shown"
-            )
-        return f"Asked again, {phrases}; the differences count this as noise{twice}."
+        return f"Asked again, {phrases}; the differences count this as noise."
 
 
 @analysis(
-    "repeats",
-    RepeatsConfig,
-    RepeatedAnswers,
     title="Asked again",
     needs=("scores", "runs", "repeats"),
-    codes=(VARYING,),
     brief=True,
     place=42,
 )
-def repeats(_: RepeatsConfig, inputs: Inputs) -> RepeatedAnswers:
+def repeats(_: Config, inputs: Inputs) -> RepeatedAnswers:
     """How far the answers of a system move when it is asked again, as ids and scores."""
-    assert inputs.scores is not None
-    assert inputs.runs is not None
-    assert inputs.repeats is not None
     runs, k = inputs.repeats.runs, inputs.cutoff
     matrix = Matrix.of_scores(inputs.scores, only_means=True)
     systems = [
@@ -176,22 +143,21 @@ def repeats(_: RepeatsConfig, inputs: Inputs) -> RepeatedAnswers:
         for name in runs
         if name in inputs.scores.runs
     ]
-    if not systems:
-        raise CannotAnalyseError("no system that could be scored was asked again")
-    return RepeatedAnswers(
-        k=k,
-        rebuilt=inputs.repeats.is_rebuilt,
-        systems=tuple(systems),
-        findings=found(
-            VARYING,
-            [row for row in systems if row.other_ids + row.other_order],
-            lambda row: (
-                f"{row.system}, asked {row.times} times: {counted(row.other_ids, 'query')} of "
-                f"{row.queries:,} with other documents in the first {k}, {row.other_order:,} with "
-                f"the same in another order{row.noise and '; '}{row.noise}"
-            ),
-            focus=inputs.focus,
+    inputs.require(systems, "no system that could be scored was asked again")
+    return RepeatedAnswers(k=k, rebuilt=inputs.repeats.is_rebuilt, systems=tuple(systems))
+
+
+@repeats.find
+def _find(result: RepeatedAnswers, inputs: Inputs) -> Iterator[Finding]:
+    yield from found(
+        VARYING,
+        [row for row in result.systems if row.other_ids + row.other_order],
+        lambda row: (
+            f"{row.system}, asked {row.times} times: {counted(row.other_ids, 'query')} of "
+            f"{row.queries:,} with other documents in the first {result.k}, {row.other_order:,} "
+            f"with the same in another order{row.noise and '; '}{row.noise}"
         ),
+        focus=inputs.focus,
     )
 
 
@@ -202,14 +168,10 @@ def _show(result: RepeatedAnswers) -> Iterator[Block | None]:
         result.systems,
         "Queries asked again",
         notes=[f"asked {how}; each query counts once, by the most that changed"],
-        times="asked",
-        queries="queries",
-        same="all the same",
-        other_scores="other scores only",
-        other_below=f"other below {result.k}",
-        other_order="other order",
-        other_ids="other documents",
-        unanswered="not always answered",
+        columns=(
+            f"times: asked | queries | same: same first {result.k} | other_order | "
+            "other_ids: other documents | unanswered: not always answered"
+        ),
     )
     yield part_table(
         [measure for row in result.systems for measure in row.measures],
@@ -218,11 +180,7 @@ def _show(result: RepeatedAnswers) -> Iterator[Block | None]:
         notes=[
             "all comparisons count the s.d. as noise; the table of results shows the first time"
         ],
-        system="system",
-        measure="measure",
-        lowest="lowest mean",
-        highest="highest mean",
-        deviation="s.d.",
+        columns="system | measure | lowest: lowest mean | highest: highest mean | deviation: s.d.",
     )
 
 
@@ -231,23 +189,14 @@ def _changes(runs: Sequence[Run], k: int) -> dict[str, Any]:
     answered = set.intersection(*(set(run.query_ids) for run in runs))
     counts = dict.fromkeys(CHANGES, 0)
     for query_id in answered:
-        first, *others = (list(run[query_id].items()) for run in runs)
-        counts[max((_change(first, other, k) for other in others), key=CHANGES.index)] += 1
+        first, *others = (list(run[query_id])[:k] for run in runs)
+        counts[max((_change(first, other) for other in others), key=CHANGES.index)] += 1
     everything = set.union(*(set(run.query_ids) for run in runs))
     return {**counts, "queries": len(answered), "unanswered": len(everything - answered)}
 
 
-def _change(first: Sequence[tuple[str, float]], other: Sequence[tuple[str, float]], k: int) -> str:
-    """Say what changed at most from one answer to another."""
-    ids, other_ids = ([doc_id for doc_id, _ in answer] for answer in (first, other))
-    if {*ids[:k]} != {*other_ids[:k]}:
+def _change(first: Sequence[str], other: Sequence[str]) -> str:
+    """Say what changed from one answer to another."""
+    if {*first} != {*other}:
         return "other_ids"
-    if ids[:k] != other_ids[:k]:
-        return "other_order"
-    if ids != other_ids:
-        return "other_below"
-    is_same = all(
-        math.isclose(before, after, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
-        for (_, before), (_, after) in zip(first, other, strict=True)
-    )
-    return "same" if is_same else "other_scores"
+    return "same" if first == other else "other_order"

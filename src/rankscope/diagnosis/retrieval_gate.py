@@ -13,17 +13,13 @@ from collections.abc import Iterator
 import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
+from rankscope.diagnosis.analysis import Config, Inputs, analysis
 from rankscope.diagnosis.decided import (
-    MISCALIBRATED,
-    OTHER_QUERIES,
     Decided,
     calibrated,
     common_blocks,
     common_findings,
     judged_decisions,
-    quality_gap,
-    wrong_decisions,
 )
 from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import cell_of
@@ -44,12 +40,11 @@ SKIPS_NEEDED = declare(
     advice="lower the threshold of the gate: a needless retrieval costs time, a missing one the "
     "answer",
     meaning="""A gate skips retrieval for surely more than a tenth of the questions that need it:
-    the whole interval of its recall is below 0.9. A note where it is not, and these questions are
-    shown to be answered worse.""",
+    the whole interval of its recall is below 0.9.""",
 )
 
 
-class GatingConfig(AnalysisConfig):
+class GatingConfig(Config):
     """How a gate is looked at."""
 
     bins: int = Field(default=10, ge=1, le=100)
@@ -92,39 +87,30 @@ class Gating(Decided):
 
 
 @analysis(
-    "gating",
-    GatingConfig,
-    Gating,
     title="Retrieval gate",
     needs=("decisions",),
-    uses=("scores", "qrels"),
+    uses=("qrels",),
     written="gating: {bins: 10}",
-    codes=(SKIPS_NEEDED, MISCALIBRATED, OTHER_QUERIES),
     place=35,
 )
 def gating(config: GatingConfig, inputs: Inputs) -> Gating:
     """Whether a gate retrieves where documents are needed, and only there."""
-    assert inputs.decisions is not None
     decisions, level = judged_decisions(inputs), inputs.settings.level
     missing = decisions.lacking("retrieved", "needed")
-    if missing is not None:
-        raise CannotAnalyseError(missing)
+    inputs.require(missing is None, str(missing))
     confidence = decisions.column("gate_confidence")
     if "gate_confidence" not in decisions.columns and "route" not in decisions.columns:
         confidence = decisions.column("confidence")  # nothing else it could be of
     frame = decisions.to_polars().with_columns(confidence.alias("sure"))
     frame = frame.drop_nulls(["retrieved", "needed"])
-    if frame.is_empty():
-        raise CannotAnalyseError("no question has both a decision and whether it was needed")
-    got, missed = (
-        frame.filter(pl.col("needed") & (pl.col("retrieved") == retrieved))["query_id"].to_list()
-        for retrieved in (True, False)
-    )
-    total, hits, misses = frame.height, len(got), len(missed)
+    reason = "no question has both a decision and whether it was needed"
+    inputs.require(not frame.is_empty(), reason)
+    total, hits = frame.height, frame.filter(pl.col("needed") & pl.col("retrieved")).height
+    misses = frame.filter(pl.col("needed") & ~pl.col("retrieved")).height
     false_alarms = frame.filter(pl.col("retrieved") & ~pl.col("needed")).height
     rightly, errors = total - hits - misses - false_alarms, misses + false_alarms
     stated = frame.drop_nulls("sure")
-    result = Gating(
+    return Gating(
         decisions=total,
         unknown=len(decisions) - total,
         other_queries=len(inputs.decisions) - len(decisions),
@@ -142,9 +128,7 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
             config.bins,
             inputs,
         ),
-        quality=quality_gap(inputs, got, missed),
     )
-    return result.model_copy(update={"findings": tuple(_findings(result, inputs.settings.alpha))})
 
 
 @gating.show
@@ -176,21 +160,18 @@ def _show(result: Gating) -> Iterator[Block | None]:
         Column("what it is", "text"),
     )
     yield Table(columns, tuple(rows), notes=tuple(notes))
-    right, wrong = "questions that need retrieval and got it", "those that did not get it"
-    yield from common_blocks("gate", result, right, wrong)
+    yield from common_blocks("gate", result)
 
 
-def _findings(result: Gating, alpha: float) -> Iterator[Finding]:
+@gating.find
+def _find(result: Gating, inputs: Inputs) -> Iterator[Finding]:
     recall = result.recall
-    if recall.count < recall.total and recall.interval is not None:
+    if recall.interval is not None and recall.interval.high < 1 - MANY:
         skipped = recall.total - recall.count
         share = share_text(proportion(skipped, recall.total, level=recall.interval.level))
-        yield from wrong_decisions(
-            SKIPS_NEEDED,
+        yield SKIPS_NEEDED.finding(
             f"the gate skips {skipped:,} of {counted(recall.total, 'question')} that "
             f"{'needs' if recall.total == 1 else 'need'} retrieval ({share})",
-            skipped,
-            result.quality,
-            surely_many=recall.interval.high < 1 - MANY,
+            count=skipped,
         )
-    yield from common_findings("gate", result, alpha)
+    yield from common_findings("gate", result, inputs.settings.alpha)

@@ -14,17 +14,13 @@ from typing import Literal
 from pydantic import Field
 
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.analysis import AnalysisConfig, CannotAnalyseError, Inputs, analysis
+from rankscope.diagnosis.analysis import Config, Inputs, analysis
 from rankscope.diagnosis.decided import (
-    MISCALIBRATED,
-    OTHER_QUERIES,
     Decided,
     calibrated,
     common_blocks,
     common_findings,
     judged_decisions,
-    quality_gap,
-    wrong_decisions,
 )
 from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import part_table
@@ -47,8 +43,7 @@ MISROUTED = declare(
     unit="query",
     advice="look at the pair of routes that is confused most: its descriptions or examples overlap",
     meaning="""Surely at least a tenth of the questions is sent to a wrong route: the whole interval
-    of the routing accuracy is below 0.9. A note where it is not, and the questions that are sent
-    wrongly are shown to be answered worse.""",
+    of the routing accuracy is below 0.9.""",
 )
 ROUTE_MISSED = declare(
     "RS693",
@@ -61,7 +56,7 @@ ROUTE_MISSED = declare(
 )
 
 
-class RoutingConfig(AnalysisConfig):
+class RoutingConfig(Config):
     """How routing is looked at."""
 
     bins: int = Field(default=10, ge=1, le=100)
@@ -137,33 +132,26 @@ class Routing(Decided):
 
 
 @analysis(
-    "routing",
-    RoutingConfig,
-    Routing,
     title="Routing",
     needs=("decisions",),
-    uses=("scores", "qrels"),
+    uses=("qrels",),
     written="routing: {bins: 10, top: 3}",
-    codes=(MISROUTED, MISCALIBRATED, ROUTE_MISSED, OTHER_QUERIES),
     place=34,
 )
 def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     """Whether questions are sent to the right route, and whether the router knows."""
-    assert inputs.decisions is not None
     decisions, level = judged_decisions(inputs), inputs.settings.level
     columns = set(decisions.columns)
     for need, instead in (("route", "routes"), ("best", "allowed")):
-        if not {need, instead} & columns:
-            raise CannotAnalyseError(str(decisions.lacking(need)))
+        inputs.require({need, instead} & columns, str(decisions.lacking(need)))
     rows = _routed(decisions)
     known = [row for row in rows if row.right]
-    if not known:
-        raise CannotAnalyseError("no question has both a route and a right route")
+    inputs.require(known, "no question has both a route and a right route")
     right = [row for row in known if row.is_right]
     stated = [row for row in known if row.confidence is not None]
     may, has_both = sum(row.route in row.allowed for row in known), {"best", "allowed"} <= columns
     confusion = Counter((row.home, row.route) for row in known).items()
-    result = Routing(
+    return Routing(
         decisions=len(rows),
         unknown=len(rows) - len(known),
         other_queries=len(inputs.decisions) - len(decisions),
@@ -182,13 +170,7 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
             config.bins,
             inputs,
         ),
-        quality=quality_gap(
-            inputs,
-            [row.query_id for row in right],
-            [row.query_id for row in known if not row.is_right],
-        ),
     )
-    return result.model_copy(update={"findings": tuple(_findings(result, inputs.settings.alpha))})
 
 
 @routing.show
@@ -213,10 +195,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         result.routes,
         notes=notes,
         legend=("precision",),
-        route="route",
-        sent="sent there",
-        precision="right there",
-        recall="found",
+        columns="route | sent: sent there | precision: right there | recall: found",
     )
     more = len(result.errors) - SHOWN_ERRORS
     yield part_table(
@@ -224,11 +203,9 @@ def _show(result: Routing) -> Iterator[Block | None]:
         "The most frequent errors",
         notes=[f"{counted(more, 'more pair')} of routes confused"] if more > 0 else [],
         names=2,
-        right="belongs to",
-        sent="sent to",
-        count="questions",
+        columns="right: belongs to | sent: sent to | count: questions",
     )
-    yield from common_blocks("router", result, "rightly routed questions", "wrongly routed ones")
+    yield from common_blocks("router", result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,27 +272,25 @@ def _shares(rows: list[_Routed], known: list[_Routed], level: float) -> Iterator
         )
 
 
-def _findings(result: Routing, alpha: float) -> Iterator[Finding]:
+@routing.find
+def _find(result: Routing, inputs: Inputs) -> Iterator[Finding]:
     accuracy = result.accuracy
     wrong = accuracy.total - accuracy.count
-    if wrong:
+    if accuracy.interval is not None and accuracy.interval.high < 1 - MANY:
         worst = result.errors[0]
-        yield from wrong_decisions(
-            MISROUTED,
+        yield MISROUTED.finding(
             f"the router sends {wrong:,} of {counted(accuracy.total, 'question')} to a wrong route "
             f"({share_text(accuracy)} right), most often {worst.right} → {worst.sent} "
             f"({worst.count:,})",
-            wrong,
-            result.quality,
-            surely_many=accuracy.interval is not None and accuracy.interval.high < 1 - MANY,
+            count=wrong,
         )
     belonging = [route for route in result.routes if route.recall.total]
     for route in belonging:
         sent, total = route.recall.count, route.recall.total
-        sure = proportion(sent, total, level=1 - alpha / len(belonging)).interval
+        sure = proportion(sent, total, level=1 - inputs.settings.alpha / len(belonging)).interval
         if sure is not None and sure.high < 0.5:
             yield ROUTE_MISSED.finding(
                 f"{route.route} is right for {counted(total, 'question')}, of which {sent:,} "
                 f"{'is' if sent == 1 else 'are'} sent there"
             )
-    yield from common_findings("router", result, alpha)
+    yield from common_findings("router", result, inputs.settings.alpha)

@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, analysis
 from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
@@ -35,9 +28,6 @@ from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed, p_text
 from rankscope.statistics.strata import STRATA_DISAGREE, by_group
 from rankscope.statistics.tests import corrected
-
-if TYPE_CHECKING:
-    pass
 
 MOST_FIELDS = 30
 """So many fields of the metadata are looked at unasked, those first that most queries have."""
@@ -74,7 +64,7 @@ WEAK_GROUPS = declare(
 )
 
 
-class SegmentsConfig(AnalysisConfig):
+class SegmentsConfig(Config):
     """Which groups of queries to look at: a list of fields, or fields with their cut points."""
 
     fields: tuple[str, ...] = ()
@@ -198,38 +188,28 @@ def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
 
 
 @analysis(
-    "segments",
-    SegmentsConfig,
-    Segments,
     title="Groups of queries",
     needs=("scores", "queries"),
     uses=("qrels", "corpus"),
     written="segments: {category: [], length: [8, 16]}",
-    codes=(STRATA_DISAGREE, WEAK_GROUPS),
     check=_check,
     place=20,
 )
 def segments(config: SegmentsConfig, inputs: Inputs) -> Segments:
     """Groups of queries: which are answered worse, what that costs, what differs there."""
-    assert inputs.scores is not None
-    assert inputs.queries is not None
-    matrix, measure = Matrix.of_scores(inputs.scores, only_means=True), inputs.scores.measures[0]
-    if not matrix.scales or matrix.scales[0].name != measure:
-        raise CannotAnalyseError(f"{measure} is no mean over queries")
-    matrix = matrix.only_measure(0)
+    matrix = inputs.main_matrix()
     column = {query_id: place for place, query_id in enumerate(matrix.query_ids)}
     _check(config, inputs.queries)
     known = QueryFields(
         [query for query in inputs.queries if query[0] in column], inputs.qrels, inputs.corpus
     )
-    if not config.fields and len(known.queries) < 2 * FEWEST:
-        raise CannotAnalyseError(
-            f"without a field that is named it needs at least {2 * FEWEST} queries, and the text "
-            f"of {len(known.queries)} is known"
-        )
+    inputs.require(
+        config.fields or len(known.queries) >= 2 * FEWEST,
+        f"without a field that is named it needs at least {2 * FEWEST} queries, and the text of "
+        f"{len(known.queries)} is known",
+    )
     by_field, skipped = _grouped(config, known, len(column))
-    if not by_field and not config.fields:
-        raise CannotAnalyseError("nothing that is known about the queries groups them")
+    inputs.require(by_field or config.fields, "nothing that is known about the queries groups them")
     members = [
         (field, label, [column[query_id] for query_id in query_ids])
         for field, groups in by_field.items()
@@ -237,7 +217,7 @@ def segments(config: SegmentsConfig, inputs: Inputs) -> Segments:
     ]
     pairs = _pairs(matrix, inputs)
     result = Segments(
-        measure=measure,
+        measure=str(inputs.main),
         system=inputs.focus,
         base=matrix.systems[pairs[0][0]] if pairs else None,
         alpha=inputs.settings.alpha,
@@ -270,13 +250,7 @@ def _show(result: Segments) -> Iterator[Block | None]:
         "What costs most",
         notes=notes,
         legend=("cost",),
-        name="group",
-        n="queries",
-        mean="mean",
-        rest="rest",
-        difference="difference",
-        p_corrected="p",
-        cost="cost",
+        columns="name: group | n: queries | mean | rest | difference | p_corrected: p | cost",
     )
     fields = dict.fromkeys(group.field for group in result.groups)
     if not result.named:
@@ -288,10 +262,7 @@ def _show(result: Segments) -> Iterator[Block | None]:
             [group for group in result.groups if group.field == field],
             f"By {field}",
             notes=[f"not known for {counted(unknown, 'query')}"] if unknown else [],
-            label="group",
-            n="queries",
-            means="{}",
-            changes=f"{{}} over {result.base}",
+            columns=f"label: group | n: queries | means: {{}} | changes: {{}} over {result.base}",
         )
 
 
@@ -378,9 +349,9 @@ def _pairs(matrix: Matrix, inputs: Inputs) -> list[tuple[int, int]]:
         base = matrix.systems.index(inputs.baseline)
         return [(base, system) for system in places if system != base]
     best = matrix.systems.index(inputs.focus)
-    sign = 1 if matrix.scales[0].higher_is_better else -1
     others = [system for system in places if system != best]
-    return [(max(others, key=lambda system: sign * matrix.mean(0, system)), best)] if others else []
+    means = [inputs.sign * matrix.mean(0, system) for system in places]
+    return [(max(others, key=means.__getitem__), best)] if others else []
 
 
 def _compared(
@@ -456,14 +427,14 @@ def _weak(result: Segments, members: Sequence[tuple[str, str, list[int]]]) -> It
         if not group.is_weak(result.alpha) or is_known or len(named) == MOST_TABLES:
             continue
         named.append(queries)
-        finding = WEAK_GROUPS.finding(
+        yield WEAK_GROUPS.finding(
             f"{result.system} scores lower on the {group.n:,} of {result.queries:,} queries "
             f"{group.phrase}: {result.measure} is {group.mean:.3f} against {group.rest:.3f} "
             f"for the rest ({p_text(group.p_corrected or 0.0)} corrected); at that level its mean "
             f"would gain {group.cost:.3f}",
             count=group.n,
+            gain=group.cost,
         )
-        yield finding.model_copy(update={"gain": group.cost})
 
 
 def _reversals(

@@ -1,9 +1,11 @@
 """How analyses show what they found: tables and curves made of rows, by the types of their fields.
 
-A column is a field (or a property) of the rows and a title. Whole numbers are counts, others have
-three decimals, a field ``p_…`` holds p-values, an `Estimate` has its interval, a `Proportion` is in
-per cent, a mapping becomes a column for each key (its title then holds ``{}``), a tuple of names is
-listed, and None is a dash. A legend is the first sentence of a docstring.
+Columns are written as in the head of a table: ``"now | ranking: lost by order | ideal"`` names
+fields (or properties) of the rows, with a title where it is not the field's name. Whole numbers are
+counts, others have three decimals, a field ``p_…`` holds p-values, an `Estimate` has its interval,
+a `Proportion` is in per cent, a mapping becomes a column for each key (its title then holds
+``{}``), a tuple of names is listed, and None is a dash. A legend is the first sentence of a
+docstring.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from rankscope.part import Part, field_docs
 from rankscope.statistics.decision_rates import Proportion
 from rankscope.statistics.rater_agreement import RaterAgreement
 from rankscope.statistics.sentences import listed
+from rankscope.statistics.system_pairs import Pair
 
 MOST_CURVES = 5
 """More curves than this run into each other."""
@@ -40,7 +43,7 @@ def part_table(
     notes: Iterable[str] = (),
     legend: Iterable[str] = (),
     names: int = 1,
-    **columns: str,
+    columns: str,
 ) -> Table | None:
     """Make a table of rows, the fields in ``legend`` explained below; None if there are no rows.
 
@@ -50,9 +53,9 @@ def part_table(
     if not rows:
         return None
     made: list[tuple[Column, list[Cell]]] = []
-    shown = set()
-    for field, heading in columns.items():
-        values = [getattr(row, field) for row in rows]
+    shown, titles = set(), _titles(columns)
+    for field, heading in titles.items():
+        values = [_shown(row, field) for row in rows]
         if all(value in (None, "", ()) for value in values):
             continue
         keys = _keys(values)
@@ -68,7 +71,7 @@ def part_table(
             shown.add(field)
     docs = field_docs(type(rows[0]))
     explained = [
-        f"{columns[field].replace('{}', 'k')}: "
+        f"{titles[field].replace('{}', 'k')}: "
         + _small(docs.get(field) or getattr(type(rows[0]), field).__doc__)
         for field in legend
         if field in shown
@@ -88,11 +91,10 @@ def system_table(
     *,
     notes: Iterable[str] = (),
     legend: Iterable[str] = (),
-    **columns: str,
+    columns: str,
 ) -> Table | None:
     """Make a table with a row for each system."""
-    named = {"system": "system", **columns}
-    return part_table(rows, title, notes=notes, legend=legend, names=1, **named)
+    return part_table(rows, title, notes=notes, legend=legend, columns=f"system | {columns}")
 
 
 def query_table(
@@ -101,7 +103,7 @@ def query_table(
     title: str = "",
     *,
     notes: Iterable[str] = (),
-    **columns: str,
+    columns: str,
 ) -> Table | None:
     """Make a table with a row for each query: its id, its text where that is known, and more."""
     if not rows:
@@ -109,7 +111,7 @@ def query_table(
     naming, named = named_queries([row.query_id for row in rows], texts)
     made = [
         _column(heading, [getattr(row, field) for row in rows])
-        for field, heading in columns.items()
+        for field, heading in _titles(columns).items()
     ]
     return Table(
         (*naming, *(column for column, _ in made)),
@@ -135,6 +137,22 @@ def curves(
         for name, each in points.items()
     )
     return Plot(title=f"{title}{of_best}", x=x, y=y, curves=lines, **more)
+
+
+def _shown(row: Any, field: str) -> Any:
+    """Return what a table shows of a field: a pair's difference has the pair's interval."""
+    value = getattr(row, field)
+    if isinstance(row, Pair) and field == "difference":
+        return Estimate.between(row.difference, row.interval)
+    if isinstance(row, Pair) and field == "relative":
+        return None if row.relative is None else f"{row.relative:+.1%}"
+    return value
+
+
+def _titles(columns: str) -> dict[str, str]:
+    """Return by field the title of its column."""
+    pairs = [column.partition(": ") for column in columns.split(" | ")]
+    return {field: title or field.replace("_", " ") for field, _, title in pairs}
 
 
 def _keys(values: Sequence[Any]) -> list[Any] | None:

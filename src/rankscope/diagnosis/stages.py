@@ -14,17 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis
 from rankscope.diagnosis.figures import Figure
-from rankscope.diagnosis.ranked_run import RankedRun, best_order, is_best_by_grade
+from rankscope.diagnosis.ranked_run import RankedRun, best_order, why_not_by_grade
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import Place, UnknownNameError, counted
@@ -36,8 +28,8 @@ from rankscope.part import left_out
 from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.comparison import compare_with_all
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.sentences import listed, number, p_text
-from rankscope.statistics.system_pairs import Verdict
+from rankscope.statistics.sentences import listed, p_text
+from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -96,40 +88,6 @@ class StageSpec:
     depth: int | None = None
 
 
-class StageChange(Row):
-    """What a stage changed in one measure, against one system it builds on."""
-
-    of: str
-    """The system below."""
-    measure: str
-    """The measure."""
-    before: float
-    """The mean of the system below, over the queries that all systems have."""
-    difference: Estimate
-    """The mean of the stage minus that; its interval agrees with the corrected p-value."""
-    p: float
-    """Of the paired test, not corrected."""
-    p_corrected: float
-    """Corrected over all pairs of systems, as in a comparison of them."""
-    verdict: Verdict
-    """What that shows."""
-
-    @property
-    def after(self) -> float:
-        """The mean of the stage, over the same queries."""
-        return self.before + self.difference.value
-
-    @property
-    def percent(self) -> float | None:
-        """(after − before) / before × 100; None where the mean before is not above 0."""
-        return 100 * self.difference.value / self.before if self.before > 0 else None
-
-    @property
-    def improvement(self) -> str | None:
-        """What is gained in per cent of the mean before."""
-        return None if self.percent is None else f"{self.percent:+.1f}%"
-
-
 class StageRow(Row):
     """One stage of a pipeline."""
 
@@ -144,8 +102,9 @@ class StageRow(Row):
     that builds on none, and where that cannot be seen."""
     measures: dict[str, float]
     """Its means; the main measure is the first."""
-    changes: tuple[StageChange, ...]
-    """What it changed, by measure."""
+    changes: tuple[Pair, ...]
+    """What it changed against each system it builds on, by measure; corrected over all pairs of
+    systems, as in a comparison of them."""
     ceiling: float | None = None
     """The mean of the main measure if what it is given were in the best order; of a reranker, what
     it looks at. Null for a stage that has documents from elsewhere."""
@@ -166,10 +125,6 @@ class StageRow(Row):
     good. Left out of a stage that has documents from elsewhere."""
     dropped_queries: int | None = left_out()
     """Of how many queries."""
-    dropped_ceiling: float | None = left_out()
-    """How much the best order of its output is below that of its input, in the main measure."""
-    labels: dict[str, int]
-    """How many documents on top have each grade; 'unjudged' for those nobody judged."""
 
     @property
     def mean(self) -> float:
@@ -187,8 +142,6 @@ class Stages(Analysed):
 
     measure: str
     """The main measure."""
-    cutoff: int
-    """How many documents of an answer are its top."""
     stages: tuple[StageRow, ...]
     """The stages, in the order of the systems."""
 
@@ -201,27 +154,21 @@ class Stages(Analysed):
             if row.role == "rerank"
         }
         return [
-            Figure(name="reranking_improvement", value=changes[0].percent / 100, system=system)
+            Figure(name="reranking_improvement", value=changes[0].relative, system=system)
             for system, changes in ndcg.items()
-            if changes and changes[0].percent is not None
+            if changes and changes[0].relative is not None
         ]
 
 
 @analysis(
-    "stages",
-    AnalysisConfig,
-    Stages,
     title="Stages",
     needs=("scores", "runs", "qrels", "pipeline"),
-    codes=(RERANKER_CHANGED_RECALL, STAGE_LOSES, RELEVANT_DROPPED),
     brief=True,
     place=10,
 )
-def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
+def stages(_: Config, inputs: Inputs) -> Stages:
     """What each step of a pipeline adds, loses, and could reach at most.
 
-    - ``changes``: the mean paired difference to each system below, by every measure that is a mean
-      over queries, as in a comparison of all systems.
     - ``ceiling``: the mean if the first ``depth`` documents of the input were ordered by grade from
       high to low, unjudged and negative ones as 0 and in the order they had, those below as they
       were. Of a fusion the documents of all inputs count. Null for measures of which less is
@@ -231,10 +178,7 @@ def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
       relevant document that enters or leaves these ranks is an error (RS701), query by query;
       runs that are cut above ``depth`` hide what the reranker was given, and are not looked at.
     """
-    assert inputs.scores is not None
-    assert inputs.pipeline is not None
-    if not any(spec.of for spec in inputs.pipeline):
-        raise CannotAnalyseError("no system builds on another")
+    inputs.require(any(spec.of for spec in inputs.pipeline), "no system builds on another")
     ranked = _ranked(inputs)
     changes = _changes(inputs)
     rows: list[StageRow] = []
@@ -245,14 +189,23 @@ def stages(_: AnalysisConfig, inputs: Inputs) -> Stages:
         if row.role == "rerank" and spec.depth is not None:
             findings += _changed_recall(row, ranked, inputs)
         elif row.dropped and row.role != "fuse":  # what fusions drop, the depth of runs does
-            findings.append(_dropped(row, ranked, inputs))
-    findings += (finding for row in rows for finding in _loss(row, inputs))
-    return Stages(
-        measure=inputs.scores.measures[0],
-        cutoff=inputs.cutoff,
-        stages=tuple(rows),
-        findings=tuple(findings),
-    )
+            findings.append(_dropped(row, ranked))
+    return Stages(measure=str(inputs.main), stages=tuple(rows), findings=tuple(findings))
+
+
+@stages.find
+def _find(result: Stages, inputs: Inputs) -> Iterator[Finding]:
+    """Say which stages are worse than the best system they build on."""
+    for row in result.stages:
+        for change in row.changes:
+            is_main = change.measure == result.measure and change.base == inputs.best_of(row.of)
+            if is_main and change.verdict == "worse":
+                low, high = change.interval.low, change.interval.high
+                yield STAGE_LOSES.finding(
+                    f"{row.system} is worse than {change.base}, which it builds on: "
+                    f"{change.measure} {change.difference:+.3f} [{low:+.3f}, {high:+.3f}], "
+                    f"{p_text(change.p_corrected)} corrected"
+                )
 
 
 @stages.show
@@ -260,21 +213,15 @@ def _show(result: Stages) -> Iterator[Block | None]:
     rows = [row for row in result.stages if row.of]
     changes = [change for row in rows for change in row.changes]
     main = [change for change in changes if change.measure == result.measure]
-    columns = {
-        "before": "before",
-        "after": "after",
-        "difference": "change",
-        "improvement": "in per cent",
-        "p_corrected": "p",
-        "verdict": "result",
-    }
+    changed = (
+        "base_mean: before | system_mean: after | difference: change | relative: in per cent | "
+        "p_corrected: p | verdict: result"
+    )
     yield part_table(
         main,
         notes=[f"change in {result.measure}; p is corrected over all pairs of systems"],
         names=2,
-        system="stage",
-        of="against",
-        **columns,
+        columns=f"system: stage | base: against | {changed}",
     )
     lacking = [
         f"{row.system} has documents that {listed(row.of)} did not retrieve, so it has no ceiling"
@@ -286,33 +233,18 @@ def _show(result: Stages) -> Iterator[Block | None]:
         "What each stage made of its input",
         legend=("ceiling", "kept", "promoted", "lost", "dropped"),
         notes=lacking,
-        role="role",
-        depth="looks at",
-        input_recall="recall before",
-        output_recall="recall after",
-        mean=result.measure,
-        ceiling="ceiling",
-        headroom="headroom",
-        kept="kept",
-        promoted="gained",
-        lost="lost",
-        dropped="dropped",
+        columns=(
+            "role | depth: looks at | input_recall: recall before | "
+            f"output_recall: recall after | mean: {result.measure} | ceiling | headroom | "
+            "kept | promoted: gained | lost | dropped"
+        ),
     )
-    yield system_table(result.stages, "What each stage has", kind="kind", measures="{}")
+    yield system_table(result.stages, "What each stage has", columns="kind | measures: {}")
     yield part_table(
         [change for change in changes if change.measure != result.measure],
         "What each stage changed in other measures",
         names=3,
-        system="stage",
-        of="against",
-        measure="measure",
-        **columns,
-    )
-    yield system_table(
-        result.stages,
-        f"Grades in the first {result.cutoff} of each answer",
-        notes=["how many documents have each grade, over all queries"],
-        labels="{}",
+        columns=f"system: stage | base: against | measure | {changed}",
     )
 
 
@@ -321,10 +253,6 @@ def _show(result: Stages) -> Iterator[Block | None]:
 
 def _ranked(inputs: Inputs) -> dict[str, RankedRun]:
     """By system: its judged documents and their ranks; a system without a run is an error."""
-    assert inputs.scores is not None
-    assert inputs.runs is not None
-    assert inputs.qrels is not None
-    assert inputs.pipeline is not None
     keeps_identical = inputs.scores.profile.identical_ids
     ranked = {}
     for name in (name for spec in inputs.pipeline for name in (spec.system, *spec.of)):
@@ -338,40 +266,25 @@ def _ranked(inputs: Inputs) -> dict[str, RankedRun]:
     return ranked
 
 
-def _changes(inputs: Inputs) -> dict[str, list[StageChange]]:
+def _changes(inputs: Inputs) -> dict[str, list[Pair]]:
     """Compare each stage with what it builds on, by every measure that is a mean."""
-    assert inputs.scores is not None
-    assert inputs.pipeline is not None
     matrix = Matrix.of_scores(inputs.scores, only_means=True)
     place = {name: row for row, name in enumerate(matrix.systems)}
     pairs = [(place[below], place[spec.system]) for spec in inputs.pipeline for below in spec.of]
-    changes: dict[str, list[StageChange]] = {}
+    changes: dict[str, list[Pair]] = {}
     for measure in range(len(matrix.scales)):
         for pair in compare_with_all(matrix.only_measure(measure), pairs, inputs.settings):
-            changes.setdefault(pair.system, []).append(
-                StageChange(
-                    system=pair.system,
-                    of=pair.base,
-                    measure=pair.measure,
-                    before=pair.base_mean,
-                    difference=Estimate.between(pair.difference, pair.interval),
-                    p=pair.p,
-                    p_corrected=pair.p_corrected,
-                    verdict=pair.verdict,
-                )
-            )
+            changes.setdefault(pair.system, []).append(pair)
     return changes
 
 
 def _row(
     spec: StageSpec,
     ranked: Mapping[str, RankedRun],
-    changes: Sequence[StageChange],
+    changes: Sequence[Pair],
     inputs: Inputs,
 ) -> StageRow:
     """Say what one stage did."""
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
     after, cutoff = ranked[spec.system], inputs.cutoff
     row = StageRow(
         system=spec.system,
@@ -381,11 +294,10 @@ def _row(
         role=_role(spec, inputs),
         measures=dict(inputs.scores.run(spec.system).means),
         changes=tuple(changes),
-        labels=after.labels(cutoff, inputs.qrels.judged_grade),
     )
     if not spec.of:
         return row
-    mine, below = after.top(cutoff), ranked[_best(spec.of, inputs)].top(cutoff)
+    mine, below = after.top(cutoff), ranked[inputs.best_of(spec.of)].top(cutoff)
     kept = len(np.intersect1d(mine, below))
     counts: dict[str, Any] = {
         "kept": kept,
@@ -399,16 +311,13 @@ def _row(
 
 def _limits(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> dict[str, Any]:
     """Return what a stage was given, kept, and could have made of it, as fields of its row."""
-    assert inputs.scores is not None
-    assert inputs.qrels is not None
     averaged = set(inputs.scores.run(row.system).query_ids)
     counts = np.array([query_id in averaged for query_id in inputs.qrels.query_ids], np.bool_)
     after = ranked[row.system]
     returned = after.judged.only(counts)
     inputs_of = [ranked[name] for name in row.of]
     given = (inputs_of[0].judged if len(row.of) == 1 else _together(inputs_of)).only(counts)
-    most = max(int(run.retrieved.max(initial=1)) for run in (given, returned))
-    depth = row.depth or most
+    depth = row.depth or max(int(run.retrieved.max(initial=1)) for run in (given, returned))
     recall, best = Measure.of("R", cutoff=depth), best_order(given, depth)
     missing = _missing(row, ranked)
     limits: dict[str, Any] = {
@@ -418,26 +327,14 @@ def _limits(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> d
         "dropped_queries": len(np.unique(after.pairs["query"].to_numpy()[missing])),
     }
     main = inputs.main
-    if not is_best_by_grade(main, inputs.qrels.judged_grade):
+    if why_not_by_grade(main, inputs.qrels.judged_grade):
         return limits
     values = compute(main, best)
     # of a measure that counts documents, a choice of them may be better than all in the best order
     longer = replace(best, retrieved=best.retrieved + 1)
     if row.role == "rerank" or np.array_equal(values, compute(main, longer)):
         limits["ceiling"] = aggregate(main, values)
-        if row.depth is None:
-            reached = aggregate(main, compute(main, best_order(returned, most)))
-            limits["dropped_ceiling"] = max(limits["ceiling"] - reached, 0.0)
     return limits
-
-
-def _best(names: Sequence[str], inputs: Inputs) -> str:
-    """Return the system with the best mean of the main measure; of equal ones the first."""
-    scores = inputs.scores
-    assert scores is not None
-    sign = 1 if inputs.main.definition.higher_is_better else -1
-    means = {name: sign * scores.run(name).means[scores.measures[0]] for name in names}
-    return max(means, key=means.__getitem__)
 
 
 def _missing(row: StageRow, ranked: Mapping[str, RankedRun]) -> IntArray:
@@ -474,7 +371,6 @@ def _together(ranked: Sequence[RankedRun]) -> JudgedRun:
 
 def _role(spec: StageSpec, inputs: Inputs) -> Role | None:
     """Tell what a stage does with what it builds on: as was said, or as its run shows."""
-    assert inputs.qrels is not None
     if spec.of and spec.kind == "rerank" and spec.depth is not None:
         return "rerank"
     if not spec.of or inputs.qrels.gold is not None:  # pieces of text are judged, not documents
@@ -535,7 +431,6 @@ def _changed_recall(
     Without the depth that was asked for, the longest answer stands for it.
     """
     assert row.depth is not None
-    assert inputs.scores is not None
     before, after = ranked[row.of[0]], ranked[row.system]
     sizes = before.judged.retrieved, after.judged.retrieved
     asked = inputs.depth or int(max(size.max(initial=0) for size in sizes))
@@ -561,37 +456,12 @@ def _changed_recall(
         )
 
 
-def _loss(row: StageRow, inputs: Inputs) -> Iterator[Finding]:
-    """Say that a stage is worse than the best system it builds on."""
-    for change in row.changes:
-        is_main = change.measure == str(inputs.main) and change.of == _best(row.of, inputs)
-        if is_main and change.verdict == "worse":
-            low, high = change.difference.low, change.difference.high
-            yield STAGE_LOSES.finding(
-                f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
-                f"{change.difference.value:+.3f} [{low:+.3f}, {high:+.3f}], "
-                f"{p_text(change.p_corrected)} corrected"
-            )
-
-
-def _dropped(row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs) -> Finding:
-    """Say that a stage drops relevant documents; a gain, if the best system builds on a filter."""
-    assert inputs.pipeline is not None
-    worth = ""
-    if row.dropped_ceiling:
-        worth = f"; the best order of what is left has {number(row.dropped_ceiling)} less"
-    finding = RELEVANT_DROPPED.finding(
+def _dropped(row: StageRow, ranked: Mapping[str, RankedRun]) -> Finding:
+    """Say that a stage drops relevant documents."""
+    return RELEVANT_DROPPED.finding(
         f"{row.system} drops {counted(row.dropped or 0, 'relevant document')} of "
-        f"{counted(row.dropped_queries or 0, 'query')} that {row.of[0]} has retrieved{worth}",
+        f"{counted(row.dropped_queries or 0, 'query')} that {row.of[0]} has retrieved",
         count=row.dropped_queries or 0,
         places=_places(row, _missing(row, ranked), ranked),
         severity="warning" if row.role == "filter" else "note",
     )
-    built_on = {inputs.focus}
-    for _ in inputs.pipeline:  # stages may be in any order: each pass finds one more at least
-        built_on |= {
-            name for spec in inputs.pipeline if spec.system in built_on for name in spec.of
-        }
-    if row.role == "filter" and row.system in built_on and row.dropped_ceiling:
-        return finding.model_copy(update={"gain": row.dropped_ceiling})
-    return finding

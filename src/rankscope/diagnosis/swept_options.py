@@ -11,19 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Estimate,
-    Inputs,
-    Row,
-    analysis,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.part import left_out
-from rankscope.statistics.matrix import Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +25,6 @@ class Swept:
     """The name of the sweep."""
     options: Mapping[str, Any]
     """The options that were varied, with its values."""
-
-
-class SweepsConfig(AnalysisConfig):
-    """Nothing can be configured here; the key sweep of a system says what is varied."""
 
 
 class SweptSystem(Row):
@@ -70,51 +57,39 @@ class Sweeps(Analysed):
 
 
 @analysis(
-    "sweeps",
-    SweepsConfig,
-    Sweeps,
     title="Sweeps",
     needs=("scores", "sweeps"),
     uses=("costs", "exactness"),
     brief=True,
     place=39,
 )
-def sweeps(_: SweepsConfig, inputs: Inputs) -> Sweeps:
+def sweeps(_: Config, inputs: Inputs) -> Sweeps:
     """Systems tried with several values of their options: quality, time, the front."""
-    assert inputs.scores is not None
-    assert inputs.sweeps is not None
-    matrix = Matrix.of_scores(inputs.scores, only_means=True)
-    if not matrix.scales or matrix.scales[0].name != inputs.scores.measures[0]:
-        raise CannotAnalyseError(f"{inputs.scores.measures[0]} is no mean over queries")
-    intervals = dict(
-        zip(matrix.systems, matrix.only_measures(1).mean_intervals(inputs.settings), strict=True)
-    )
+    matrix = inputs.main_matrix()
+    intervals = dict(zip(matrix.systems, matrix.mean_intervals(inputs.settings), strict=True))
     rows = []
     for name, point in inputs.sweeps.items():
-        if name not in inputs.scores.runs:
+        if name not in intervals:
             continue
-        costs = (inputs.costs or {}).get(name, {})
-        mean = inputs.scores.run(name).means[inputs.scores.measures[0]]
-        low, high = intervals[name].low, intervals[name].high
+        costs = inputs.costs.get(name, {}) if inputs.has("costs") else {}
         rows.append(
             SweptSystem(
                 system=name,
                 sweep=point.of,
                 options=dict(point.options),
-                quality=Estimate(value=mean, low=low, high=high),
+                quality=Estimate.between(inputs.means[name], intervals[name]),
                 recall=_recall(inputs, name),
                 p50=costs.get("p50, ms"),
                 p95=costs.get("p95, ms"),
                 on_front=False,
             )
         )
-    if not rows:
-        raise CannotAnalyseError("no system of a sweep could be scored")
-    sign = 1 if inputs.main.definition.higher_is_better else -1
+    inputs.require(rows, "no system of a sweep could be scored")
     return Sweeps(
-        measure=inputs.scores.measures[0],
+        measure=str(inputs.main),
         systems=tuple(
-            row.model_copy(update={"on_front": _is_on_front(row, rows, sign)}) for row in rows
+            row.model_copy(update={"on_front": _is_on_front(row, rows, inputs.sign)})
+            for row in rows
         ),
     )
 
@@ -128,20 +103,18 @@ def _show(result: Sweeps) -> Iterator[Block | None]:
             f"{name}: {', '.join(rows[0].options)}",
             legend=["on_front"],
             names=len(rows[0].options),
-            options="{}",
-            quality=result.measure,
-            recall="recall against exact",
-            p50="p50, ms",
-            p95="p95, ms",
-            on_front="front",
+            columns=(
+                f"options: {{}} | quality: {result.measure} | recall: recall against exact | "
+                "p50: p50, ms | p95: p95, ms | on_front: front"
+            ),
         )
 
 
 def _recall(inputs: Inputs, name: str) -> float | None:
-    measured = (inputs.exactness or {}).get(name)
+    measured = inputs.exactness.get(name) if inputs.has("exactness") else None
     if measured is None or not measured.queries:
         return None
-    return sum(row.hits / row.wanted for row in measured.queries) / len(measured.queries)
+    return sum(row.recall for row in measured.queries) / len(measured.queries)
 
 
 def _is_on_front(row: SweptSystem, rows: Sequence[SweptSystem], sign: int) -> bool:

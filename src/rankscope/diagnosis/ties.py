@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.analysis import (
-    Analysed,
-    AnalysisConfig,
-    CannotAnalyseError,
-    Inputs,
-    Row,
-    analysis,
-    found,
-)
+from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import part_table, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
@@ -58,7 +50,7 @@ DECIDE = declare(
 )
 
 
-class TiesConfig(AnalysisConfig):
+class TiesConfig(Config):
     """When ties are worth a word."""
 
     wide: float = Field(default=0.01, gt=0, allow_inf_nan=False)
@@ -82,8 +74,6 @@ class SystemTies(Row):
     """How many documents the system retrieved for judged queries."""
     tied: int
     """How many documents share their score with another one of their query."""
-    scores: float | None
-    """How many different scores an answer has, on average; null: there is no answer."""
     constant: int
     """How many answers have several documents, all with one score: their order means nothing."""
 
@@ -119,6 +109,8 @@ class Ties(Analysed):
     """How ties are broken: trec (the higher id first), id-asc or given."""
     precision: str
     """In which precision scores are compared."""
+    wide: float
+    """From which width on it is worth a word."""
     systems: tuple[SystemTies, ...]
     """By system."""
     reversals: tuple[Reversal, ...]
@@ -126,59 +118,60 @@ class Ties(Analysed):
 
 
 @analysis(
-    "ties",
-    TiesConfig,
-    Ties,
     title="Ties",
     needs=("scores", "runs", "qrels"),
     written="ties: {wide: 0.02}",
-    codes=(WIDE, DECIDE),
     place=60,
 )
 def ties(config: TiesConfig, inputs: Inputs) -> Ties:
     """How far the main measure depends on the order of documents with equal scores."""
-    assert inputs.scores is not None
     measure, queries = inputs.main, len(inputs.rankings.query_ids)
-    if not queries:
-        raise CannotAnalyseError("no query is judged")
+    inputs.require(queries, "no query is judged")
     asked = [Measure.parse(name).cutoff for name in inputs.scores.measures]
     others = {cutoff for cutoff in asked if cutoff is not None} - {inputs.cutoff}
     cutoffs = (inputs.cutoff, *sorted(others))
-    systems = [
-        _ties_of(name, ranking, inputs, cutoffs)
-        for name, ranking in inputs.rankings.systems.items()
-    ]
-    is_share = max(map(abs, measure.definition.range)) <= 1
-    is_mean = measure.definition.aggregate == "mean"
-    wide = [
-        row
-        for row in systems
-        if row.width > config.wide * (1.0 if is_share else abs(row.value or 0.0))
-    ]
-    reversals = _reversals(systems, 1 if measure.definition.higher_is_better else -1)
+    rankings = inputs.rankings.systems.items()
+    systems = [_ties_of(name, ranking, inputs, cutoffs) for name, ranking in rankings]
     rules = inputs.scores.profile.rules_for(measure)
     return Ties(
         measure=str(measure),
         queries=queries,
         ties=rules.ties,
         precision=rules.precision,
+        wide=config.wide,
         systems=tuple(systems),
-        reversals=tuple(reversals),
-        findings=(
-            *found(
-                WIDE,
-                wide,
-                lambda row: (
-                    f"{measure} of {row.system} is {row.value:.4f}, and could be {row.lowest:.4f} "
-                    f"to {row.highest:.4f} with documents of equal score in another order; "
-                    f"{_where(row, queries)}"
-                ),
-                (lambda row: row.width) if is_mean else None,
-                focus=inputs.focus,
-            ),
-            *_decided(reversals, measure),
-        ),
+        reversals=tuple(_reversals(systems, inputs.sign)),
     )
+
+
+@ties.find
+def _find(result: Ties, inputs: Inputs) -> Iterator[Finding]:
+    definition = inputs.main.definition
+    is_share = max(map(abs, definition.range)) <= 1
+    yield from found(
+        WIDE,
+        [
+            row
+            for row in result.systems
+            if row.width > result.wide * (1.0 if is_share else abs(row.value or 0.0))
+        ],
+        lambda row: (
+            f"{result.measure} of {row.system} is {row.value:.4f}, and could be {row.lowest:.4f} "
+            f"to {row.highest:.4f} with documents of equal score in another order; "
+            f"{_where(row, result.queries)}"
+        ),
+        (lambda row: row.width) if definition.aggregate == "mean" else None,
+        focus=inputs.focus,
+    )
+    if result.reversals:
+        pair, more = result.reversals[0], len(result.reversals) - 1
+        likewise = f"; likewise {counted(more, 'other pair')}" if more else ""
+        yield DECIDE.finding(
+            f"{pair.better} is {pair.difference:.4f} ahead of {pair.worse} on {result.measure}, "
+            f"and would be {pair.reversed:.4f} behind with documents of equal score in another "
+            f"order{likewise}",
+            count=len(result.reversals),
+        )
 
 
 @ties.show
@@ -188,30 +181,24 @@ def _show(result: Ties) -> Iterator[Block | None]:
         result.systems,
         legend=("lowest", "across"),
         notes=[f"of equal scores in {result.precision} precision {rules[result.ties]} comes first"],
-        value=result.measure,
-        lowest="lowest",
-        highest="highest",
-        across="across {}",
-        tied="tied documents",
-        documents="of",
-        scores="different scores",
-        constant="answers with one score",
+        columns=(
+            f"value: {result.measure} | lowest | highest | across: across {{}} | "
+            "tied: tied documents | documents: of | constant: answers with one score"
+        ),
     )
     yield part_table(
         result.reversals,
         "Pairs whose order ties decide",
         names=2,
-        better="ahead",
-        worse="behind",
-        difference="by",
-        reversed="if ties were broken otherwise, behind by",
+        columns=(
+            "better: ahead | worse: behind | difference: by | "
+            "reversed: if ties were broken otherwise, behind by"
+        ),
     )
 
 
 def _ties_of(name: str, ranking: Ranking, inputs: Inputs, cutoffs: Sequence[int]) -> SystemTies:
     """Count the ties of one system, and bound what they do to its mean."""
-    assert inputs.scores is not None
-    assert inputs.runs is not None
     profile, measure = inputs.scores.profile, inputs.main
     score = compared(ranking.score, profile.rules_for(measure).precision)
     same = np.zeros(len(score), np.bool_)  # as the row before it, in the same query
@@ -221,8 +208,7 @@ def _ties_of(name: str, ranking: Ranking, inputs: Inputs, cutoffs: Sequence[int]
     tied[:-1] |= same[1:]
     sizes = ranking.sizes
     different = np.bincount(ranking.query[~same], minlength=len(sizes))
-    answers = int(np.count_nonzero(sizes))
-    value = inputs.scores.run(name).means[str(measure)]
+    value = inputs.means[name]
     # what was asked for is in the names of the measures already
     meant = replace(profile, meaning=lambda measure: measure)
     [bound] = bounds(inputs.qrels, inputs.runs[name], [measure], holes=False, profile=meant)
@@ -237,7 +223,6 @@ def _ties_of(name: str, ranking: Ranking, inputs: Inputs, cutoffs: Sequence[int]
         across={k: int(np.count_nonzero(same[ranking.rank == k + 1])) for k in cutoffs},
         documents=len(same),
         tied=int(np.count_nonzero(tied)),
-        scores=float(different.sum() / answers) if answers else None,
         constant=int(np.count_nonzero((different == 1) & (sizes > 1))),
     )
 
@@ -261,19 +246,6 @@ def _reversals(systems: Sequence[SystemTies], sign: int) -> list[Reversal]:
         if ahead > behind and most > least
     ]
     return sorted(reversals, key=lambda pair: pair.difference)
-
-
-def _decided(reversals: Sequence[Reversal], measure: Measure) -> tuple[Finding, ...]:
-    """Make one finding of the pairs whose order ties decide: the closest is named."""
-    if not reversals:
-        return ()
-    pair, more = reversals[0], len(reversals) - 1
-    likewise = f"; likewise {counted(more, 'other pair')}" if more else ""
-    sentence = (
-        f"{pair.better} is {pair.difference:.4f} ahead of {pair.worse} on {measure}, and would be "
-        f"{pair.reversed:.4f} behind with documents of equal score in another order{likewise}"
-    )
-    return (DECIDE.finding(sentence, count=len(reversals)),)
 
 
 def _where(row: SystemTies, queries: int) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from rankscope.document.links import query_link
@@ -70,6 +69,11 @@ class Column:
     """A few words behind the title, drawn in parentheses."""
     only: Literal["", "page", "text"] = ""
     """Where the column is drawn: on pages, or in all forms without pictures; '' is everywhere."""
+
+    @property
+    def is_words(self) -> bool:
+        """Whether it holds words, which are flush left."""
+        return self.kind in ("text", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +193,6 @@ class Findings:
     """Findings, worst first, with what to do about each."""
 
     findings: tuple[Finding, ...]
-    short: bool = False
-    """Whether a terminal shows one line for each code only; pages always show everything."""
-    where: str = "in the reports"
-    """Where everything is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +319,6 @@ class Document:
     """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
     data: Callable[[], Table | Lines] | None = None
     """Makes the numbers in full, one fact a row: what csv writes; None: the first table."""
-    appendix: tuple[Section, ...] = ()
-    """What only a page has room for, behind all sections."""
     cases: tuple[Case, ...] = ()
     properties: dict[str, str] = field(default_factory=dict)
     """What a machine may want to know about the report as a whole (JUnit's properties)."""
@@ -469,12 +467,6 @@ def plain_rows(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(cells(*row) for row in rows)
 
 
-def plain_lines(table: Table) -> Lines:
-    """Return the values of a table's cells."""
-    titles = tuple(column.title for column in table.columns)
-    return Lines(titles, lambda: ([cell.value for cell in row] for row in table.rows))
-
-
 def text_columns(*titles: str) -> tuple[Column, ...]:
     """Make columns of text."""
     return tuple(Column(title, "text") for title in titles)
@@ -490,19 +482,14 @@ def together(title: str, documents: Sequence[Document]) -> Document:
         sections += [replace(first, title=first.title or document.title), *others]
     makers = [document.data for document in documents if document.data is not None]
 
-    def data() -> Table | Lines:
-        made = [make() for make in makers]
-        tables = [each for each in made if isinstance(each, Table)]
-        if len(tables) == len(made):
-            return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
-        lines = [each if isinstance(each, Lines) else plain_lines(each) for each in made]
-        return replace(lines[0], rows=lambda: chain.from_iterable(each.rows() for each in lines))
+    def data() -> Table:
+        tables = [table for table in (make() for make in makers) if isinstance(table, Table)]
+        return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
 
     return Document(
         title,
         tuple(sections),
         names=frozenset().union(*(document.names for document in documents)),
         data=data if makers else None,
-        appendix=tuple(section for document in documents for section in document.appendix),
         cases=tuple(case for document in documents for case in document.cases),
     )

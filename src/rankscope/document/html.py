@@ -30,6 +30,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.plots import figure
 from rankscope.document.text import (
+    LONGEST_TEXT,
     SIGNS,
     behind,
     for_page,
@@ -56,12 +57,15 @@ if TYPE_CHECKING:
     )
     from rankscope.findings import Finding
 
-STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
+PALETTE, STYLE = (
+    (files("rankscope.document") / name).read_text("utf-8") for name in ("palette.css", "style.css")
+)
+STYLE = PALETTE + STYLE
 
 _MOST_COLUMNS, _MOST_INTERVALS = 12, 8
 """With more columns, or more with intervals, a table goes on below itself."""
-_LONGEST_LINE = 40
-"""Text longer than this has a wide column."""
+_LONGEST_LINE, _LONGEST_WORD = 18, 24
+"""Text longer than this may be broken between words, and words longer than this anywhere."""
 
 _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 
@@ -95,11 +99,13 @@ def answer_parts(
 ) -> Iterator[str]:
     """Yield what comes first: the decision, then its blocks."""
     known = sorted(filter(None, names), key=len, reverse=True)
-    why = " ".join(_ended(line, known) for line in (answer.evidence, answer.reason) if line)
+    lines = sorted((answer.reason, answer.evidence), key=lambda line: "[" in line)  # numbers last
+    why = " ".join(_ended(line, known) for line in lines if line)
     yield '<section id="answer">'
     yield f'<div class="decision">{_heading(_ended(answer.headline, known), level)}'
-    why = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", re.sub(r"(?<=[\s[])-(?=\d)", "−", why))
-    yield f"<p>{_with_names(why, known)}</p></div>" if why else "</div>"
+    why = _with_names(re.sub(r"(?<=[\s[])-(?=\d)", "−", why), known)
+    why = re.sub(r"\[[−+\d., ]{3,24}\]", r'<span class="unbroken">\g<0></span>', why)
+    yield f"<p>{why}</p></div>" if why else "</div>"
     for place, block in enumerate(answer.blocks):
         yield _block(block, level + 1, f"answer-{place}", linked=linked)
     yield "</section>"
@@ -171,7 +177,11 @@ def section_parts(
             yield _heading(section.title, level)
     inner = level + 1 if section.title else level
     for place, block in enumerate(section.all_blocks):
+        if is_closed and section.details and place == len(section.blocks) > 0:
+            yield '<details class="more"><summary>More numbers</summary>'
         yield _block(block, inner, f"{key}-{place}", linked=linked)
+    if is_closed and section.details and section.blocks:
+        yield "</details>"
     yield "</details>" if is_closed else "</section>"
 
 
@@ -357,7 +367,10 @@ def _head(column: Column, axis: DrawnAxis | None) -> str:
 def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
     """Return the class attribute of a cell; '' if it has none."""
     names = {"text": ["text"], "outcome": ["text", "outcome"]}.get(column.kind, [])
-    names = names + (["long"] if len(text) > _LONGEST_LINE else [])
+    if "text" in names and len(text) > _LONGEST_LINE:
+        names = [*names, "wrap"]
+    if any(len(word) > _LONGEST_WORD for word in text[:LONGEST_TEXT].split()):
+        names = [*names, "long"]
     if cell is not None:
         names += [cell.tone] if cell.tone != "plain" else []
         names += ["best"] if cell.best else []

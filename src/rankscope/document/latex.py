@@ -109,7 +109,7 @@ def _small(texts: tuple[str, ...] | list[str]) -> str:
 
 
 def _table(table: Table) -> str:
-    kinds = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    kinds = "".join("l" if column.is_words else "r" for column in table.columns)
     rows = [
         " & ".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
         for row in table.rows

@@ -181,7 +181,7 @@ class _Writer:
                 ]
                 for row in table.rows
             ]
-            yield _aligned(head, rows, [column.kind == "text" for column in table.columns])
+            yield _aligned(head, rows, [column.is_words for column in table.columns])
         if notes := table_notes(table, "bold:"):
             yield self.listed(notes)
 

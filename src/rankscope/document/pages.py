@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, get_args
@@ -134,7 +134,8 @@ def _block(name: str, text: str) -> str:
     return f'<script type="text/plain" id="data-{name}">{text}</script>\n'
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
+    """Return what a policy knows a script or a style by."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -142,7 +143,7 @@ def _hash(text: str) -> str:
 def _policy(script: str, style: str) -> str:
     """Return what the page may do: run this script, use this style, draw pictures it made."""
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
@@ -153,8 +154,7 @@ Placed = list[tuple[str, "Section"]]
 
 
 def _parts(document: Document) -> dict[Part, Placed]:
-    appendix = (replace(section, part="method") for section in document.appendix)
-    sections = [section for section in (*document.sections, *appendix) if section.all_blocks]
+    sections = [section for section in document.sections if section.all_blocks]
     placed = list(zip(section_ids(section.title for section in sections), sections, strict=True))
     parts: dict[Part, Placed] = {}
     for name in get_args(Part):

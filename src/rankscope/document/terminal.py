@@ -58,8 +58,6 @@ _NARROWEST_TEXT = 24
 
 _LONGEST_NOTE = 16
 """Longer notes are cut behind numbers."""
-_MOST_ERRORS = 8
-"""How many errors a short list of findings shows."""
 
 _STYLES = {
     "plain": "",
@@ -177,8 +175,6 @@ def _hanging(console: Console, text: Text, lead: Text | str) -> None:
 def _draw_findings(block: Findings, console: Console) -> None:
     if not block.findings:
         _line(console, Text("no findings", "dim"))
-    elif block.short:
-        _draw_short(block, console)
     else:
         for place, finding in enumerate(block.findings):
             if place:
@@ -203,38 +199,6 @@ def _draw_finding(finding: Finding, console: Console) -> None:
         lines.append(Text(f"    and {finding.count - len(finding.places):,} more", "dim"))
     for line in lines:
         _hanging(console, line, " " * 11)
-
-
-def _draw_short(block: Findings, console: Console) -> None:
-    """Print errors in full, and warnings of a kind in one line; notes are counted."""
-    findings = block.findings
-    errors = [finding for finding in findings if finding.severity == "error"]
-    for finding in errors[:_MOST_ERRORS]:
-        who = "" if finding.system is None else f"{finding.system}: "
-        text = f"error: {who}{finding.message} [{finding.code}]; {finding.advice}"
-        _line(console, Text(readable(text), "bold red"))
-    if len(errors) > _MOST_ERRORS:
-        _line(console, Text(f"and {counted(len(errors) - _MOST_ERRORS, 'error')} more", "bold red"))
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.severity == "warning":
-            # what a system says of itself is said in full, once
-            words = finding.message if finding.name == "system-note" else ""
-            by_code.setdefault(f"{finding.code} {words}", []).append(finding)
-    for same in by_code.values():
-        systems = ", ".join(
-            dict.fromkeys(finding.system for finding in same if finding.system is not None)
-        )
-        who = f"{systems}: " if systems else ""
-        words, code = same[0].message, same[0].code
-        if len({finding.message for finding in same}) > 1:
-            more = f"{words} (and {len(same) - 1} more)"
-            words = same[0].name.replace("-", " ") if systems else more
-        _line(console, Text(readable(f"warning: {who}{words} [{code}]"), "yellow"))
-    notes = sum(finding.severity == "note" for finding in findings)
-    parts = ["what to do"] if len(findings) > notes else []
-    parts += [counted(notes, "note")] if notes else []
-    _line(console, Text(f"{' and '.join(parts)}: {block.where}", "dim"))
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -292,7 +256,7 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
         cells = [row[place] for row in table.rows]
         has_intervals = column.kind != "interval" and any(cell.interval for cell in cells)
         is_name = place < table.name_columns
-        if column.kind == "text":
+        if column.is_words:
             lines = [[_text_cell(cell, is_name=is_name)] for cell in cells]
         else:
             lines = _number_cells(cells, column, is_plain=is_plain, stacked=stacked)
@@ -300,8 +264,8 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
             _Drawn(
                 Text(readable(title_of(column)), "bold"),
                 lines,
-                right=column.kind != "text" and not has_intervals,
-                is_text=column.kind == "text",
+                right=not column.is_words and not has_intervals,
+                is_text=column.is_words,
                 is_name=is_name,
             )
         )

@@ -37,7 +37,7 @@ from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.analysis import AnalysisConfig, AnyAnalysis, Search
+    from rankscope.diagnosis.analysis import AnyAnalysis, Config, Search
     from rankscope.diagnosis.query_fields import Query
     from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
@@ -155,9 +155,8 @@ def diagnose(
     """
     analyses = {analysis.name: analysis for analysis in all_analyses()}
     asked = _asked(only, analyses) or list(analyses)
-    given = dict(configs or {})
-    _asked(given, analyses)
-    prepared = {name: _config(analyses[name], given.get(name, {})) for name in asked}
+    _asked(configs or (), analyses)
+    prepared = {name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked}
     rules = {name: options.pop(name) for name in ScoringOptions.__annotations__ if name in options}
     settings = Settings.of(**options)
     scoring = Scoring.of("diagnose", rules, without=("executor", "overlap"))
@@ -179,18 +178,21 @@ def diagnose(
     scoring = replace(scoring, corpus=documents, ontology=None)  # which the judgments know
     scores = score(judgments, tables, measures, scoring).scores
     asked_queries = None if queries is None else _judged(_queries(queries), judgments)
+    given: dict[str, Any] = {
+        "queries": asked_queries,
+        "corpus": documents,
+        "pipeline": None if stages is None else _pipeline(stages, tables),
+        "decisions": None if decisions is None else as_decisions(decisions),
+        "ratings": None if ratings is None else as_ratings(ratings),
+        "training": None if training is None else _training(training, asked_queries),
+        "costs": None if costs is None else as_costs(costs, tables),
+        "search": _search(documents, asked_queries, judgments),
+    }
     inputs = Inputs(
         scores=scores,
         runs=tables,
         qrels=judgments,
-        queries=asked_queries,
-        corpus=documents,
-        pipeline=None if stages is None else _pipeline(stages, tables),
-        decisions=None if decisions is None else as_decisions(decisions),
-        ratings=None if ratings is None else as_ratings(ratings),
-        training=None if training is None else _queries(training),
-        costs=None if costs is None else as_costs(costs, tables),
-        search=_search(documents, asked_queries, judgments),
+        **given,
         baseline=baseline,
         documents=None if documents is None else len(documents),
         settings=settings,
@@ -275,9 +277,28 @@ def _unknown(queries: list[Query] | None, judgments: Judgments) -> list[Finding]
     ]
 
 
-def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
+def _training(training: Any, asked: list[Query] | None) -> list[Query]:
+    """Take training questions; of judgments, which hold ids only, texts are looked up."""
     try:
-        config: AnalysisConfig = analysis.config.model_validate(given)
+        return _queries(training)
+    except InputError:
+        if asked is None or not is_path(training):
+            raise
+        from rankscope.collection.qrels import read_qrels  # noqa: PLC0415
+
+        try:
+            learnt = set(read_qrels(training).query_ids)
+        except InputError:
+            learnt = set()
+        questions = [query for query in asked if query[0] in learnt]
+        if not questions:
+            raise
+        return questions
+
+
+def _config(analysis: AnyAnalysis, given: Any) -> Config:
+    try:
+        config: Config = analysis.config.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         known = ", ".join(analysis.config.model_fields) or "nothing"

@@ -58,7 +58,7 @@ from rankscope.reports.verdict import (
     reached_targets,
     what_stands,
 )
-from rankscope.reports.what_ran import repeat_section, systems_section, time_section
+from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section, time_section
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -86,14 +86,13 @@ def benchmark_document(
     few = shown_systems(ranked, max_systems, [report.baseline], most=FIRST)
     answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
     answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
-    named = [system.name for system in report.systems]
-    names = frozenset([*named, *(info.measure for info in report.measures)])
+    names = [*ranked, *(info.measure for info in report.measures)]
     sections = (
         *analysis_sections(answered, names),
-        Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
-        _targets_section(report),
-        *([time_section(report)] if with_times else []),
         findings_section(report.findings),
+        Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
+        _targets_section(report, ranked),
+        *([time_section(report)] if with_times else []),
         systems_section(report),
         coverage_of(report),
         definitions_section(
@@ -118,7 +117,7 @@ def benchmark_document(
             decision.evidence,
             (table, Points(tuple(_points(report, decision, answered)))),
         ),
-        names=names,
+        names=frozenset(names),
         data=lambda: _data(report),
     )
 
@@ -167,19 +166,24 @@ def _first_table(
     failed = failures.of(report.analyses)
     failing = {} if failed is None else {row.system: row.failing for row in failed.systems}
     columns = [Column(recall)] if recall else []
-    if failed is not None and failing:
-        columns.append(Column("failing", note=f"of {failed.queries:,}"))
-    columns += [Column("p50, ms", digits=2)] if with_times else []
+    if failed is not None:
+        columns.append(Column("failing", "text", only="text"))
+        columns.append(Column("failing", note=f"of {failed.queries:,}", only="page"))
+    if with_times:
+        columns += [Column("p50", "text", only="text"), Column("p50, ms", digits=2, only="page")]
     by_name, lines = {system.name: system for system in report.systems}, []
     for system in map(by_name.__getitem__, shown):
         others = []
         if recall:
             deep = _value(system, recall)
             others.append(Cell(None if deep is None else deep.value))
-        if failing:
-            others.append(Cell(failing.get(system.name)))
+        if failed is not None:
+            count = failing.get(system.name)
+            others.append(Cell(None if count is None else f"{count:,}/{failed.queries:,}"))
+            others.append(Cell(count))
         if with_times:
             p50 = system.timing.p50
+            others.append(Cell(None if p50 is None else milliseconds(p50)))
             others.append(Cell(None if p50 is None else 1000 * p50))
         mean = _mean(report, system, info)
         lines.append(SystemLine(system.name, mean, _about(system), tuple(others)))
@@ -307,9 +311,9 @@ def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
     return f"{ranked[0]} has the best mean on {best} of {measures}.{told}"
 
 
-def _targets_section(report: BenchmarkReport) -> Section:
+def _targets_section(report: BenchmarkReport, ranked: Sequence[str]) -> Section:
     """Show what reaches its target, and the bands that values fall in."""
-    means = target_table(report)
+    means = target_table(report, ranked)
     blocks: list[Block] = [means] if means is not None else []
     blocks += [figure_table(report.figure_kpis)] if report.figure_kpis else []
     finding = " ".join(missed_targets(report)) or "All targets are reached."

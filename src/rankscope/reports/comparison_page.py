@@ -19,7 +19,6 @@ from rankscope.document.blocks import (
     cells,
     ends,
     finding_lines,
-    sentences,
 )
 from rankscope.document.links import queries_link
 from rankscope.document.views import view
@@ -48,7 +47,6 @@ from rankscope.statistics.sentences import differ, listed
 if TYPE_CHECKING:
     from rankscope.statistics.comparison import Comparison, SystemMean
     from rankscope.statistics.settings import Settings
-    from rankscope.statistics.system_pairs import Verdict
 
 
 NAMED = 10
@@ -62,8 +60,6 @@ MOST_OTHERS = 3
 
 MOST_CAREFUL = 3
 """So many lines of one kind are shown at first."""
-
-_OUTCOMES: tuple[Verdict, ...] = ("better", "worse", "equivalent", "can't tell")
 
 
 @view
@@ -80,7 +76,6 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
     paired = shown if comparison.baseline is not None else shown[:PAIRED]
     pairs = comparison.pairs.select(among=paired)
     sections = (
-        Section("By measure", (sentences(verdicts(comparison)),)),
         Section("Means", (_means_table(comparison, shown),)),
         Section("Pairs", (pairs_table(pairs), *_pairs_left(comparison, len(pairs)))),
         coverage_section(_covered(comparison, shown), profile=comparison.profile),
@@ -233,13 +228,12 @@ def _parts(comparison: Comparison) -> list[str]:
         parts.append("weighted")
     if len(comparison.accounting) > len(comparison.runs):
         parts.append("systems of several runs: for new queries and new runs")
-    fates = {"all": "counted as 0", "both": "left out for all runs"}
-    lacking = {name: each for name, each in comparison.accounting.items() if each.missing}
-    for name, accounting in list(lacking.items())[:NAMED]:
-        fate = fates.get(accounting.missing_policy, "")
-        parts.append(f"{name} lacks {counted(accounting.missing, 'judged query')}, {fate}")
-    if len(lacking) > NAMED:
-        parts.append(f"{counted(len(lacking) - NAMED, 'more run')} likewise")
+    lacking = [each for each in comparison.accounting.values() if each.missing]
+    if lacking:
+        fates = {"all": "counted as 0", "both": "left out for all runs"}
+        most = counted(max(each.missing for each in lacking), "judged query")
+        fate = fates.get(lacking[0].missing_policy, "")
+        parts.append(f"{counted(len(lacking), 'run')} missing up to {most}, {fate}")
     if comparison.left_out:
         parts.append(f"{counted(comparison.left_out, 'judged query')} left out")
     by_run = {name: data_sentences(run) for name, run in comparison.accounting.items()}
@@ -252,33 +246,6 @@ def _parts(comparison: Comparison) -> list[str]:
     if comparison.profile != "rankscope":
         parts.append(f"rules of {comparison.profile}")
     return parts
-
-
-def verdicts(comparison: Comparison) -> list[str]:
-    """Say by measure what the data show: of a pair in full, of many systems by outcome."""
-    if len(comparison.runs) == 2:
-        return [pair.sentence for pair in comparison.pairs]
-    place, lines = {mean.run: at for at, mean in enumerate(ranked(comparison))}, []
-    for measure in comparison.measures:
-        if comparison.baseline is None:
-            means = [mean for mean in comparison.means if mean.measure == measure]
-            best = next(mean.run for mean in means if mean.best)
-            near = sorted(
-                (mean.run for mean in means if mean.near_best and mean.run != best),
-                key=place.__getitem__,
-            )
-            rest = f"can't be told apart from {listed(near, 5)}" if near else "beats all others"
-            rows = comparison.pairs.rows(measure=measure)
-            clear = int(comparison.pairs.separated(rows).sum())
-            counts = f"{clear:,} of {counted(len(rows), 'pair')} differ"
-            lines.append(f"{measure}: {best} has the best mean and {rest}; {counts}")
-            continue
-        pairs = comparison.pairs.select(measure=measure)
-        pairs.sort(key=lambda pair: place[pair.system])
-        groups = {each: [p.system for p in pairs if p.verdict == each] for each in _OUTCOMES}
-        phrases = "; ".join(f"{word}: {listed(runs, 5)}" for word, runs in groups.items() if runs)
-        lines.append(f"{measure}, against {comparison.baseline}: {phrases}")
-    return lines
 
 
 def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:

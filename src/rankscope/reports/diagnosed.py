@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from rankscope.document.blocks import (
     Point,
     Points,
     Section,
+    Sentences,
     Table,
     cells,
     sentences,
@@ -29,7 +30,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
-from rankscope.reports.found_sentences import found_sentence
+from rankscope.reports.found_sentences import found_sentence, is_quiet
 from rankscope.reports.targets import figure_table
 from rankscope.statistics.sentences import listed
 
@@ -74,7 +75,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
     """Show what to fix first; behind it every analysis. What only some found is shown in full."""
     answers = diagnosis.answers()
     is_part = len(answers) < len(all_analyses())
-    names = frozenset([*diagnosis.runs, *diagnosis.measures])
+    names = [*diagnosis.runs, *diagnosis.measures]
     findings, kpis = diagnosis.findings, diagnosis.figure_kpis
     sections = [
         *([Section("Targets", (figure_table(kpis),))] if kpis else []),
@@ -90,7 +91,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
         answer=None if is_part else _answer(diagnosis, answers),
-        names=names,
+        names=frozenset(names),
     )
 
 
@@ -99,35 +100,64 @@ def findings_section(findings: Sequence[Finding]) -> Section:
     counts = Counter(finding.severity for finding in findings)
     severities = ", ".join(counted(count, severity) for severity, count in counts.items())
     blocks = (Findings(tuple(findings)),) if findings else ()
-    return Section("Findings", blocks, finding=f"{severities}." if severities else "")
+    finding = f"{severities}." if severities else ""
+    return Section("Findings", blocks, part="diagnosis", finding=finding)
 
 
 def analysis_sections(
-    answers: Answers, names: Collection[str], *, all_shown: bool = False
+    answers: Answers, names: Sequence[str], *, all_shown: bool = False
 ) -> Iterator[Section]:
     """Yield a section for each analysis that found something, and one that lists the others.
 
-    A sentence does not begin with a capital where it begins with one of ``names``.
-    ``all_shown``: also those that found nothing are shown.
+    Systems come in the order of ``names``, and a sentence that begins with one of these with no
+    capital. ``all_shown``: also those that found nothing are shown, and all on a terminal.
     """
     reasons: dict[str, list[str]] = {}
     for analysis, answer in answers:
         if isinstance(answer, NotApplicable):
             reasons.setdefault(answer.reason, []).append(analysis.name)
             continue
-        section = analysis.section(answer)
-        said = section.finding or found_sentence(analysis, answer, section)
-        if not said and not all_shown:
+        if is_quiet(analysis, answer) and not all_shown:
             reasons.setdefault("found nothing to report", []).append(analysis.name)
             continue
+        section = analysis.section(answer)
+        said = section.finding or found_sentence(analysis, answer, section)
         said = said if said.split(" ")[0].rstrip(":,") in names else f"{said[:1].upper()}{said[1:]}"
-        held = section.all_blocks
-        yield replace(section, blocks=held, details=(), part="diagnosis", finding=said)
+        held = [_ranked(block, names) for block in section.all_blocks]
+        first = held[0] if held and not all_shown else None
+        if isinstance(first, Sentences) and [each.text for each in first.sentences] == [said]:
+            held = held[1:]  # it is said already
+        shown = len(held) if all_shown else 1  # on a terminal, too
+        yield replace(
+            section,
+            blocks=tuple(held[:shown]),
+            details=tuple(held[shown:]),
+            part="diagnosis",
+            finding=said,
+        )
     if reasons:
         lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        others = counted(sum(map(len, reasons.values())), "other analysis")
-        said = f"{others} found nothing, or could not look; --only NAME shows all of one."
+        others = counted(sum(map(len, reasons.values())), "other check")
+        said = f"{others} found nothing, or could not look."
         yield Section("Also", (sentences(lines, listed=True),), part="diagnosis", finding=said)
+
+
+def _ranked(block: Block, names: Sequence[str]) -> Block:
+    """Return a table with its systems, in rows or in columns, in the order of names."""
+    if not isinstance(block, Table) or not block.columns:
+        return block
+    place = {name: at for at, name in enumerate(names)}
+    titles = [column.title for column in block.columns]
+    if titles[0] == "system" and all(row[0].value in place for row in block.rows):
+        rows = sorted(block.rows, key=lambda row: place[str(row[0].value)])
+        return replace(block, rows=tuple(rows))
+    if len(titles) > 1 and all(title in place for title in titles[1:]):
+        order = [0, *sorted(range(1, len(titles)), key=lambda at: place[titles[at]])]
+        columns = tuple(block.columns[at] for at in order)
+        return replace(
+            block, columns=columns, rows=tuple(tuple(r[at] for at in order) for r in block.rows)
+        )
+    return block
 
 
 def _answer(diagnosis: Diagnosis, answers: Answers) -> Answer:

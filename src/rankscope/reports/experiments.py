@@ -71,8 +71,8 @@ def changes_document(comparison: ExperimentComparison) -> Document:
 
 
 def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
-    """Say what became worse and better, the worse first."""
-    lines = []
+    """Say which systems became worse and better, the worse first, and on which measures."""
+    heads, lines = [], []
     for word in ("worse", "better"):
         by_system: dict[str, list[str]] = {}
         for change in changes:
@@ -80,9 +80,11 @@ def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
                 by_system.setdefault(change.system, []).append(change.measure)
         named = [f"{name} on {listed(measures, MOST)}" for name, measures in by_system.items()]
         if named:
-            lines.append(f"{word}: {listed(named, MOST)}")
-    if lines:
-        return f"{lines[0][:1].upper()}{lines[0][1:]}", ". ".join(lines[1:])
+            heads.append(f"{word}: {listed(by_system, MOST)}")
+            lines.append(f"{word.capitalize()}: {'; '.join(named[:MOST])}")
+    if heads:
+        headline = "; ".join(heads)
+        return f"{headline[0].upper()}{headline[1:]}", f"{'. '.join(lines)}."
     if all(change.difference == 0 for change in changes):
         return "Nothing changed", "Every mean is the same."
     return "No change can be told", "No system is better or worse on any measure."
@@ -92,7 +94,7 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
     rows = tuple(
         (
             *cells(change.system, change.measure, change.before, change.after),
-            Cell(change.difference, ends(change.interval)),
+            Cell(change.difference, ends(change.interval), tone=OUTCOME_TONES[change.verdict]),
             Cell(change.p_corrected),
             Cell(change.verdict, tone=OUTCOME_TONES[change.verdict]),
         )
@@ -110,23 +112,20 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
-    sections = tuple(map(_listed, experiments))
-    empty = Section("", (sentences([f"{folder} holds no experiment"]),))
     titles = ("folder", "experiment", "digest", "finished", "collection", "queries",
               "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
+    rows = [
+        [
+            ", ".join(value) if isinstance(value, tuple | list) else value
+            for value in (getattr(listed, title) for title in titles)
+        ]
+        for listed in experiments
+    ]
     return Document(
         f"Experiments in {folder}",
-        sections or (empty,),
-        data=lambda: Table(
-            text_columns(*titles),
-            plain_rows(
-                [
-                    ", ".join(value) if isinstance(value, tuple | list) else value
-                    for value in (getattr(listed, title) for title in titles)
-                ]
-                for listed in experiments
-            ),
-        ),
+        tuple(map(_listed, experiments))
+        or (Section("", (sentences([f"{folder} holds no experiment"]),)),),
+        data=lambda: Table(text_columns(*titles), plain_rows(rows)),
     )
 
 
@@ -136,19 +135,15 @@ def _listed(experiment: Listed) -> Section:
         return Section(experiment.folder, (broken,))
     value = "" if experiment.value is None else f" {experiment.value:.4f}"
     finished = experiment.finished.replace("T", " ").removesuffix("Z")
-    lines = [
-        *([Sentence(experiment.verdict)] if experiment.verdict else []),
-        Sentence(
-            f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
-            f"{experiment.measure}{value} ({experiment.best}); "
-            f"systems: {', '.join(experiment.systems)}"
-        ),
-        Sentence(
-            f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}",
-            "quiet",
-        ),
-    ]
-    return Section(experiment.experiment, (Sentences(tuple(lines)),))
+    lines = [Sentence(experiment.verdict)] if experiment.verdict else []
+    about = (
+        f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
+        f"{experiment.measure}{value} ({experiment.best}); systems: {listed(experiment.systems, 9)}"
+    )
+    kept = f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
+    return Section(
+        experiment.experiment, (Sentences((*lines, Sentence(about), Sentence(kept, "quiet"))),)
+    )
 
 
 @view

@@ -19,7 +19,7 @@ from rankscope.document.blocks import (
 from rankscope.document.views import view
 
 if TYPE_CHECKING:
-    from rankscope.scoring.explain import Explanation, IdealStep, Step
+    from rankscope.scoring.explain import Explanation
 
 _MOST_IDEAL = 10
 """How much of the ideal order is shown where the run is shorter."""
@@ -69,43 +69,33 @@ def _table(explanation: Explanation) -> Table:
     ideal = explanation.ideal[: max(len(explanation.steps), _MOST_IDEAL)]
     left_out = explanation.left_out
     notes = [f"{left_out:,} further ranks are not listed"] if left_out > 0 else []
-    return Table(
-        (
-            Column("rank"),
-            Column("document", "text"),
-            Column("score", digits=None),
-            Column("grade", digits=None),
-            *factors,
-            Column("adds", signed=True),
-            Column("so far"),
-            Column("ideal", "text"),
-            Column("grade", digits=None),
-        ),
-        tuple(
-            (*_step(step, with_factors=with_factors), *_ideal(best))
-            for step, best in zip_longest(explanation.steps, ideal)
-        ),
-        notes=(*notes, explanation.formula),
-        name_columns=2,
-    )
-
-
-def _step(step: Step | None, *, with_factors: bool) -> list[Cell]:
-    if step is None:
-        return [Cell("")] * (8 if with_factors else 6)
-    factors = [Cell(step.gain or 0.0), Cell(step.discount or 0.0)] if with_factors else []
-    tone: Tone = "strong" if step.contribution else "plain" if step.grade is not None else "quiet"
-    return [
-        Cell(step.rank),
-        Cell(step.doc_id, tone=tone),
-        Cell(step.score),
-        Cell("unjudged" if step.grade is None else step.grade, tone=tone),
+    rows = []
+    for step, best in zip_longest(explanation.steps, ideal):
+        row = [Cell("")] * (6 + len(factors))
+        if step is not None:
+            tone: Tone = "strong" if step.contribution else "plain"
+            tone = "quiet" if step.grade is None and not step.contribution else tone
+            given = [Cell(step.gain or 0.0), Cell(step.discount or 0.0)] if with_factors else []
+            row = [
+                Cell(step.rank),
+                Cell(step.doc_id, tone=tone),
+                Cell(step.score),
+                Cell("unjudged" if step.grade is None else step.grade, tone=tone),
+                *given,
+                Cell(step.contribution or "0", tone=tone),
+                Cell(step.value_so_far),
+            ]
+        last = ("", "") if best is None else (best.doc_id, best.grade)
+        rows.append((*row, *(Cell(value, tone="quiet") for value in last)))
+    columns = (
+        Column("rank"),
+        Column("document", "text"),
+        Column("score", digits=None),
+        Column("grade", digits=None),
         *factors,
-        Cell(step.contribution or "0", tone=tone),
-        Cell(step.value_so_far),
-    ]
-
-
-def _ideal(step: IdealStep | None) -> list[Cell]:
-    values = ("", "") if step is None else (step.doc_id, step.grade)
-    return [Cell(value, tone="quiet") for value in values]
+        Column("adds", signed=True),
+        Column("so far"),
+        Column("ideal", "text"),
+        Column("grade", digits=None),
+    )
+    return Table(columns, tuple(rows), notes=(*notes, explanation.formula), name_columns=2)

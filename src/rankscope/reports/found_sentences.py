@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.baselines import Baselines, baselines
+from rankscope.diagnosis.duplicates import duplicates
 from rankscope.diagnosis.failures import Failures, failures
 from rankscope.diagnosis.gaps import Gaps, gaps
 from rankscope.diagnosis.holes import Holes, holes
+from rankscope.diagnosis.leaks import leaks
 from rankscope.diagnosis.pareto import Pareto, pareto
 from rankscope.diagnosis.stages import Stages, stages
 from rankscope.document.blocks import Sentences
@@ -19,12 +21,20 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis
     from rankscope.document.blocks import Section
 
+_QUIET = (duplicates.name, leaks.name)
+"""Analyses that have nothing to show where they found nothing."""
+
 MOST = 3
 """So many systems a sentence names."""
 
 
+def is_quiet(analysis: AnyAnalysis, answer: Any) -> bool:
+    """Tell whether an analysis found nothing that is worth a section."""
+    return analysis.name in _QUIET and not answer.findings
+
+
 def found_sentence(analysis: AnyAnalysis, answer: Any, section: Section) -> str:
-    """Return what an analysis found; '' if it found nothing that is worth a section."""
+    """Return what an analysis found; '' if it has no sentence."""
     say = _SENTENCES.get(analysis.name)
     if say is not None and (made := say(analysis.result.model_validate(answer))):
         return made
@@ -61,9 +71,9 @@ def _stages(result: Stages) -> str:
     for row in result.stages:
         changes = [each for each in row.changes if each.measure == result.measure]
         if changes:
-            best = min(changes, key=lambda each: abs(each.difference.value))
-            change = number(best.difference.value, signed=True)
-            parts.append(f"{row.system} is {change} against {best.of} ({best.verdict})")
+            best = min(changes, key=lambda each: abs(each.difference))
+            change = number(best.difference, signed=True)
+            parts.append(f"{row.system} is {change} against {best.base} ({best.verdict})")
     return f"{listed(parts, MOST)}." if parts else ""
 
 

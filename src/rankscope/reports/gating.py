@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from rankscope.document.blocks import (
@@ -60,23 +59,27 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     """
     ranked = [check for answer in ORDER for check in result.checks if check.answer == answer]
     losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
+    reasons = tuple(
+        Sentence(f"{check.answer}: {check.measure} {check.explanation}", _TONES[check.answer])
+        for check in result.checks
+    )
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
     sections = (
-        *_floors_section(result),
-        Section("By measure", (Sentences(tuple(_explanations(result))),)),
+        Section("Floors", (_floors_table(result),) if result.floors else ()),
+        Section("By measure", (Sentences(reasons),)),
         Section("Worst losses by query", losses),
         Section("Method", (Notes((*aliases(result.asked), how_tested(result))),)),
     )
+    columns, rows = _checks(result, ranked)
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'question')}",
         answer=Answer(
-            _heading(result),
-            blocks=(_checks_table(result, ranked), Points(tuple(_points(result)))),
+            _heading(result), blocks=(Table(columns, rows), Points(tuple(_points(result))))
         ),
         names=frozenset(names),
         data=lambda: _data(result),
@@ -91,6 +94,20 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
             "test": how_tested(result),
         },
     )
+
+
+def no_answer_document(message: str) -> Document:
+    """Show that a gate could not answer, and why."""
+    return Document(
+        f"{SUITE}: no answer",
+        (Section("Reason", (Code(message),)),),
+        cases=(Case("gate", "error", message, "not-comparable"),),
+    )
+
+
+def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> str:
+    """Return why a gate stops, as plain text: the answer in the first line, losses at the end."""
+    return as_text(gate_document(result, texts=texts), full=True).rstrip()
 
 
 def _heading(result: GateResult) -> str:
@@ -116,43 +133,29 @@ def _points(result: GateResult) -> Iterator[Point]:
     yield Point("Next", ("rankscope diagnose, with judgments and both runs, shows the losses",))
 
 
-def no_answer_document(message: str) -> Document:
-    """Show that a gate could not answer, and why."""
-    return Document(
-        f"{SUITE}: no answer",
-        (Section("Reason", (Code(message),)),),
-        cases=(Case("gate", "error", message, "not-comparable"),),
-    )
-
-
 def how_tested(result: GateResult) -> str:
     """Return how the answers were found."""
     count = len(result.checks)
     over = f", for all {count} measures at once" if count > 1 else ""
-    is_lower_better = any(not check.higher_is_better for check in result.checks)
-    arrow = "; ↓ lower is better, so that a rise counts as a drop" if is_lower_better else ""
-    test = f"two-sided paired test ({result.test.method}, seed {result.test.seed})"
-    units = ""
+    parts = [
+        f"{percent(1 - result.alpha)} intervals{over}",
+        f"two-sided paired test ({result.test.method}, seed {result.test.seed})",
+    ]
     if result.clusters is not None:
-        units = f"; {result.clusters:,} clusters of queries, which are the unit of chance"
+        parts.append(f"{result.clusters:,} clusters of queries, which are the unit of chance")
     if result.weighted:
-        units += "; queries have weights"
-    guard = ""
-    if result.max_query_drop is not None and not any(check.broken for check in result.checks):
-        guard = f"; no single query lost more than {result.max_query_drop:g}"
-    noise = "; intervals allow for new runs of the same system" if result.noise else ""
-    return (
-        f"{percent(1 - result.alpha)} intervals{over}; {test}{units}{noise}; visible: about the "
-        f"smallest drop that queries like these show with {percent(result.power)} "
-        f"probability{arrow}{guard}"
+        parts.append("queries have weights")
+    if result.noise:
+        parts.append("intervals allow for new runs of the same system")
+    parts.append(
+        "visible: about the smallest drop that queries like these show with "
+        f"{percent(result.power)} probability"
     )
-
-
-def _explanations(result: GateResult) -> Iterator[Sentence]:
-    """Say of each measure why it is answered so."""
-    for check in result.checks:
-        text = f"{check.answer}: {check.measure} {check.explanation}"
-        yield Sentence(text, _TONES[check.answer])
+    if any(not check.higher_is_better for check in result.checks):
+        parts.append("↓ lower is better, so that a rise counts as a drop")
+    if result.max_query_drop is not None and not any(check.broken for check in result.checks):
+        parts.append(f"no single query lost more than {result.max_query_drop:g}")
+    return "; ".join(parts)
 
 
 def _margin(result: GateResult) -> str:
@@ -165,41 +168,20 @@ def _margin(result: GateResult) -> str:
     start = f"margin: a drop up to {result.max_drop:g} is tolerable"
     if not reaches or not math.isfinite(max(reaches)):
         return start
-    queries = counted(result.queries, "query")
-    reach = f"the interval from {queries} like these reaches up to {number(max(reaches))}"
+    reach = f"margin of error of {counted(result.queries, 'query')}: ±{number(max(reaches))}"
     if max(reaches) <= result.max_drop or not result.max_drop or result.noise:
-        return f"{start}; {reach} to each side"
+        return f"{start}; {reach}"
     needed = math.ceil(result.queries * (max(reaches) / result.max_drop) ** 2)
-    return f"{start}; {reach} to each side, and one of ±{result.max_drop:g} takes {about(needed)}"
+    return f"{start}; {reach}; one of ±{result.max_drop:g} takes {about(needed)}"
 
 
-def _columns(result: GateResult) -> tuple[Column, ...]:
-    level = percent(1 - result.alpha)
-    return (
-        Column("measure", "text"),
-        *map(Column, ("baseline", "candidate")),
-        Column("difference", note=f"{level} interval", signed=True),
-        Column("p", "p"),
-        Column("visible"),
-        Column("answer", "text"),
-    )
+# --- tables and cases ----------------------------------------------------------------------------
 
 
-def _row(check: MeasureCheck) -> tuple[Cell, ...]:
-    visible = "none" if math.isinf(check.detectable) else check.detectable
-    return (
-        Cell(check.measure if check.higher_is_better else f"{check.measure} ↓"),
-        Cell(check.base_mean),
-        Cell(check.system_mean),
-        Cell(check.difference, ends(check.interval)),
-        Cell(check.p_corrected),
-        Cell(visible),
-        Cell(check.answer, tone=_TONES[check.answer]),
-    )
-
-
-def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
-    """Show a row for each measure, as wide as a terminal."""
+def _checks(
+    result: GateResult, checks: Sequence[MeasureCheck]
+) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return a row for each measure."""
     level = percent(1 - result.alpha).replace(" ", "")
     columns = (
         Column("measure", "text"),
@@ -208,41 +190,43 @@ def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
         Column(f"{level} interval", "interval", signed=True),
         Column("p", "p"),
         Column("visible"),
-        Column("answer", "text"),
+        Column("answer", "outcome"),
     )
-    rows = []
-    for check in checks:
-        name, base, system, difference, *rest = _row(check)
-        change = replace(difference, interval=None)
-        rows.append((name, base, system, change, Cell(interval=difference.interval), *rest))
-    return Table(columns, tuple(rows))
+    rows = tuple(
+        (
+            Cell(check.measure if check.higher_is_better else f"{check.measure} ↓"),
+            *cells(check.base_mean, check.system_mean, check.difference),
+            Cell(interval=ends(check.interval)),
+            Cell(check.p_corrected),
+            Cell("none" if math.isinf(check.detectable) else check.detectable),
+            Cell(check.answer, tone=_TONES[check.answer]),
+        )
+        for check in checks
+    )
+    return columns, rows
 
 
 def _data(result: GateResult) -> Table:
     """Return a row for each measure with all that csv can hold."""
-    columns = (*_columns(result), *text_columns("reason", "margin", "explanation"))
-    rows = tuple(
-        (*_row(check), *cells(check.reason, result.max_drop, check.explanation))
-        for check in result.checks
+    columns, rows = _checks(result, result.checks)
+    more = [(c.reason, result.max_drop, c.explanation) for c in result.checks]
+    return Table(
+        (*columns, *text_columns("reason", "margin", "explanation")),
+        tuple((*row, *cells(*last)) for row, last in zip(rows, more, strict=True)),
     )
-    return Table(columns, rows)
 
 
-def _floors_section(result: GateResult) -> Iterator[Section]:
-    if result.floors:
-        rows = tuple(
+def _floors_table(result: GateResult) -> Table:
+    return Table(
+        (Column("measure", "text"), *map(Column, ("candidate", "floor")), Column("answer", "text")),
+        tuple(
             (
                 *cells(floor.measure, floor.candidate, floor.floor),
                 Cell("reached" if floor.reached else "not reached", tone=good_if(floor.reached)),
             )
             for floor in result.floors
-        )
-        columns = (
-            Column("measure", "text"),
-            *map(Column, ("candidate", "floor")),
-            Column("answer", "text"),
-        )
-        yield Section("Floors", (Table(columns, rows),))
+        ),
+    )
 
 
 def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
@@ -262,40 +246,26 @@ def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
     )
 
 
-def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> str:
-    """Return why a gate stops, as plain text: the answer in the first line, losses at the end."""
-    return as_text(gate_document(result, texts=texts), full=True).rstrip()
-
-
 def _cases(result: GateResult) -> Iterator[Case]:
-    for check in result.checks:
-        yield _case(result, check)
+    columns, rows = _checks(result, result.checks)
+    for check, row in zip(result.checks, rows, strict=True):
+        pieces = zip(columns, row, strict=True)
+        output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in pieces]
+        output += [f"note: {check.note}"] * bool(check.note)
+        is_open = check.answer == "can't tell"
+        failed = check.answer == "regression" or (is_open and result.cant_tell == "fail")
+        yield Case(
+            check.measure,
+            "failed" if failed else "skipped" if is_open else "passed",
+            f"{check.answer}: {check.measure} {check.explanation}",
+            check.reason.replace(" ", "-"),
+            tuple(
+                f"query {loss.query_id}: {loss.baseline:.4f} to {loss.candidate:.4f}"
+                for loss in check.broken or check.worst
+            ),
+            tuple(output),
+        )
     for floor in result.floors:
         message = f"{floor.measure} is {floor.candidate:.4f}, the floor is {floor.floor:.4f}"
         outcome: Literal["passed", "failed"] = "passed" if floor.reached else "failed"
         yield Case(f"{floor.measure} floor", outcome, message, "below-the-floor")
-
-
-def _case(result: GateResult, check: MeasureCheck) -> Case:
-    pieces = zip(_columns(result), _row(check), strict=True)
-    output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in pieces]
-    output += [f"note: {check.note}"] * bool(check.note)
-    losses = (
-        f"query {loss.query_id}: {loss.baseline:.4f} to {loss.candidate:.4f}"
-        for loss in check.broken or check.worst
-    )
-    failed = check.answer == "regression" or (
-        check.answer == "can't tell" and result.cant_tell == "fail"
-    )
-    outcomes: dict[bool, Literal["failed", "skipped", "passed"]] = {
-        True: "failed",
-        False: "skipped" if check.answer == "can't tell" else "passed",
-    }
-    return Case(
-        check.measure,
-        outcomes[failed],
-        f"{check.answer}: {check.measure} {check.explanation}",
-        check.reason.replace(" ", "-"),
-        tuple(losses),
-        tuple(output),
-    )

@@ -23,7 +23,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.records.origin import KeptUsage, ModelUsage
+    from rankscope.records.origin import ModelUsage
     from rankscope.retrieval.llm.judging_batches import JudgingPlan
     from rankscope.retrieval.llm.llm_judge import LlmJudging
 
@@ -46,27 +46,25 @@ def judging_document(judging: LlmJudging) -> Document:
         f"{judging.model} judged {counted(judging.pairs, 'pair')} of query and document {times}; "
         f"{counted(judging.ratings, 'rating')} in all"
     )
+    prompt = f"the prompt has the SHA-256 {judging.prompt}"
     sections = [
         Section("Grades", (sentences([whole]), grades)),
-        *_agreement(judging),
-        *_unjudged(judging),
-        Section("What it took", (usage_table(judging.usage), sentences(_notes(judging)))),
+        _agreement(judging),
+        *([_unjudged(judging)] if judging.unjudged else []),
+        Section("What it took", (usage_table(judging.usage), sentences([prompt]))),
     ]
     return Document(f"Judged by {judging.model}", tuple(sections), data=lambda: grades)
 
 
-def _agreement(judging: LlmJudging) -> list[Section]:
+def _agreement(judging: LlmJudging) -> Section:
     if judging.agreement is None:
-        return [Section("Agreement", (sentences([judging.agreement_reason]),))]
-    section = judges.section(judging.agreement)
-    findings = judging.agreement.findings
-    first: tuple[Block, ...] = (Findings(findings),) if findings else ()
-    return [Section("Agreement", (*first, *section.all_blocks))]
+        return Section("Agreement", (sentences([judging.agreement_reason]),))
+    found = judging.agreement.findings
+    first: tuple[Block, ...] = (Findings(found),) if found else ()
+    return Section("Agreement", (*first, *judges.section(judging.agreement).all_blocks))
 
 
-def _unjudged(judging: LlmJudging) -> list[Section]:
-    if not judging.unjudged:
-        return []
+def _unjudged(judging: LlmJudging) -> Section:
     rows = tuple(
         cells(row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
         for row in judging.unjudged[:SHOWN]
@@ -74,8 +72,7 @@ def _unjudged(judging: LlmJudging) -> list[Section]:
     more = judging.unjudged_count - len(rows)
     notes = (f"{more:,} more; the JSON holds up to 1,000",) if more > 0 else ()
     columns = text_columns("query", "document", "repeat", "why")
-    table = Table(columns, rows, notes=notes, name_columns=2)
-    return [Section("Without a grade", (table,))]
+    return Section("Without a grade", (Table(columns, rows, notes=notes, name_columns=2),))
 
 
 @view
@@ -103,14 +100,14 @@ def plan_document(plan: JudgingPlan) -> Document:
 
 
 def usage_table(usage: ModelUsage) -> Table:
-    """Return what asking a model took, as a table."""
+    """Return what asking a model took, as a table; what is nothing is left out."""
+    kept = usage.kept
     counts = {
         "requests sent": usage.requests,
         "of them repeated": usage.retried,
         "questions answered": usage.answered,
         "of them kept from before": usage.cached,
         "questions without a usable answer": usage.failed,
-        "of them with something else in its place": usage.fallen_back,
         "answers that could not be read": usage.unreadable,
         "tokens sent": usage.prompt_tokens,
         "tokens received": usage.completion_tokens,
@@ -118,30 +115,7 @@ def usage_table(usage: ModelUsage) -> Table:
         "seconds in all": usage.seconds,
         "seconds of a request, median": usage.p50,
         "seconds of a request, 95th percentile": usage.p95,
-        **_kept(usage.kept),
+        "cost of what was kept from before": None if kept is None else kept.cost,
     }
-    rows = tuple((Cell(name), Cell(value)) for name, value in counts.items())
+    rows = tuple((Cell(name), Cell(value)) for name, value in counts.items() if value is not None)
     return Table((Column("what", "text"), Column("value", digits=4)), rows)
-
-
-def _kept(kept: KeptUsage | None) -> dict[str, float | None]:
-    """Return what replies had taken that were kept from before, if any were used."""
-    if kept is None or not kept.requests:
-        return {}
-    counts = {
-        "kept from before: requests": kept.requests,
-        "kept from before: tokens sent": kept.prompt_tokens,
-        "kept from before: tokens received": kept.completion_tokens,
-        "kept from before: cost": kept.cost,
-        "kept from before: seconds in all": kept.seconds,
-    }
-    if kept.uncounted:
-        counts["kept from before: requests whose tokens are not known"] = kept.uncounted
-    return counts
-
-
-def _notes(judging: LlmJudging) -> list[str]:
-    notes = [f"the prompt has the SHA-256 {judging.prompt}"]
-    if judging.usage.cost is None:
-        notes.append("no price was stated, so no cost is known")
-    return notes

@@ -25,7 +25,6 @@ from rankscope.document.blocks import (
     text_columns,
     warning_lines,
 )
-from rankscope.document.links import queries_link
 from rankscope.document.text import interval, number
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.bounds import Bounds, BoundsTable
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scores import RunScores, Scores
+    from rankscope.statistics.intervals import Interval
 
 FEW = 2_000
 """Up to so many values of a measure, means have intervals unless told otherwise: more take longer
@@ -88,13 +88,16 @@ def scores_document(
     runs = [scores.run(name) for name in shown]
     bounds = {name: (bounds or {})[name] for name in shown if name in (bounds or {})}
     few = shown_systems(ranked, max_systems, most=FIRST)
-    first: list[Block] = [_short_table(scores, few, intervals)]
-    blocks: list[Block] = [_means_table(scores, shown, intervals=intervals)]
+    first: list[Block] = [_means_table(scores, few, intervals=intervals, few=True)]
+    blocks: list[Block] = [_means_table(scores, shown, intervals=intervals, few=False)]
     blocks += [*warning_lines(scores.findings, several=len(ranked) > 1), *_bounds_tables(bounds)]
     if worst:
         first.append(_worst_table(scores, runs[0], worst, texts or {}))
         given = answers or {}
-        blocks += [_worst_table(scores, r, worst, texts or {}, given.get(r.name)) for r in runs]
+        blocks += [
+            _worst_table(scores, run, worst, texts or {}, given.get(run.name), full=True)
+            for run in runs
+        ]
     first.append(Points(tuple(_points(scores, shown, bounds))))
     if per_query:
         titled = len(runs) > 1
@@ -208,72 +211,72 @@ def _rule_notes(scores: Scores) -> Iterator[str]:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _short_table(scores: Scores, shown: Sequence[str], intervals: bool) -> Table:
-    """Show the means; where there are many measures, the interval of the first one alone."""
-    with_interval = scores.measures if len(scores.measures) <= 3 else scores.measures[:1]
-    known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
-
-    def cell(name: str, measure: str) -> Cell:
-        held = known[name].get(measure) if measure in with_interval else None
-        ends = None if held is None else (held.low, held.high)
-        link = queries_link(measure=measure, a=name, sort="a")
-        return Cell(_value(measure, scores.run(name).means[measure]), ends, link=link)
-
-    has_ends = any(known[name].get(measure) for name in shown for measure in with_interval)
-    columns = [
-        Column(measure, note="95%" if has_ends and measure in with_interval else "")
-        for measure in scores.measures
-    ]
-    left = len(scores.runs) - len(shown)
-    return Table(
-        (Column("run", "text"), *columns),
-        tuple(
-            (Cell(name), *(cell(name, measure) for measure in scores.measures)) for name in shown
-        ),
-        notes=(f"{counted(left, 'more run')}: --max-systems 0",) if left else (),
-    )
-
-
-def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool) -> Table:
-    means = {name: scores.run(name).means for name in scores.runs}
+def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool, few: bool) -> Table:
+    """Show all means; of ``few`` where there are many measures the first interval alone."""
+    names, measures = list(scores.runs), scores.measures
+    means = {name: scores.run(name).means for name in names}
+    ranged = measures[:1] if few and len(measures) > 3 else measures
     known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
     best = {}
-    for measure in scores.measures:
+    for measure in measures:
         choose = max if Measure.parse(measure).definition.higher_is_better else min
-        best[measure] = choose(means[name][measure] for name in scores.runs)
+        best[measure] = choose(means[name][measure] for name in names)
 
     def mean_of(name: str, measure: str) -> Mean:
         value = means[name][measure]
-        is_best = len(scores.runs) > 1 and value == best[measure]
-        return Mean(_value(measure, value), known[name].get(measure), is_best)
+        held = known[name].get(measure) if measure in ranged else None
+        is_best = not few and len(names) > 1 and value == best[measure]
+        return Mean(_value(measure, value), held, is_best)
 
-    notes = [*not_shown(len(shown), len(scores.runs), scores.measures[0])]
-    notes += list(_counts(scores, shown, len(shown))) or [
-        f"means over {_made_of(scores, shown[0])}"
-    ]
+    has_ends = {measure: any(known[name].get(measure) for name in shown) for measure in ranged}
+    columns = [Column(name, note="95%" if few and has_ends.get(name) else "") for name in measures]
+    notes = _more(len(names) - len(shown)) if few else _notes(scores, shown, known)
+    return means_table(shown, columns, mean_of, head="run", notes=notes)
+
+
+def _more(left: int) -> list[str]:
+    return [f"{counted(left, 'more run')}: --max-systems 0"] if left else []
+
+
+def _notes(
+    scores: Scores, shown: Sequence[str], known: Mapping[str, Mapping[str, Interval]]
+) -> Iterator[str]:
+    yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
+    alike = f"means over {_made_of(scores, shown[0])}"
+    yield from list(_counts(scores, shown, len(shown))) or [alike]
     for name in shown:
         tied = scores.run(name).accounting.tied_across_cutoff
         places = ", ".join(f"rank {at} on {count:,}" for at, count in tied.items() if count)
-        notes += [f"{name}: tied scores lie across {places} questions"] if places else []
-    notes += [*_rule_notes(scores), *([scores.reading] if scores.reading else [])]
+        if places:
+            yield f"{name}: tied scores lie across {places} questions"
+    yield from _rule_notes(scores)
+    if scores.reading:
+        yield scores.reading
     if any(known.values()):
-        methods = interval_methods(known[name][m] for name in known for m in known[name])
-        notes.append(f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}")
-    measures = [Column(measure) for measure in scores.measures]
-    return means_table(shown, measures, mean_of, head="run", notes=notes)
+        methods = interval_methods(each for held in known.values() for each in held.values())
+        yield f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}"
 
 
 def _worst_table(
-    scores: Scores, run: RunScores, count: int, texts: Mapping[str, str], answers: Any = None
+    scores: Scores,
+    run: RunScores,
+    count: int,
+    texts: Mapping[str, str],
+    answers: Any = None,
+    *,
+    full: bool = False,
 ) -> Table:
-    """List the hardest queries of a run, with what they expect and what was retrieved."""
+    """List the hardest queries of a run and what they expect; in full: all that is known."""
     worst = scores.worst(count, run=run.name)
+    measures = scores.measures if full else scores.measures[:1]
+    place = {query_id: at for at, query_id in enumerate(run.query_ids)}
     columns, named = named_queries(worst, texts)
     has_gold = scores.judgments.gold is None
     is_known = answers is not None and run.counts.get("collapsed") is None
     rows = []
-    for (query_id, value), names in zip(worst.items(), named, strict=True):
-        row = [*names, Cell(_value(scores.measures[0], value))]
+    for query_id, names in zip(worst, named, strict=True):
+        values = run.values[: len(measures), place[query_id]].tolist()
+        row = [*names, *(Cell(_value(*pair)) for pair in zip(measures, values, strict=True))]
         if has_gold:
             row.append(Cell(_expected(scores.judgments.by_query[query_id])))
         if is_known:
@@ -282,7 +285,7 @@ def _worst_table(
     titles = ["expected"] * has_gold + ["retrieved"] * is_known
     first = replace(columns[0], title=f"hardest for {run.name}")
     return Table(
-        (first, *columns[1:], Column(scores.measures[0]), *text_columns(*titles)),
+        (first, *columns[1:], *map(Column, measures), *text_columns(*titles)),
         tuple(rows),
         name_columns=len(columns),
     )

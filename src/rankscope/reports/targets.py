@@ -23,13 +23,13 @@ STATUS: dict[Status, tuple[str, Tone]] = {
 STATUS_NOTE = "✓ reaches the target; ! misses it by at most a tenth; ✗ by more"
 
 
-def target_table(report: BenchmarkReport) -> Table | None:
+def target_table(report: BenchmarkReport, systems: Sequence[str]) -> Table | None:
     """Show which means reach their targets, and the bands that they fall in."""
     kpis = {(kpi.system, kpi.measure): kpi for kpi in report.kpis}
     sets = list(dict.fromkeys(name for kpi in report.kpis for name in kpi.bands))
     rows = []
     for info in report.measures:
-        held = [kpis.get((system.name, info.measure)) for system in report.systems]
+        held = [kpis.get((name, info.measure)) for name in systems]
         target = next((kpi.target for kpi in held if kpi and kpi.target is not None), info.target)
         if target is None and not any(kpi and kpi.bands for kpi in held):
             continue
@@ -40,7 +40,7 @@ def target_table(report: BenchmarkReport) -> Table | None:
     notes = [STATUS_NOTE]
     if sets:
         notes.append(f"in parentheses: the band of {', '.join(sets)}, set for one collection")
-    columns = (Column("target", "text"), *(Column(system.name) for system in report.systems))
+    columns = (Column("target", "text"), *map(Column, systems))
     table = Table(columns, tuple(rows), notes=tuple(notes), columns_are="system")
     return table if rows else None
 

@@ -21,10 +21,9 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rankscope.benchmark.golden_sets import CaseGroup, CasesValidation
-    from rankscope.findings import Finding, NotApplicable
     from rankscope.runs.validation import Validation
 
 
@@ -33,37 +32,21 @@ def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
     fewest, most = validation.fewest, validation.most
     per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    answer = "✓ valid" if validation.ok else "✗ not valid"
-    size = (
-        f"{counted(validation.queries, 'query')}, {counted(validation.rows, 'line')}, {per_query} "
-        "documents a query"
-    )
-    verdict = sentences(
-        [f"{answer}: {validation.run}, {size}; {_tally(validation.findings)}"],
-        good_if(validation.ok),
-    )
-    return Document(
-        f"Validation of {validation.run}",
-        (
-            Section("", (verdict,)),
-            _found(validation.findings, validation.not_applicable),
-        ),
-        names=frozenset([validation.run]),
-        data=lambda: _data("run", validation.run, validation.findings),
-    )
+    lines, documents = counted(validation.rows, "line"), f"{per_query} documents a query"
+    size = f"{counted(validation.queries, 'query')}, {lines}, {documents}"
+    return _document(validation, "run", validation.run, [size])
 
 
 @view
 def cases_document(validation: CasesValidation) -> Document:
     """Show the answer first, what the set can show, then the findings, worst first."""
-    answer = "✓ valid" if validation.ok else "✗ not valid"
     are_cases = bool(validation.groups) or validation.ontology is not None
     size = (
         f"{counted(validation.questions, 'case' if are_cases else 'question')}"
         f"{f' ({validation.size})' if are_cases else ''}, "
         f"{counted(validation.expected, 'expected term' if are_cases else 'expected document')}"
     )
-    lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
+    lines = [size]
     if validation.ontology is not None:
         lines.append(f"expected ids were looked up in {validation.ontology}")
     languages = sum(group.field == "language" for group in validation.groups)
@@ -76,15 +59,41 @@ def cases_document(validation: CasesValidation) -> Document:
             f"so many questions show a difference of about {validation.visible:.2f} between two "
             "systems with 80 % probability, if it varies from question to question as usual"
         )
+    strata = (_strata(validation.groups),) if validation.groups else ()
+    return _document(validation, "file", validation.file, lines, strata)
+
+
+def _document(
+    validation: Validation | CasesValidation,
+    kind: str,
+    name: str,
+    lines: Sequence[str],
+    more: tuple[Section, ...] = (),
+) -> Document:
+    """Show whether something is valid, and every finding; the first line says how large it is."""
+    severities = [finding.severity for finding in validation.findings]
+    counts = (counted(severities.count(each), each) for each in dict.fromkeys(severities))
+    answer = "✓ valid" if validation.ok else "✗ not valid"
+    first = f"{answer}: {name}, {lines[0]}; {', '.join(counts) or 'no findings'}"
+    reasons: dict[str, list[str]] = {}
+    for check in validation.not_applicable:
+        reasons.setdefault(check.reason, []).append(check.name)
+    unable = [f"not checked, as {why}: {', '.join(names)}" for why, names in reasons.items()]
+    notes = (Notes(tuple(unable)),) if unable else ()
+    findings = tuple(validation.findings)
+    titles = ("severity", "code", "name", "count", "unit", "message", "advice")
     return Document(
-        f"Validation of {validation.file}",
+        f"Validation of {name}",
         (
-            Section("", (sentences(lines, good_if(validation.ok)),)),
-            *([_strata(validation.groups)] if validation.groups else []),
-            _found(validation.findings, validation.not_applicable),
+            Section("", (sentences([first, *lines[1:]], good_if(validation.ok)),)),
+            *more,
+            Section("", (Findings(findings),) if findings else (), notes),
         ),
-        names=frozenset([validation.file]),
-        data=lambda: _data("file", validation.file, validation.findings),
+        names=frozenset([name]),
+        data=lambda: Table(
+            text_columns(kind, *titles),
+            plain_rows([name, *(getattr(each, title) for title in titles)] for each in findings),
+        ),
     )
 
 
@@ -106,30 +115,3 @@ def _strata(groups: Sequence[CaseGroup]) -> Section:
     )
     note = "shows from: about the smallest difference that so many cases show"
     return Section("Strata", (Table(columns, rows, notes=(note,)),))
-
-
-def _tally(findings: Sequence[Finding]) -> str:
-    severities = [finding.severity for finding in findings]
-    counts = [counted(severities.count(name), name) for name in dict.fromkeys(severities)]
-    return ", ".join(counts) or "no findings"
-
-
-def _found(findings: Sequence[Finding], unable: Sequence[NotApplicable]) -> Section:
-    """Show findings, and what could not be checked."""
-    reasons = dict.fromkeys(check.reason for check in unable)
-    lines = [
-        f"not checked, as {reason}: "
-        + ", ".join(check.name for check in unable if check.reason == reason)
-        for reason in reasons
-    ]
-    notes = [Notes(tuple(lines))] if lines else []
-    return Section("", (Findings(tuple(findings)),) if findings else (), tuple(notes))
-
-
-def _data(title: str, name: str, findings: Iterable[Finding]) -> Table:
-    """Return a row for each finding."""
-    titles = ("severity", "code", "name", "count", "unit", "message", "advice")
-    return Table(
-        text_columns(title, *titles),
-        plain_rows([name, *(getattr(finding, title) for title in titles)] for finding in findings),
-    )

@@ -157,12 +157,12 @@ def what_stands(report: BenchmarkReport, choice: str | None) -> str:
         return ""
     for each in found.conclusions:
         if {each.better, each.worse} == {choice, comparison.baseline}:
-            if each.verdict == "certain":
+            if each.verdict == "holds":
                 return "unjudged documents cannot undo the decision"
-            if each.needed is not None:
+            if each.chance is not None:
                 return (
-                    f"the decision is undone if about {each.needed:,} of "
-                    f"{counted(each.unjudged, 'unjudged document')} are relevant"
+                    f"judging {counted(each.unjudged, 'unjudged document')} would undo the "
+                    f"decision with a chance of about {each.chance:.0%}"
                 )
     return ""
 

@@ -7,7 +7,7 @@ What users call: `comparison` (compare), `gate`, `power`. Below them, from the o
 - `matrix`: values of systems side by side; `clusters` and `noise`: what else is drawn by chance.
 - `paired_differences`, `tests`: differences of pairs, tested and corrected; `intervals`: of means.
 - `groups`: groups of queries under one system; `decision_rates`, `rater_agreement`,
-  `rater_outliers`, `random_ranking`: for the analyses.
+  `random_ranking`: for the analyses.
 - `settings`, `choices`: how systems are compared; `arrays`: what all of these are made of.
 
 Functions take many rows at once (a row for each run and measure, a column for each query), so that

@@ -83,7 +83,7 @@ def raters() -> Any:
             for rater in [f"{row.judge} to {row.reference}"]
         },
         "systems": systems(whole.orders),
-        "judge again": [whole.disputed, whole.disputed_on_top],
+        "judge again": whole.disputed,
         "smallest": {
             name: agreement(ask("judges", qrels(), runs(), "nDCG@3", ratings=given))
             for name, given in small.items()
@@ -92,8 +92,6 @@ def raters() -> Any:
             row.rater: {
                 "items": row.items,
                 "equal": row.equal,
-                "kappa": row.kappa.value,
-                "quadratic kappa": row.quadratic.value,
                 "alpha": row.alpha.value,
             }
             for row in ask("judges", qrels(), runs(), "nDCG@3", ratings=TWICE).repeats
@@ -115,10 +113,7 @@ def agreement(answer: Any) -> Any:
             row.rater: {
                 "ratings": row.ratings,
                 "mean": row.mean,
-                "bias": row.deviation.bias,
-                "agreement": row.deviation.agreement,
-                "agreement of the others": row.deviation.others,
-                "alpha without": row.alpha_without,
+                "bias": row.bias,
             }
             for row in answer.raters
         },
@@ -143,16 +138,14 @@ def _comparison(row: Any) -> Any:
         "Cohen's kappa": row.kappa.value,
         "quadratic": row.quadratic.value,
         "always the same grade": row.constant_accuracy,
-        "squared error": row.squared_error,
     }
 
 
 def systems(orders: Any) -> Any:
-    """Return means by the judgments, by each rater and by the median rater; and Kendall's tau."""
-    rows = [*orders.raters, *([orders.median] if orders.median else [])]
+    """Return means by the judgments and by each rater; and Kendall's tau."""
     return {
         "judgments": orders.means,
-        "raters": {row.rater or "median": {"means": row.means, "tau": row.tau} for row in rows},
+        "raters": {row.rater: {"means": row.means, "tau": row.tau} for row in orders.raters},
     }
 
 
@@ -183,5 +176,5 @@ def raters_electronics() -> Any:
             for row in answer.comparisons
         },
         "systems": systems(answer.orders),
-        "disputed": [answer.disputed, answer.disputed_on_top],
+        "disputed": answer.disputed,
     }

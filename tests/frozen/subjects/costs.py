@@ -9,7 +9,7 @@ from frozen.diagnosed import ask, ends
 from frozen.subjects import subject
 from rankscope.diagnosis import approximation as index
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.exactness import Exactness, QueryExactness
+from rankscope.diagnosis.approximation import Exactness, QueryExactness
 
 QUERIES = [f"q{number:02}" for number in range(40)]
 ONE_RELEVANT = {query_id: {"d": 1} for query_id in QUERIES}

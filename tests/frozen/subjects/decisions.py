@@ -90,7 +90,6 @@ def routed(answer: Any) -> Any:
         "load": _load(answer.load),
         "load if right": _load(answer.load_if_right),
         "calibration": _calibration(answer.calibration),
-        "quality": _quality(answer.quality),
         "unknown, of other queries": [answer.unknown, answer.other_queries],
     }
 
@@ -119,17 +118,6 @@ def _calibration(part: Any) -> Any:
     }
 
 
-def _quality(gap: Any) -> Any:
-    if gap is None:
-        return None
-    groups = gap.groups
-    return {
-        "right": [groups.first_n, groups.first],
-        "wrong": [groups.second_n, groups.second],
-        "difference": [groups.difference, *(ends(groups.interval) or ()), groups.p],
-    }
-
-
 def _gate(answer: Any) -> Any:
     hits, skipped = answer.precision.count, answer.wrongly_skipped.count
     return {
@@ -147,7 +135,6 @@ def _gate(answer: Any) -> Any:
         "wrongly skipped": share(answer.wrongly_skipped),
         "not needed": share(answer.skippable),
         "calibration": _calibration(answer.calibration),
-        "quality": _quality(answer.quality),
     }
 
 
@@ -185,7 +172,7 @@ def run() -> dict[str, dict[str, float]]:
 
 @subject
 def unanswerable() -> Any:
-    """Best scores of questions with and without an answer, and the whole curve of thresholds.
+    """Best scores of questions with and without an answer, and the best threshold.
 
     Oracle: all pairs and all thresholds (`test_oracles_diagnosis`). Held-out accuracy is drawn, and
     not frozen.
@@ -199,13 +186,10 @@ def unanswerable() -> Any:
 
 
 def _system(row: Any) -> Any:
-    refusals = row.refusals
     return {
         "rightly nothing": share(row.rightly_nothing),
         "wrongly nothing": share(row.wrongly_nothing),
         "missing": row.missing,
-        "AUC": refusals and [refusals.separation.auc, *ends(refusals.separation.interval)],
-        "thresholds": refusals
-        and [[p.threshold, p.rightly, p.wrongly, p.value] for p in refusals.curve],
-        "balanced accuracy": refusals and refusals.balanced_accuracy,
+        "AUC": row.auc and [row.auc.value, *ends(row.auc)],
+        "balanced accuracy": row.balanced_accuracy,
     }

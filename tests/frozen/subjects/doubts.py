@@ -22,10 +22,10 @@ MEASURES = ["nDCG@10", "P@5", "RR@10", "AP@10", "R@20"]
 
 @subject
 def holes() -> Any:
-    """Shares of unjudged documents by depth, means condensed and bounded, what to judge first.
+    """Shares of unjudged documents by depth, means condensed and filled, what to judge first.
 
-    Oracle: all ways to judge the hostile world (`test_oracles_diagnosis`). Probabilities have none;
-    the chance that a conclusion turns is drawn, and not frozen.
+    Oracle: counts (`test_oracles_diagnosis`). Probabilities have none; the chance that a conclusion
+    turns is drawn, and not frozen.
     """
     whole = recipe_qrels().to_dict()
     fewer = {
@@ -55,9 +55,6 @@ def _holes(*given: Any, **options: Any) -> Any:
                 "by depth": {
                     k: [row.documents[k], row.unjudged[k], row.share(k)] for k in row.documents
                 },
-                "queries answered": row.answered,
-                "all unjudged": row.all_unjudged,
-                "half unjudged": row.half_unjudged,
             }
             for row in answer.systems
         },
@@ -65,16 +62,14 @@ def _holes(*given: Any, **options: Any) -> Any:
             f"{row.measure} {row.system}": {
                 "value": row.value,
                 "condensed": row.condensed,
-                "bounds": [row.lowest, row.highest],
+                "all relevant": row.relevant,
             }
             for row in answer.values
         },
         "differences": {
             f"{row.better} to {row.worse}": {
                 "difference": row.difference,
-                "worst case": row.lowest,
                 "unjudged": row.unjudged,
-                "needed": row.needed,
             }
             for row in answer.conclusions
         },
@@ -134,7 +129,6 @@ def _ties(*given: Any, **options: Any) -> Any:
                 "queries with a tie across rank": row.across,
                 "documents": row.documents,
                 "tied documents": row.tied,
-                "different scores": row.scores,
                 "all scores equal": row.constant,
             }
             for row in answer.systems
@@ -187,7 +181,6 @@ def robust03_diagnosis() -> Any:
                 "bounds": [row.lowest, row.highest],
                 "across ranks": row.across,
                 "tied documents": row.tied,
-                "different scores": row.scores,
             }
             for row in ties.systems
         },

@@ -144,19 +144,16 @@ def stages() -> Any:
 
 
 def _stage(row: Any, ceilings: Any) -> Any:
-    first = {
-        "means": row.measures,
-        "grades in the first 10": row.labels,
-    }
+    first = {"means": row.measures}
     if not row.of:
         return first
     return first | {
         "differences": {
-            f"{change.measure} to {change.of}": [change.difference.value, change.p]
+            f"{change.measure} to {change.base}": [change.difference, change.p]
             for change in row.changes
         },
         "per cent": {
-            f"{change.measure} to {change.of}": change.percent
+            f"{change.measure} to {change.base}": change.relative and 100 * change.relative
             for change in row.changes
             if change.measure == OF_STAGES[0]
         },
@@ -170,7 +167,6 @@ def _stage(row: Any, ceilings: Any) -> Any:
         "dropped": {
             "documents": row.dropped,
             "queries": row.dropped_queries,
-            "ceiling": row.dropped_ceiling,
         },
     }
 

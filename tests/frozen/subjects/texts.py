@@ -88,10 +88,7 @@ def _copies(*given: Any, **options: Any) -> Any:
             row.system: {
                 "places": row.places,
                 "wasted": row.wasted,
-                "wasted by exact copies": row.wasted_exact,
                 "queries": row.queries,
-                "value": row.value,
-                "value with the grades of copies": row.shared_value,
             }
             for row in answer.systems
         },
@@ -110,11 +107,6 @@ QUERIES = {
     "q3": "is this a whole document?",
     "q4": "leeks boil",
     "q5": "how to bake bread without any flour at home today",
-}
-CORPUS = {
-    "a": {"title": "Soup", "text": "Ask yourself how long do leeks boil; then add salt."},
-    "b": {"title": "Salt", "text": "With a pinch of salt then stir."},
-    "c": {"title": "", "text": "Is this a whole document"},
 }
 TRAINING = {
     "t1": "Leeks boil!",
@@ -139,15 +131,15 @@ def leaking() -> tuple[dict[str, str], dict[str, str]]:
 
 @subject
 def leaks() -> Any:
-    """Planted quotes and training questions; recipes asked in words of their best document.
+    """Planted training questions; recipes asked in words of their best document.
 
     Counts are planted; diagnosis/test_leaks.py checks means.
     """
     qrels = {query_id: {"a": 1} for query_id in QUERIES}
     run = {query_id: ["a", "b", "c"] for query_id in QUERIES}
-    planted: Any = {"queries": QUERIES, "corpus": CORPUS, "training": TRAINING}
+    planted: Any = {"queries": QUERIES, "training": TRAINING}
     asked, trained = leaking()
-    recipes: Any = {"queries": asked, "corpus": recipe_corpus(), "training": trained}
+    recipes: Any = {"queries": asked, "training": trained}
     return {
         "planted": _leaks(qrels, {"s": run}, "RR@2", **planted),
         "recipes": _leaks(recipe_qrels(), some_runs(), **recipes),
@@ -158,18 +150,11 @@ def _leaks(*given: Any, **options: Any) -> Any:
     answer = ask("leaks", *given, **options)
     return {
         "questions": answer.queries,
-        "too short": answer.short,
         "kinds": {
             kind.kind: {
                 "questions": kind.queries,
                 "share": kind.share,
-                "means": {row.system: [row.leaked, row.others] for row in _of(answer, kind)},
-                "p": {row.system: row.p_corrected for row in _of(answer, kind)},
             }
             for kind in answer.kinds
         },
     }
-
-
-def _of(answer: Any, count: Any) -> list[Any]:
-    return [row for row in answer.means if row.kind == count.kind]

@@ -377,10 +377,11 @@ def test_single_keys_can_be_turned_off(tabs: Any, plain: Path) -> None:
 
 
 def test_charts_can_be_saved(tabs: Any, demo: Path) -> None:
-    page = tabs(demo, "measures", accept_downloads=True)
+    page = tabs(demo, "ranking-or-retrieval", accept_downloads=True)
+    page.click("#ranking-or-retrieval details.more > summary")
     for name, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with page.expect_download() as saved:
-            page.locator(f"#measures figure button:has-text('{name}')").first.click()
+            page.locator(f"#ranking-or-retrieval figure button:has-text('{name}')").click()
         assert Path(saved.value.path()).read_bytes().startswith(begins)
 
 
@@ -466,7 +467,7 @@ def test_nothing_bars_anybody(tabs: Any, demo: Path, where: str, scheme: str, wi
 def test_back_leads_to_where_one_was(tabs: Any, demo: Path) -> None:
     """The click is made by script: that of a mouse may move the page first, and take its time."""
     page = tabs(demo, "failing-questions")
-    link = page.locator("#failing-questions td a, #failing-questions th a").last
+    link = page.locator("#failing-questions > .tabled a").last
     link.evaluate("a => a.scrollIntoView({ behavior: 'instant', block: 'center' })")
     page.wait_for_timeout(300)  # until the page has come to rest, and knows where it is
     before = page.evaluate("scrollY")

@@ -179,31 +179,6 @@ def test_the_list_of_a_query(browser: Browser, served: Served, folder: Path) -> 
     assert len(kept(folder)) == 4
 
 
-def test_two_tabs_at_once_lose_nothing(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
-    context = browser.new_context()
-    tabs = [context.new_page() for _ in range(2)]
-    for page in tabs:
-        page.goto(served.client.link)
-        page.wait_for_selector("#document h2")
-    assert shown(tabs[0]) != shown(tabs[1]), "each tab has a document of its own"
-    given: dict[tuple[str, str], int] = {}
-    for turn in range(12):
-        page = tabs[turn % 2]
-        if page.is_visible("#done"):
-            page = tabs[(turn + 1) % 2]
-        assert shown(page) not in given, "asked twice"
-        given[shown(page)] = turn % 4
-        page.keyboard.press(str(turn % 4))
-        page.wait_for_selector(f"#status:text('Saved: {turn % 4}')")
-        page.wait_for_function("() => document.body.dataset.busy === 'false'")
-    assert {pair: each.grade for pair, each in kept(folder).items()} == given
-    for page in tabs:
-        page.bring_to_front()
-        page.wait_for_function(
-            "() => document.getElementById('progress-text').textContent.startsWith('12 of 12')"
-        )
-
-
 def test_a_server_killed_midway_loses_nothing_and_the_page_says_so(
     browser: Browser,  # noqa: F811
     folder: Path,
@@ -341,7 +316,7 @@ def test_light_and_dark_fit_all_widths(
         color_scheme=scheme,
     )
     watched = Watched(page)
-    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}
+    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 18, 22)"}
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == paper[scheme]
     for key in ("", "l", "g", "a", "e", "?"):

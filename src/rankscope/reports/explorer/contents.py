@@ -1,8 +1,8 @@
 """Contents: all that the explorer of a page knows, as columns.
 
-They are gathered of an experiment's folder, or of runs that were just scored, and packed by
-`rankscope.reports.explorer.packing`. Nothing is tested or averaged here: a page shows what records
-say, and beside it the single queries and documents.
+They are gathered of an experiment's folder, or of runs that were just scored
+(`rankscope.reports.explorer.sources`), and packed by `rankscope.reports.explorer.packing`. Nothing
+is tested or averaged here: a page shows what records say, and beside it queries and documents.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,32 +20,13 @@ from rankscope.measures.language import Measure
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray
 
-PERSISTENCE = 0.9
-"""How much ranks further down count where rankings are compared: as in rank-biased overlap."""
-
 MOST_FIELDS = 40
 """So many fields of metadata are in a page."""
 
-MOST_CATEGORIES = 50
-"""A field with more values than this is text, and not a category."""
-
-LONGEST_CATEGORY = 40
-"""And so is a field with a value of more characters."""
+MOST_CATEGORIES, LONGEST_CATEGORY = 50, 40
+"""A field with more values than this, or with a longer one, is text and not a category."""
 
 NO_CAUSE = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A measure as the page needs it."""
-
-    name: str
-    higher_is_better: bool = True
-
-    @classmethod
-    def of(cls, name: str) -> Shown:
-        """Look a measure up."""
-        return cls(name, Measure.parse(name).definition.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,18 +36,9 @@ class System:
     name: str
     values: FloatArray
     """By measure and query; NaN: no value."""
-    query: IntArray
-    """By result: the number of its query; results come by query and rank."""
-    rank: IntArray
-    """By result: the rank."""
-    doc: IntArray
-    """By result: the number of the document."""
-    score: FloatArray
-    """By result: the score."""
-    grade: FloatArray
-    """By result: the grade; NaN: nobody judged it."""
-    adds: FloatArray
-    """By result: what it adds to the main measure; NaN: that is not known."""
+    results: pl.DataFrame
+    """By query and rank: query and doc (numbers), rank, score, grade (NaN: nobody judged it), adds
+    (to the main measure; NaN: that is not known)."""
     cause: IntArray
     """By query: the number of what it fails by; `NO_CAUSE`: it does not."""
 
@@ -80,17 +51,13 @@ class Contents:
     texts: tuple[str | None, ...]
     fields: Mapping[str, Sequence[str | None]]
     """By field of the queries' metadata: its values as text."""
-    measures: tuple[Shown, ...]
-    """The first is the main one."""
+    measures: Mapping[str, bool]
+    """Whether more is better; the first is the main one."""
     systems: tuple[System, ...]
-    doc_ids: tuple[str, ...]
-    titles: tuple[str | None, ...]
-    beginnings: tuple[str | None, ...]
-    """How documents begin."""
-    ideal_query: IntArray
-    """By judged document that gains something: the number of its query; best first in each."""
-    ideal_doc: IntArray
-    ideal_grade: FloatArray
+    documents: pl.DataFrame
+    """doc_id, title, text."""
+    ideal: pl.DataFrame
+    """Judged documents that gain something, best first: query, doc, rank, grade."""
     relevant: IntArray
     """By query: how many documents gain something, those that are not listed too."""
     causes: tuple[str, ...] = ()
@@ -104,74 +71,27 @@ class Contents:
     with_text: bool = True
     """Whether texts and titles are there; otherwise they were left out on purpose."""
 
-    def disagreement(self) -> FloatArray:
-        """By query: how much the rankings differ, from 0 (the same) to 1 (nothing in common).
-
-        One minus rank-biased overlap (p = 0.9) of the documents shown, averaged over all pairs of
-        systems; two empty answers agree.
-        """
-        queries = len(self.query_ids)
-        pairs = list(combinations(range(len(self.systems)), 2))
-        if not pairs:
-            return np.zeros(queries)
-        keys = self._pairs()
-        ranks, query = self._ranks(keys), keys // max(len(self.doc_ids), 1)
-        depths = np.arange(1, self.top + 1)
-        weights = PERSISTENCE ** (depths - 1)
-        possible, shares = (
-            np.concatenate([[0.0], np.cumsum(terms)]) for terms in (weights, weights / depths)
-        )
-        total = np.zeros(queries)
-        for left, right in pairs:
-            longest = np.maximum(self.sizes(left), self.sizes(right))
-            both = (ranks[left] > 0) & (ranks[right] > 0)
-            deeper = np.maximum(ranks[left], ranks[right])[both]
-            # a document is in the overlap from the depth on at which both have it
-            worth = shares[longest[query[both]]] - shares[deeper - 1]
-            overlap = np.bincount(query[both], worth, queries)
-            total += np.where(longest == 0, 0.0, 1 - overlap / np.maximum(possible[longest], 1.0))
-        return np.clip(total / len(pairs), 0.0, 1.0)
-
-    def sizes(self, system: int) -> IntArray:
-        """By query: how many documents of a system are there."""
-        return np.bincount(self.systems[system].query, minlength=len(self.query_ids))
+    def counts(self, results: pl.DataFrame) -> IntArray:
+        """By query: how many results there are."""
+        return np.bincount(results["query"].to_numpy(), minlength=len(self.query_ids))
 
     def unjudged(self, system: System) -> IntArray:
         """By query: how many of the first documents nobody judged."""
-        hole = ~(system.grade >= 0) & (system.rank <= self.cutoff)
-        return np.bincount(system.query[hole], minlength=len(self.query_ids))
-
-    def _pairs(self) -> IntArray:
-        """Return a key for each pair of query and document that any system has."""
-        documents = max(len(self.doc_ids), 1)
-        keys = [system.query * documents + system.doc for system in self.systems]
-        return np.unique(np.concatenate(keys))
-
-    def _ranks(self, keys: IntArray) -> IntArray:
-        """By system and pair: the rank; 0: it is not among the first."""
-        ranks = np.zeros((len(self.systems), len(keys)), np.int64)
-        for number, system in enumerate(self.systems):
-            key = system.query * max(len(self.doc_ids), 1) + system.doc
-            ranks[number, np.searchsorted(keys, key)] = system.rank
-        return ranks
+        judged = pl.col("grade") >= 0
+        held = pl.col("grade").is_nan() | ~judged
+        return self.counts(system.results.filter(held & (pl.col("rank") <= self.cutoff)))
 
     def cut(self, top: int) -> Contents:
         """Return the contents with the first documents of each answer only."""
-        systems = tuple(_cut(system, top) for system in self.systems)
-        place = np.arange(len(self.ideal_query)) - np.searchsorted(
-            self.ideal_query, self.ideal_query
-        )
-        keep = place < top
-        shorter = replace(
+        first = pl.col("rank") <= top
+        systems = (replace(each, results=each.results.filter(first)) for each in self.systems)
+        return replace(
             self,
-            systems=systems,
+            systems=tuple(systems),
             cutoff=min(top, self.cutoff),
             top=min(top, self.top),
-            ideal_query=self.ideal_query[keep],
-            ideal_doc=self.ideal_doc[keep],
-            ideal_grade=self.ideal_grade[keep],
-        )
-        return shorter.only_shown()
+            ideal=self.ideal.filter(first),
+        ).only_shown()
 
     def without_text(self) -> Contents:
         """Return the contents without what may be private: texts, titles, long metadata."""
@@ -181,12 +101,12 @@ class Contents:
             if len(set(values)) <= min(MOST_CATEGORIES, max(len(values) // 2, 2))
             and all(len(value or "") <= LONGEST_CATEGORY for value in values)
         }
+        nothing = pl.lit(None, pl.String)
         return replace(
             self,
             texts=(None,) * len(self.texts),
             fields=kept,
-            titles=(None,) * len(self.titles),
-            beginnings=(None,) * len(self.beginnings),
+            documents=self.documents.with_columns(title=nothing, text=nothing),
             with_text=False,
         )
 
@@ -195,37 +115,19 @@ class Contents:
 
         So the documents of one query are near each other.
         """
-        query = np.concatenate([*(system.query for system in self.systems), self.ideal_query])
-        doc = np.concatenate([*(system.doc for system in self.systems), self.ideal_doc])
-        order = np.argsort(query, kind="stable")
-        seen, first = np.unique(doc[order], return_index=True)
-        old = seen[np.argsort(first)]
-        new = np.full(len(self.doc_ids), -1)
-        new[old] = np.arange(len(old))
+        frames = [*(system.results for system in self.systems), self.ideal]
+        shown = pl.concat([frame.select("query", "doc") for frame in frames])
+        old = shown.sort("query", maintain_order=True)["doc"].unique(maintain_order=True)
+        new = pl.col("doc").replace_strict(old, np.arange(len(old)), return_dtype=pl.Int64)
         return replace(
             self,
-            systems=tuple(replace(system, doc=new[system.doc]) for system in self.systems),
-            ideal_doc=new[self.ideal_doc],
-            doc_ids=tuple(self.doc_ids[at] for at in old.tolist()),
-            titles=tuple(self.titles[at] for at in old.tolist()),
-            beginnings=tuple(self.beginnings[at] for at in old.tolist()),
+            systems=tuple(
+                replace(system, results=system.results.with_columns(doc=new))
+                for system in self.systems
+            ),
+            ideal=self.ideal.with_columns(doc=new),
+            documents=self.documents[old],
         )
-
-
-def _cut(system: System, top: int) -> System:
-    keep = system.rank <= top
-    return replace(
-        system,
-        query=system.query[keep],
-        rank=system.rank[keep],
-        doc=system.doc[keep],
-        score=system.score[keep],
-        grade=system.grade[keep],
-        adds=system.adds[keep],
-    )
-
-
-# --- gathering -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +152,6 @@ def gathered(
     document: Callable[[str], tuple[str | None, str | None]],
     baseline: str | None = None,
     focus: str | None = None,
-    cutoff: int | None = None,
     top: int,
 ) -> Contents:
     """Put tables together.
@@ -266,24 +167,38 @@ def gathered(
     number = pl.DataFrame({"doc_id": doc_ids, "doc": np.arange(len(doc_ids))})
     causes = tuple(dict.fromkeys(cause for answer in answers for cause in answer.failed))
     described = [document(doc_id) for doc_id in doc_ids]
-    ideal = judged.join(place, on="query_id").join(number, on="doc_id").sort("query", "rank")
+
+    def numbered(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+        numbers = (pl.col(name).cast(pl.Float64).fill_null(np.nan) for name in columns)
+        rows = table.join(place, on="query_id").join(number, on="doc_id").sort("query", "rank")
+        return rows.select("query", "doc", pl.col("rank").cast(pl.Int64), *numbers)
+
     relevant = np.zeros(len(query_ids), np.int64)
-    relevant[ideal["query"].to_numpy()] = ideal["count"].to_numpy()
-    systems = [
-        _system(answer, place, number, measures=measures, causes=causes) for answer in answers
-    ]
+    counts = judged.join(place, on="query_id")
+    relevant[counts["query"].to_numpy()] = counts["count"].to_numpy()
+    cutoff = Measure.parse(measures[0]).cutoff if measures else None
     contents = Contents(
         query_ids=tuple(query_ids),
         texts=tuple(queries["text"].to_list()),
         fields=_fields(queries["metadata"].to_list()),
-        measures=tuple(map(Shown.of, measures)),
-        systems=tuple(systems),
-        doc_ids=tuple(doc_ids.to_list()),
-        titles=tuple(title for title, _ in described),
-        beginnings=tuple(text for _, text in described),
-        ideal_query=ideal["query"].to_numpy(),
-        ideal_doc=ideal["doc"].to_numpy(),
-        ideal_grade=ideal["grade"].cast(pl.Float64).to_numpy(),
+        measures={name: Measure.parse(name).definition.higher_is_better for name in measures},
+        systems=tuple(
+            System(
+                name=answer.name,
+                values=_values(answer.values, place, measures),
+                results=numbered(answer.top, "score", "grade", "adds"),
+                cause=_causes(answer.failed, place, causes),
+            )
+            for answer in answers
+        ),
+        documents=pl.DataFrame(
+            {
+                "doc_id": doc_ids,
+                "title": pl.Series([title for title, _ in described], dtype=pl.String),
+                "text": pl.Series([text for _, text in described], dtype=pl.String),
+            }
+        ),
+        ideal=numbered(judged, "grade"),
         relevant=relevant,
         causes=causes,
         baseline=baseline,
@@ -294,39 +209,21 @@ def gathered(
     return contents.only_shown()
 
 
-def _system(
-    answer: Answers,
-    place: pl.DataFrame,
-    number: pl.DataFrame,
-    *,
-    measures: Sequence[str],
-    causes: Sequence[str],
-) -> System:
-    queries = len(place)
-    rows = answer.top.join(place, on="query_id").join(number, on="doc_id").sort("query", "rank")
-    values = np.full((len(measures), queries), np.nan)
+def _values(table: pl.DataFrame, place: pl.DataFrame, measures: Sequence[str]) -> FloatArray:
+    values = np.full((len(measures), len(place)), np.nan)
     order = pl.DataFrame({"measure": list(measures), "row": np.arange(len(measures))})
-    known = answer.values.join(place, on="query_id").join(order, on="measure")
+    known = table.join(place, on="query_id").join(order, on="measure")
     values[known["row"].to_numpy(), known["query"].to_numpy()] = known["value"].to_numpy()
-    cause = np.full(queries, NO_CAUSE)
-    at = dict(place.iter_rows())
-    for name, failing in answer.failed.items():
-        cause[[at[query_id] for query_id in failing if query_id in at]] = causes.index(name)
+    return values
 
-    def numbers(column: str) -> FloatArray:
-        return rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
-    return System(
-        name=answer.name,
-        values=values,
-        query=rows["query"].to_numpy(),
-        rank=rows["rank"].to_numpy(),
-        doc=rows["doc"].to_numpy(),
-        score=numbers("score"),
-        grade=numbers("grade"),
-        adds=numbers("adds"),
-        cause=cause,
-    )
+def _causes(
+    failed: Mapping[str, Iterable[str]], place: pl.DataFrame, causes: Sequence[str]
+) -> IntArray:
+    made, at = np.full(len(place), NO_CAUSE), dict(place.iter_rows())
+    for name, failing in failed.items():
+        made[[at[query_id] for query_id in failing if query_id in at]] = causes.index(name)
+    return made
 
 
 def _fields(metadata: Sequence[str | None]) -> dict[str, list[str | None]]:

@@ -15,7 +15,7 @@
   const SHOWS = { all: "all", worsened: "worse", improved: "better", different: "different", failing: "failing",
     unjudged: "unjudged on top" };
   const SORTS = { loss: "largest loss first", gain: "largest gain first", a: "lowest value first",
-    query: "by id", unjudged: "most unjudged first", disagreement: "rankings that differ most" };
+    query: "by id", unjudged: "most unjudged first" };
   const plainState = () => {
     const b = overview.baseline && systems.includes(overview.baseline) ? overview.baseline : systems[0];
     const focus = overview.focus && systems.includes(overview.focus) && overview.focus !== b ? overview.focus
@@ -145,7 +145,6 @@
       case "loss": return gain;
       case "gain": return (query) => -gain(query);
       case "unjudged": return (query) => -column(`unjudged-${systemAt(state.a)}`)[query];
-      case "disagreement": return (query) => -column("disagreement")[query];
       default: return (query) => isUp() ? valuesOf(state.a)[query] : -valuesOf(state.a)[query];
     }
   };
@@ -193,8 +192,8 @@
       make("input", { id, ...attributes, input: (event) => soon({ [key]: event.target.value }) }));
     const shows = Object.entries(SHOWS).filter(([key]) => (several || !["improved", "worsened", "different"].includes(key))
       && (overview.documents || key !== "unjudged"));
-    const sorts = Object.entries(SORTS).filter(([key]) => (several || !["loss", "gain", "disagreement"].includes(key))
-      && (overview.documents || !["unjudged", "disagreement"].includes(key)));
+    const sorts = Object.entries(SORTS).filter(([key]) => (several || !["loss", "gain"].includes(key))
+      && (overview.documents || key !== "unjudged"));
     const more = [
       picker("measure", "Measure", overview.measures.map(({ name, up }) => [name, up ? name : `${name} ↓`])),
       picker("sort", "Order", sorts),

@@ -17,6 +17,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import polars as pl
 
     from rankscope.reports.explorer.contents import Contents
 
@@ -41,19 +42,18 @@ def blocks(contents: Contents) -> Iterator[tuple[str, str]]:
     for number, start in enumerate(range(0, len(contents.query_ids), QUERIES_A_BLOCK)):
         yield f"answers-{number}", packed(*_answers(contents, start, start + QUERIES_A_BLOCK))
     longest = text_length(contents)
-    for number, start in enumerate(range(0, len(contents.doc_ids), DOCUMENTS_A_BLOCK)):
-        part = slice(start, start + DOCUMENTS_A_BLOCK)
+    for number, part in enumerate(contents.documents.iter_slices(DOCUMENTS_A_BLOCK)):
         texts = {
-            "ids": _short(contents.doc_ids[part], LONGEST_ID),
-            "titles": _short(contents.titles[part], LONGEST_TITLE),
-            "texts": _short(contents.beginnings[part], longest),
+            "ids": _short(part["doc_id"].to_list(), LONGEST_ID),
+            "titles": _short(part["title"].to_list(), LONGEST_TITLE),
+            "texts": _short(part["text"].to_list(), longest),
         }
         yield f"documents-{number}", packed(texts, {})
 
 
 def text_length(contents: Contents) -> int:
     """Return how many characters of a document's text there is room for."""
-    documents = max(sum(text is not None for text in contents.beginnings), 1)
+    documents = max(contents.documents["text"].count(), 1)
     return min(max(ALL_TEXTS // documents, LEAST_TEXT), MOST_TEXT)
 
 
@@ -98,7 +98,6 @@ def _short(texts: Sequence[str | None], longest: int) -> list[str | None]:
 
 def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
     columns: dict[str, tuple[str, npt.NDArray[Any]]] = {
-        "disagreement": ("f4", contents.disagreement()),
         "relevant": ("i4", contents.relevant),
     }
     for at, system in enumerate(contents.systems):
@@ -106,7 +105,7 @@ def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
             columns[f"value-{at}-{row}"] = ("f8", values)
         columns[f"cause-{at}"] = ("i1", system.cause)
         columns[f"unjudged-{at}"] = ("i4", contents.unjudged(system))
-        columns[f"retrieved-{at}"] = ("i4", contents.sizes(at))
+        columns[f"retrieved-{at}"] = ("i4", contents.counts(system.results))
     fields = []
     for at, (name, values) in enumerate(contents.fields.items()):
         known: dict[str | None, int] = {None: -1}
@@ -119,16 +118,14 @@ def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
         "texts": _short(contents.texts, LONGEST_QUERY),
         "fields": fields,
         "systems": [system.name for system in contents.systems],
-        "measures": [
-            {"name": shown.name, "up": shown.higher_is_better} for shown in contents.measures
-        ],
+        "measures": [{"name": name, "up": up} for name, up in contents.measures.items()],
         "causes": list(contents.causes),
         "baseline": contents.baseline,
         "focus": contents.focus,
         "cutoff": contents.cutoff,
         "top": contents.top,
         "withText": contents.with_text,
-        "documents": len(contents.doc_ids),
+        "documents": len(contents.documents),
         "queriesABlock": QUERIES_A_BLOCK,
         "documentsABlock": DOCUMENTS_A_BLOCK,
         "textLength": text_length(contents),
@@ -142,16 +139,18 @@ def _answers(contents: Contents, low: int, high: int) -> tuple[dict[str, Any], d
     bounds = np.arange(low, high + 1)
     columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
     for at, system in enumerate(contents.systems):
-        offsets = np.searchsorted(system.query, bounds)
-        part = slice(offsets[0], offsets[-1])
-        columns[f"offsets-{at}"] = ("i4", offsets - offsets[0])
-        columns[f"doc-{at}"] = ("i4", system.doc[part])
-        columns[f"score-{at}"] = ("f8", system.score[part])
-        columns[f"grade-{at}"] = ("f4", system.grade[part])
-        columns[f"adds-{at}"] = ("f4", system.adds[part])
-    offsets = np.searchsorted(contents.ideal_query, bounds)
-    part = slice(offsets[0], offsets[-1])
-    columns["offsets-ideal"] = ("i4", offsets - offsets[0])
-    columns["doc-ideal"] = ("i4", contents.ideal_doc[part])
-    columns["grade-ideal"] = ("f4", contents.ideal_grade[part])
-    return {}, columns
+        columns |= _results(system.results, bounds, str(at), ("score", "f8"), ("adds", "f4"))
+    return {}, columns | _results(contents.ideal, bounds, "ideal")
+
+
+def _results(
+    results: pl.DataFrame, bounds: npt.NDArray[Any], name: str, *more: tuple[str, str]
+) -> dict[str, tuple[str, npt.NDArray[Any]]]:
+    """Return the columns of some queries' results, and where those of each query begin."""
+    offsets = np.searchsorted(results["query"].to_numpy(), bounds)
+    part = results[int(offsets[0]) : int(offsets[-1])]
+    columns = {
+        f"{column}-{name}": (kind, part[column].to_numpy())
+        for column, kind in (("doc", "i4"), ("grade", "f4"), *more)
+    }
+    return {f"offsets-{name}": ("i4", offsets - offsets[0]), **columns}

@@ -2,7 +2,6 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const token = new URLSearchParams(location.search).get("token") || "";
-  const tab = crypto.randomUUID();
   const WAIT = 2000;
   const OUTBOX = "rankscope.unsaved.";
 
@@ -75,7 +74,7 @@
       response = await fetch(`/api/${request}`, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-Rankscope-Token": token },
-        body: JSON.stringify({ rater, tab, ...body }),
+        body: JSON.stringify({ rater, ...body }),
         cache: "no-store",
         credentials: "omit",
         redirect: "error",

@@ -1,4 +1,4 @@
-"""How far raters agree on what they judged, and which pairs are worth judging again.
+"""What is judged so far, how far raters agree, and which pairs are worth judging again.
 
 The statistics are those of `rankscope.statistics.rater_agreement`; `rankscope diagnose --ratings`
 says much more of an exported file.
@@ -12,6 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.document.blocks import (
+    Cell,
+    Column,
+    Document,
+    Section,
+    Table,
+    cells,
+    sentences,
+    text_columns,
+)
+from rankscope.errors import counted
 from rankscope.statistics.rater_agreement import (
     RaterAgreement,
     cohen_kappa,
@@ -19,8 +30,7 @@ from rankscope.statistics.rater_agreement import (
 )
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray
-    from rankscope.reports.judging.judgment_log import Judgments, Pair
+    from rankscope.reports.judging.judgment_log import JudgmentLog, Judgments, Pair
 
 MOST_RATERS = 30
 """With more raters than this they are not compared two by two."""
@@ -60,8 +70,6 @@ class Disputed:
 class JudgingAgreement:
     """How far all raters agree."""
 
-    raters: dict[str, int]
-    """By rater: how many pairs were graded."""
     shared: int
     """Pairs that at least two graded."""
     alpha: RaterAgreement
@@ -81,44 +89,89 @@ def judging_agreement(judgments: Judgments, *, seen_by: str | None = None) -> Ju
             grades.setdefault(judgment.pair, {})[judgment.rater] = judgment.grade
     given = {name for by_rater in grades.values() for name in by_rater}
     raters = [name for name in judgments.raters if name in given]
-    table = np.full((len(raters), len(grades)), np.nan)
-    for column, by_rater in enumerate(grades.values()):
-        for row, name in enumerate(raters):
-            table[row, column] = by_rater.get(name, np.nan)
-    disputed = [
-        Disputed(pair, by_rater)
-        for pair, by_rater in grades.items()
-        if len(set(by_rater.values())) > 1
-    ]
+    table = np.array(
+        [[by_rater.get(name, np.nan) for by_rater in grades.values()] for name in raters], float
+    ).reshape(len(raters), len(grades))
+    compared = []
+    for first, second in combinations(range(len(raters) if len(raters) <= MOST_RATERS else 0), 2):
+        both = ~np.isnan(table[first]) & ~np.isnan(table[second])
+        left, right = table[first][both], table[second][both]
+        if len(left):
+            kappas = cohen_kappa(left, right), cohen_kappa(left, right, weights="quadratic")
+            equal = float((left == right).mean())
+            compared.append(TwoRaters(raters[first], raters[second], len(left), equal, *kappas))
+    disputed = [Disputed(*item) for item in grades.items() if len(set(item[1].values())) > 1]
     disputed.sort(key=lambda each: (-each.span, each.pair))
     return JudgingAgreement(
-        raters={
-            name: int(np.count_nonzero(~np.isnan(table[row]))) for row, name in enumerate(raters)
-        },
         shared=sum(len(by_rater) > 1 for by_rater in grades.values()),
         alpha=krippendorff_alpha(table, level="ordinal"),
-        pairs=_two_by_two(raters, table),
+        pairs=tuple(compared),
         again=tuple(disputed),
     )
 
 
-def _two_by_two(raters: list[str], table: FloatArray) -> tuple[TwoRaters, ...]:
-    if len(raters) > MOST_RATERS:
-        return ()
-    compared = []
-    for (place, first), (other, second) in combinations(enumerate(raters), 2):
-        both = ~np.isnan(table[place]) & ~np.isnan(table[other])
-        shared = int(np.count_nonzero(both))
-        if shared:
-            left, right = table[place][both], table[other][both]
-            compared.append(
-                TwoRaters(
-                    first,
-                    second,
-                    shared,
-                    float((left == right).mean()),
-                    cohen_kappa(left, right),
-                    cohen_kappa(left, right, weights="quadratic"),
-                )
-            )
-    return tuple(compared)
+MOST_AGAIN = 20
+"""How many pairs to judge again are listed."""
+
+
+def status_document(log: JudgmentLog) -> Document:
+    """Return what a log holds."""
+    judgments = log.judgments
+    agreed = judging_agreement(judgments)
+    rows = []
+    for rater in judgments.raters:
+        given = judgments.of(rater).values()
+        cannot = sum(judgment.cannot for judgment in given)
+        rows.append(cells(rater, len(given) - cannot, cannot))
+    total = sum(1 for _ in judgments.all())
+    lines = [
+        f"{log.path}: {counted(total, 'judgment')} by {counted(len(rows), 'rater')}"
+        if total
+        else f"{log.path}: nothing is judged yet"
+    ]
+    if log.cut_short:
+        lines.append(f"{counted(log.cut_short, 'line')} of a killed process passed over")
+    sections = [Section("", (sentences(lines),))]
+    if rows:
+        columns = (*text_columns("rater"), Column("graded"), Column("cannot judge"))
+        sections.append(Section("Raters", (Table(columns, tuple(rows)),)))
+    if len(rows) > 1:
+        sections.append(_agreement(agreed))
+    if agreed.again:
+        sections.append(_again(agreed))
+    return Document("Judgments", tuple(sections))
+
+
+def _agreement(agreed: JudgingAgreement) -> Section:
+    alpha = agreed.alpha
+    value = alpha.reason if alpha.value is None else f"{alpha.value:.3f}"
+    line = f"Krippendorff's alpha (ordinal) on {counted(agreed.shared, 'shared pair')}: {value}"
+    columns = (
+        *text_columns("rater", "other"),
+        Column("pairs"),
+        Column("same grade", digits=3),
+        Column("kappa", digits=3),
+        Column("weighted kappa", digits=3),
+    )
+    rows = tuple(
+        cells(two.first, two.second, two.shared, two.equal, two.kappa.value, two.quadratic.value)
+        for two in agreed.pairs
+    )
+    notes = ("kappa: Cohen's; weighted: by the square of the distance of two grades",)
+    table = Table(columns, rows, notes=notes, name_columns=2)
+    return Section("Agreement", (sentences([line]), *([table] if rows else [])))
+
+
+def _again(agreed: JudgingAgreement) -> Section:
+    """List where raters differ most."""
+    rows = tuple(
+        (
+            *cells(each.pair.query_id, each.pair.doc_id),
+            Cell(", ".join(f"{rater} {grade}" for rater, grade in each.grades.items())),
+        )
+        for each in agreed.again[:MOST_AGAIN]
+    )
+    more = len(agreed.again) - len(rows)
+    notes = (f"and {counted(more, 'pair')} more",) if more > 0 else ()
+    table = Table(text_columns("query", "document", "grades"), rows, notes=notes, name_columns=2)
+    return Section("What to judge again, the largest differences first", (table,))

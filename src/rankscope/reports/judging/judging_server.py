@@ -11,18 +11,18 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-import socket
 import socketserver
-import threading
 import time
 import zlib
-from contextlib import suppress
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from rankscope.document.html import PALETTE
+from rankscope.document.pages import hashed
 from rankscope.errors import RankscopeError
-from rankscope.reports.judging.judging_page import judging_page
 from rankscope.reports.judging.judgment_log import LogError
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ LARGEST_BODY = 64 << 10
 """Bytes of a request."""
 PATIENCE = 20.0
 """Seconds in which a client must send a request."""
-MOST_CLIENTS = 128
-"""Connections at a time; more are closed at once."""
 LAUNCH_SECONDS = 60.0
 """For so long the address that is given to a browser works, once."""
 
@@ -51,6 +49,27 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 _NOTHING = "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'"
+
+
+@cache
+def judging_page() -> tuple[bytes, str]:
+    """Return the page and its policy, which allows its very script and style and nothing else.
+
+    Nothing that a user gave is in it: the script asks the server for everything, and puts it in as
+    text.
+    """
+    html, style, script = (
+        (files("rankscope.reports.judging") / f"judging.{kind}").read_text("utf-8")
+        for kind in ("html", "css", "js")
+    )
+    style = PALETTE + style
+    policy = (
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; "
+        "connect-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    page = html.replace("/* style */", style).replace("/* script */", script)
+    return page.encode(), policy
 
 
 def usual_port(log: Path) -> int:
@@ -79,7 +98,6 @@ class JudgingServer(ThreadingHTTPServer):
         self.desk = desk
         self.token = secrets.token_urlsafe(32)
         self._launch: tuple[str, float] | None = None
-        self._clients = threading.BoundedSemaphore(MOST_CLIENTS)
         preferred = usual_port(desk.log.path) if port is None else port
         try:
             super().__init__((HOST, preferred), _Handler)
@@ -118,24 +136,6 @@ class JudgingServer(ThreadingHTTPServer):
             and hmac.compare_digest(code.encode(), launch[0].encode())
         )
 
-    def process_request(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
-    ) -> None:
-        """Answer in a thread; close at once where too many are being answered."""
-        if not self._clients.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
-    ) -> None:
-        """Answer, and make room for the next."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._clients.release()
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that goes away is no error."""
 
@@ -149,7 +149,6 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = PATIENCE
     error_content_type = "text/plain; charset=utf-8"
-    _methods: ClassVar[tuple[str, ...]] = ("GET", "POST")
 
     def log_message(self, *_: object) -> None:
         """Keep no log: addresses hold the token."""
@@ -157,20 +156,6 @@ class _Handler(BaseHTTPRequestHandler):
     def version_string(self) -> str:
         """Tell nothing about this Python."""
         return self.server_version
-
-    def handle_one_request(self) -> None:
-        """Answer one request; one that comes byte by byte has no longer than another."""
-        late = threading.Timer(PATIENCE, self._give_up)
-        late.daemon = True
-        late.start()
-        try:
-            super().handle_one_request()
-        finally:
-            late.cancel()
-
-    def _give_up(self) -> None:
-        with suppress(OSError):  # it is gone already
-            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
         """Give the page."""
@@ -228,8 +213,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if not self._has_token(asked.get("token", [""])[0]):
             raise _RefusedError(403, "open the whole link that rankscope judge printed")
-        page = judging_page()
-        self._send(200, page.html, "text/html; charset=utf-8", policy=page.policy)
+        page, policy = judging_page()
+        self._send(200, page, "text/html; charset=utf-8", policy=policy)
 
     def _asked(self) -> None:
         path = urlsplit(self.path).path
@@ -281,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Security-Policy": policy,
             "Content-Type": kind,
             "Content-Length": str(len(content)),
-            **({"Allow": ", ".join(self._methods)} if status == 405 else {}),
+            **({"Allow": "GET, POST"} if status == 405 else {}),
             **(headers or {}),
         }.items():
             self.send_header(header, value)

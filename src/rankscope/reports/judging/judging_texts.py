@@ -19,7 +19,6 @@ LARGEST = 5_000_000
 """Characters of a text that are shown at all."""
 
 _JOINERS = "\u200c\u200d"  # Persian and Indic words, and emoji, are written with them
-_LINE_ENDS = {"\r\n": "\n", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "\x85": "\n", "\t": "    "}
 
 
 def shown_text(text: str) -> str:
@@ -28,18 +27,14 @@ def shown_text(text: str) -> str:
     >>> shown_text("caf\u00e9\u00a0au lait\r\n\x00 \u202egnp.exe")
     'café\xa0au lait\n\\x00 \\u202egnp.exe'
     """
-    if text.isprintable():
-        return text
-    for sign, replacement in _LINE_ENDS.items():
-        text = text.replace(sign, replacement)
-    return "".join(
-        sign
-        if sign.isprintable()
-        or sign == "\n"
-        or sign in _JOINERS
-        or unicodedata.category(sign) in ("Zs", "Co")
-        else repr(sign)[1:-1]
-        for sign in text
+
+    def is_shown(sign: str) -> bool:
+        is_blank = unicodedata.category(sign) in ("Zs", "Co")
+        return sign.isprintable() or is_blank or sign in _JOINERS
+
+    lines = text.expandtabs(4).splitlines()
+    return "\n".join(
+        "".join(sign if is_shown(sign) else repr(sign)[1:-1] for sign in line) for line in lines
     )
 
 

@@ -79,35 +79,25 @@ class Judgment:
         return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
 
 
-_TEXTS = ("id", "rater", "query_id", "doc_id")
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("id", "rater", "query_id", "doc_id", "undo", "reason", "at"), str),
+    "grade": (int, type(None)),
+    "cannot": bool,
+    "seq": int,
+}
 
 
 def _parsed(fields: Any) -> Judgment | None:
     """Return what a line says; None if it is no judgment."""
-    if not isinstance(fields, dict) or not all(isinstance(fields.get(n), str) for n in _TEXTS):
+    if not isinstance(fields, dict) or not {"id", "rater", "query_id", "doc_id"} <= fields.keys():
         return None
-    grade, undo = fields.get("grade"), fields.get("undo", "")
-    cannot, seq = fields.get("cannot", False), fields.get("seq", 0)
-    is_sound = (
-        (grade is None or (isinstance(grade, int) and not isinstance(grade, bool)))
-        and isinstance(undo, str)
-        and isinstance(cannot, bool)
-        and isinstance(seq, int)
-        and ((grade is not None) + cannot + bool(undo)) == 1
-    )
-    if not is_sound:
+    known = {name: fields[name] for name in _KINDS if name in fields}
+    is_sound = all(isinstance(value, _KINDS[name]) for name, value in known.items())
+    given = known.get("grade")
+    said = (given is not None) + known.get("cannot", False) + bool(known.get("undo"))
+    if not is_sound or isinstance(given, bool) or said != 1:
         return None
-    return Judgment(
-        id=fields["id"],
-        rater=fields["rater"],
-        pair=Pair(fields["query_id"], fields["doc_id"]),
-        grade=grade,
-        cannot=cannot,
-        reason=str(fields.get("reason", "")),
-        undo=undo,
-        seq=seq,
-        at=str(fields.get("at", "")),
-    )
+    return Judgment(pair=Pair(known.pop("query_id"), known.pop("doc_id")), **known)
 
 
 @dataclass(slots=True)

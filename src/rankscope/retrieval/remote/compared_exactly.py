@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.diagnosis.exactness import Exactness, QueryExactness
+from rankscope.diagnosis.approximation import Exactness, QueryExactness
 from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.remote.attached_engine import AttachedEngine
 from rankscope.retrieval.remote.filters import passes

@@ -1,16 +1,15 @@
-"""Ways to judge: bounds and changes against every way there is, judged one after the other."""
+"""Ways to judge: the change by one document is that of judging it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.diagnosis.hole_bounds import changes_of_one, is_by_number, value_range
+from rankscope.diagnosis.hole_effects import changes_of_one
 from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import compute
@@ -46,22 +45,6 @@ def unjudged(grades: Mapping[str, float], order: list[str], depth: int | None) -
 
 
 @settings(max_examples=15, deadline=None)
-@given(grades=GRADES, order=ORDER, grade=st.sampled_from([1.0, 2.0]))
-def test_the_range_is_that_of_all_ways(
-    grades: dict[str, float], order: list[str], grade: float
-) -> None:
-    for measure in BOUNDED:
-        holes = unjudged(grades, order, measure.cutoff)
-        ways = [
-            value(measure, {**grades, **dict(zip(holes, way, strict=True))}, order)
-            for way in product((0.0, grade), repeat=len(holes))
-        ]
-        ends = value_range(measure, judged(grades, order), grade)
-        assert ends is not None
-        assert (ends.lowest[0], ends.highest[0]) == pytest.approx((min(ways), max(ways))), measure
-
-
-@settings(max_examples=15, deadline=None)
 @given(grades=GRADES, order=ORDER)
 def test_the_change_by_one_document_is_that_of_judging_it(
     grades: dict[str, float], order: list[str]
@@ -75,15 +58,3 @@ def test_the_change_by_one_document_is_that_of_judging_it(
             known = {other: each for other, each in grades.items() if each >= 0}
             expected = value(measure, {**known, doc_id: 1.0}, order) - plain
             assert change == pytest.approx(expected, abs=1e-12), (measure, doc_id)
-
-
-def test_what_is_not_known_is_not_answered() -> None:
-    run = judged({"a": 2}, ["x", "y", "a"])
-    for measure in OTHERS:
-        assert not is_by_number(measure)
-        assert value_range(measure, run, 1.0) is None
-    # a table may give grade 0 a gain; a grade above all others changes what RBP divides by
-    assert value_range(Measure.parse("nDCG(gain={0:1,1:3})@3"), run, 1.0) is None
-    assert value_range(Measure.parse("RBP(p=0.8)"), run, 4.0) is None
-    # too many ways
-    assert value_range(Measure.parse("nDCG"), run, 1.0, most_rows=3) is None
