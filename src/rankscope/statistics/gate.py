@@ -479,43 +479,34 @@ class Rule:
         settled: int | None,
         needed: int,
     ) -> str:
-        margin = f"{self.max_drop:g}"
-        change = f"{number(pair.difference, sign=True)} {ends(pair.interval)}"
-        p = p_text(pair.p_corrected)
+        margin, queries = f"{self.max_drop:g}", counted(len(broken), "query")
+        changed = f"changed by {number(pair.difference, sign=True)} {ends(pair.interval)}"
+        tested = f"{changed}, {p_text(pair.p_corrected)}"
         each = [f"{loss.query_id} ({number(loss.change, sign=True)})" for loss in broken]
-        most, queries = self.max_query_drop or 0.0, counted(len(broken), "query")
-        broke = f"lost more than {most:g} on {queries}: {listed(each, 3)}"
-        settle = ""
+        broke = f"lost more than {self.max_query_drop or 0:g} on {queries}: {listed(each, 3)}"
+        also = f"; it {broke}" if broken else ""
+        seen = settle = ""
+        if math.isfinite(pair.detectable):
+            seen = (
+                f"; {counted(pair.queries, 'query')} like these show a drop of about "
+                f"{number(pair.detectable)} with {percent(self.power)} probability"
+            )
         if settled is not None:
             settle = f"; {about(settled)} would settle it if the difference stays what it is"
-        match reason:
-            case "dropped":
-                also = f"; it {broke}" if broken else ""
-                return f"changed by {change}, {p}: worse, and by more than {margin}{also}"
-            case "a query broke":
-                return broke
-            case "improved":
-                return f"changed by {change}, {p}: better"
-            case "not inferior":
-                return f"changed by {change}: a drop of {margin} or more is ruled out"
-            case "identical":
-                return "is identical in every query"
-            case "too few queries differ":
-                return (
-                    f"changed by {change}, but {differ(pair)}, and at least {needed} must for any "
-                    f"outcome to be significant at {self.settings.alpha:g}; a break that no test "
-                    "can show is seen by --max-query-drop and --min"
-                )
-            case "small drop":
-                start = f"changed by {change}, {p}: worse, but not shown to be so by more than"
-                return f"{start} {margin}{settle}"
-        start = f"changed by {change}, {p}: a drop of {margin} is neither shown nor ruled out"
-        seen = ""
-        if math.isfinite(pair.detectable):
-            size = number(pair.detectable)
-            seen = f"; {counted(pair.queries, 'query')} like these show a drop of about {size}"
-            seen += f" with {percent(self.power)} probability"
-        return f"{start}{seen}{settle}"
+        texts: dict[Reason, str] = {
+            "dropped": f"{tested}: worse, and by more than {margin}{also}",
+            "a query broke": broke,
+            "improved": f"{tested}: better",
+            "not inferior": f"{changed}: a drop of {margin} or more is ruled out",
+            "identical": "is identical in every query",
+            "too few queries differ": f"{changed}, but {differ(pair)}, and at least {needed} must "
+            f"for any outcome to be significant at {self.settings.alpha:g}; a break that no test "
+            "can show is seen by --max-query-drop and --min",
+            "small drop": f"{tested}: worse, but not shown to be so by more than {margin}{settle}",
+            "too uncertain": f"{tested}: a drop of {margin} is neither shown nor ruled out{seen}"
+            f"{settle}",
+        }
+        return texts[reason]
 
 
 def _identical(pair: Pair) -> str:

@@ -12,7 +12,7 @@ the labels; its distribution is computed, not sampled, so there is no seed and n
 Student's and Welch's t would take ten failures in a group of ten for certainty, as such a group has
 no variance; here its variance is that of a random subset of all queries.
 
-*Two groups* (`group_difference`, `group_change`), of different queries: Welch's t. *Every two of
+*Two groups* (`group_change`), of different queries: Welch's t. *Every two of
 several* (`group_pairs`): the two that differ most are chosen after the values were seen, so their
 p-value holds only when it is corrected over all pairs (`rankscope.statistics.tests.corrected`).
 """
@@ -30,7 +30,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankscope.errors import InputError
-from rankscope.part import Part
 from rankscope.statistics.arrays import SAME, SMALLEST, as_rows, constant_rows, special
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.matrix import differences
@@ -119,86 +118,6 @@ def _two_levels(is_high: BoolArray, members: BoolArray, drawn: IntArray) -> Floa
     counts = members[:, is_high].sum(axis=1)
     chance = import_module("scipy.stats").hypergeom(len(is_high), int(is_high.sum()), drawn)
     return np.asarray(np.minimum(chance.cdf(counts), chance.sf(counts - 1)))
-
-
-class GroupDifference(Part):
-    """The means of two groups of queries, and their difference."""
-
-    first_n: int
-    """Queries of the first group."""
-    second_n: int
-    """Queries of the second group."""
-    first: float
-    """The mean of the first group."""
-    second: float
-    """The mean of the second group."""
-    difference: float
-    """First minus second."""
-    interval: Interval | None
-    """Of the difference; null where a group has fewer than two queries."""
-    p: float | None
-    """Two-sided; null where a group has fewer than two queries."""
-
-    def is_shown(self, alpha: float) -> bool:
-        """Tell whether the means differ by more than chance: test and interval must agree."""
-        if self.p is None or self.interval is None:
-            return False
-        return self.p <= alpha and not self.interval.low <= 0 <= self.interval.high
-
-
-def group_difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    *,
-    level: float = 0.95,
-    bounds: Bounds | None = None,
-) -> GroupDifference:
-    """Compare two groups of queries that have no query in common, by Welch's t.
-
-    Where neither group varies, t says nothing: the interval is then put together from what may not
-    have been seen in each (`mean_intervals`; without ``bounds`` it has no ends), and p is the
-    chance that equal values fall into the two groups just so, 2 / (n over n₁), or 1 where all are
-    equal.
-
-    Reference: Welch, Biometrika 1947; Zou and Donner, Statist. Med. 2008 (intervals put together).
-
-    >>> result = group_difference([0.9, 0.8, 1.0], [0.2, 0.4, 0.3])
-    >>> round(result.difference, 3), round(result.p, 4)
-    (0.6, 0.0018)
-    """
-    groups = [as_rows(first)[0], as_rows(second)[0]]
-    one_mean, other_mean = (math.fsum(group) / len(group) for group in groups)
-    difference = one_mean - other_mean
-    interval = p = None
-    if min(map(len, groups)) > 1:
-        error, freedom = _welch(*groups)
-        if error:
-            reach = float(special().stdtrit(freedom, (1 + level) / 2)) * error
-            below = above = reach
-            p = 2 * float(special().stdtr(freedom, -abs(difference) / error))
-        else:
-            ranges = [mean_intervals(group, level=level, bounds=bounds)[0] for group in groups]
-            below = math.hypot(one_mean - ranges[0].low, ranges[1].high - other_mean)
-            above = math.hypot(ranges[0].high - one_mean, other_mean - ranges[1].low)
-            ways = math.comb(groups[0].size + groups[1].size, groups[0].size)
-            p = 1.0 if difference == 0 else 2 / ways
-        p = max(SMALLEST, min(1.0, p))
-        interval = Interval(
-            low=difference - below,
-            high=difference + above,
-            level=level,
-            method="t" if error else "unseen",
-            note="" if error else "neither group varies",
-        )
-    return GroupDifference(
-        first_n=groups[0].size,
-        second_n=groups[1].size,
-        first=one_mean,
-        second=other_mean,
-        difference=difference,
-        interval=interval,
-        p=p,
-    )
 
 
 def group_change(

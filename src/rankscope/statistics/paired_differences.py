@@ -165,11 +165,6 @@ class Differences:
         high = np.where(shown, high, np.maximum(high, 0.0))
         return self._made(low, high, 1 - outside, rows)
 
-    def intervals_at(self, level: float) -> list[Interval]:
-        """Return the interval of each row at one level, whatever a test says."""
-        rows, levels = np.arange(len(self)), np.full(len(self), level)
-        return self._made(*self._ends(1 - levels, rows), levels, rows)
-
     def _ends(self, outside: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals that leave so much outside."""
         mean, error, size = self.mean[rows], self.error[rows], self.size[rows]

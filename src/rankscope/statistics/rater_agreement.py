@@ -409,23 +409,6 @@ def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
     return answer
 
 
-def median_grades(grades: npt.ArrayLike | Rated) -> FloatArray:
-    """Return the median of the grades, by item; NaN where nobody rated.
-
-    >>> median_grades([[0, 1, 3], [0, 2, np.nan], [3, np.nan, np.nan]]).tolist()
-    [0.0, 1.5, 3.0]
-    """
-    rated = Rated.of(grades)
-    grade = rated.grade[np.lexsort((rated.grade, rated.item))]
-    sizes = rated.sizes
-    known = np.flatnonzero(sizes)
-    begins = (np.cumsum(sizes) - sizes)[known]
-    lower, upper = (sizes[known] - 1) // 2, sizes[known] // 2
-    answer = np.full(rated.items, np.nan)
-    answer[known] = (grade[begins + lower] + grade[begins + upper]) / 2
-    return answer
-
-
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     """Return Kendall's τ_b between two lists of scores of the same systems.
 
