@@ -10,7 +10,7 @@ import pytest
 import rankscope as rs
 from rankscope.benchmark.collection import Collection, load_collection
 from rankscope.benchmark.collection_files import find_files
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import InputError
 

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 import rankscope
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.config.model import (

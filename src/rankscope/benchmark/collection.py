@@ -24,7 +24,7 @@ from rankscope.benchmark.collection_files import (
     chunking_of,
     files_of,
 )
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.term_corpus import Unit, documents_of
 from rankscope.collection.corpus import Corpus, read_corpus

@@ -135,11 +135,11 @@ def _compared_exactly(
         return {}
     depth = loaded.config.depth
     settings = Compared(min(config.k, depth), depth, config.tolerance)
-    found = {}
+    compared = {}
     for name in (name for name in fetched if approximate(systems[name]) is not None):
         with steps.step(f"exactness {name}"), naming(name):
             engine = approximate(systems.indexed(name))
             assert engine is not None
             run = fetched[name][0].run
-            found[name] = exactness(engine, collection.queries, run, settings, name)
-    return found
+            compared[name] = exactness(engine, collection.queries, run, settings, name)
+    return compared

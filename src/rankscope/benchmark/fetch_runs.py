@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankscope.benchmark.by_language import refuse_languages
 from rankscope.benchmark.cache_folder import cache_folder
 from rankscope.benchmark.check import check_all, reference_of
 from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
-from rankscope.benchmark.fetch import Asking, fetch_all
-from rankscope.benchmark.languages import refuse_languages
+from rankscope.benchmark.fetching import Asking, fetch_all
 from rankscope.benchmark.prepare import prepared
 from rankscope.benchmark.run import check_jobs
 from rankscope.benchmark.steps import Steps, Watcher

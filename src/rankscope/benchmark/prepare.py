@@ -81,11 +81,11 @@ def _version(package: str) -> str | None:
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of what always takes part, and of some packages if they are there."""
-    found = {package: _version(package) for package in (*_PACKAGES, *packages)}
+    known = {package: _version(package) for package in (*_PACKAGES, *packages)}
     return {
         "rankscope": rankscope.__version__,
         "python": platform.python_version(),
-        **{package: version for package, version in found.items() if version is not None},
+        **{package: version for package, version in known.items() if version is not None},
     }
 
 

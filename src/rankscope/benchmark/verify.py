@@ -22,6 +22,7 @@ from rankscope.benchmark.config.loading import LoadedConfig, config_hash
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.folder import (
     LANGUAGE_REPORT,
     MANIFEST,
@@ -34,12 +35,11 @@ from rankscope.benchmark.folder import (
     run_file,
     values_file,
 )
-from rankscope.benchmark.pages import pages
+from rankscope.benchmark.outcome import Outcome, measure_infos, measure_values
 from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets
-from rankscope.benchmark.verdict import Outcome, measure_infos, measure_values
 from rankscope.benchmark.write import tables
 from rankscope.collection.qrels import Qrels
 from rankscope.document.views import Shown
@@ -273,11 +273,11 @@ def _scores(
         problem = _difference(was[field], now[field], (field,))
         yield Checked(what=f"{REPORT}: {field}", problem=problem)
     for system in computed.systems:
-        own = EvaluationReport.read(inside(folder, report_file(system.name)))
+        evaluation = EvaluationReport.read(inside(folder, report_file(system.name)))
         update = {name: getattr(system, name) for name in ("run", "measures", "accounting")}
         shared = ("experiment", "collection", "profile", "rules")
         update |= {name: getattr(computed, name) for name in shared}
-        problem = _difference(_plain(own), _plain(own.model_copy(update=update)))
+        problem = _difference(_plain(evaluation), _plain(evaluation.model_copy(update=update)))
         yield Checked(what=f"{report_file(system.name)}, its content", problem=problem)
     same = manifest.experiment == benchmark.experiment
     problem = f"is {manifest.experiment}, and {benchmark.experiment} follows from what is recorded"

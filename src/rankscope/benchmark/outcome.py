@@ -145,7 +145,7 @@ def measure_values(
     benchmark: Benchmark, scores: Scores, comparison: Comparison | None
 ) -> dict[str, list[MeasureValue]]:
     """Return every system's means with interval, target and bands."""
-    targets, found = benchmark.targets, intervals(benchmark, scores, comparison)
+    targets, ends = benchmark.targets, intervals(benchmark, scores, comparison)
     values: dict[str, list[MeasureValue]] = {}
     for run in scores.scored:
         values[run.name] = []
@@ -157,7 +157,7 @@ def measure_values(
                     measure=measure,
                     asked=asked,
                     value=value,
-                    interval=found.get((run.name, measure)),
+                    interval=ends.get((run.name, measure)),
                     n=run.accounting.queries,
                     target=target,
                     status=status_of(value, target, higher_is_better=higher),
