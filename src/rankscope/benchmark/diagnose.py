@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rankscope.benchmark.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.prepare import Benchmark
@@ -13,7 +14,6 @@ from rankscope.diagnosis.approximation import approximation
 from rankscope.diagnosis.exactness import Exactness
 from rankscope.diagnosis.query_fields import Query
 from rankscope.diagnosis.repeats import Repeats
-from rankscope.diagnosis.stages import StageSpec
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
@@ -73,7 +73,11 @@ def _inputs(
         queries=[(query.query_id, query.text, query.metadata) for query in asked],
         corpus=corpus,
         titles=collection.title_of,
-        pipeline=_pipeline(benchmark, scores),
+        pipeline=[
+            replace(stage, of=tuple(name for name in stage.of if name in scores.runs))
+            for stage in benchmark.systems.values()
+            if stage.system in scores.runs
+        ],
         decisions=collection.decisions,
         ratings=collection.ratings,
         training=_training(benchmark),
@@ -88,20 +92,6 @@ def _inputs(
         documents=None if collection.info.chunks_sha256 else collection.info.documents,
         settings=benchmark.settings,
     )
-
-
-def _pipeline(benchmark: Benchmark, scores: Scores) -> list[StageSpec]:
-    """Describe the scored systems as stages of pipelines."""
-    return [
-        StageSpec(
-            name,
-            system.kind,
-            tuple(other for other in system.of if other in scores.runs),
-            system.depth,
-        )
-        for name, system in benchmark.systems.items()
-        if name in scores.runs
-    ]
 
 
 def _training(benchmark: Benchmark) -> list[Query] | None:

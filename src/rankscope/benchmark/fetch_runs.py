@@ -81,7 +81,6 @@ def fetch_runs(
                 made.append(_write(name, place, fetched[name], checks[name].findings))
                 if written is not None:
                     written(made[-1])
-        attempts[0].know_what_to_drop(names)
     return made
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankscope.benchmark.check import fault_of
-from rankscope.benchmark.codes import CONFIG_NOTE, FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
+from rankscope.benchmark.codes import FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnose import Answer
 from rankscope.benchmark.folder import report_file, results_file, run_file, values_file
 from rankscope.benchmark.prepare import Benchmark
@@ -310,5 +310,4 @@ def _findings(outcome: Outcome, by_system: Mapping[str, Sequence[Finding]]) -> l
     findings += lifted.values()
     for answer in outcome.answers.values():
         findings += answer.findings if isinstance(answer, Analysed) else ()
-    findings += [CONFIG_NOTE.finding(text) for text in outcome.benchmark.loaded.notes]
     return worst_first(findings)

@@ -138,7 +138,6 @@ def run_benchmark(
         name, systems = known.experiment, attempts[0]
         finished = None if fresh else _finished(place / name)
         if finished is not None:
-            systems.know_what_to_drop(systems)
             return Result(place / name, finished, reused=True)
         steps = Steps(watcher)
         benchmark = replace(known, collection=known.collection.counted())
@@ -158,7 +157,6 @@ def run_benchmark(
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(outcome, folder_to_fill, models=models, started=started)
-        systems.know_what_to_drop(systems)
         return Result(place / name, report, reused=False)
 
 

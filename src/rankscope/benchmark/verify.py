@@ -46,7 +46,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.ontology.terms import Ontology, read_ontology
-from rankscope.part import FileRef, Part, Record, dotted, left_out
+from rankscope.part import FileRef, Part, Record, dotted
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import (
     NO_TIME,
@@ -78,8 +78,6 @@ class Checked(Part):
     """What it is: a file, or what it should agree with."""
     problem: str = ""
     """What is wrong with it; '' if nothing."""
-    unchecked: str | None = left_out()
-    """Why it could not be looked at, where it could not."""
 
 
 class Verification(Part, Shown):
@@ -301,7 +299,7 @@ def _benchmark(folder: Path, manifest: ExperimentManifest, report: BenchmarkRepo
     update = {"qrels_sha256": judgments.fingerprint, "queries_sha256": hash_of_queries(asked)}
     collection = Collection(None, asked, judgments, None, info.model_copy(update=update), ())
     return Benchmark(
-        LoadedConfig(config, folder, manifest.overrides, Secrets(), ()),
+        LoadedConfig(config, folder, manifest.overrides, Secrets()),
         collection,
         described(config.systems),
         manifest.keys,
