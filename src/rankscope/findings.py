@@ -129,7 +129,6 @@ _DECLARING = (
     "statistics.strata",
     "diagnosis",
     "benchmark.codes",
-    "benchmark.cases",
 )
 """The modules that declare codes; of a package, all modules of it."""
 
