@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rankscope
-from rankscope.benchmark.pages import pages
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import RankscopeError

@@ -12,8 +12,8 @@ import pytest
 
 import rankscope as rs
 from benchmark.world import cli
+from rankscope.benchmark.by_language import LanguageReport, LanguageResults, languages_to_run
 from rankscope.benchmark.config.loading import read_config
-from rankscope.benchmark.languages import LanguageReport, LanguageResults, languages_to_run
 from rankscope.benchmark.run import Result, run_benchmark, run_languages
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError

@@ -10,7 +10,7 @@ import pytest
 import rankscope as rs
 from rankscope.benchmark.collection import Collection, load_collection
 from rankscope.benchmark.collection_files import find_files
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import read_config
 from rankscope.errors import InputError
 
@@ -79,17 +79,12 @@ QUERIES_FILE = {"queries": "soups/queries.jsonl"}
     [
         (BEIR, {"path": "soup"}, "collection.path: folder not found: soup; did you mean soups?"),
         (BEIR[2:], {"path": "soups"}, "queries.jsonl not found"),
-        (BEIR[:2], {"path": "soups"}, "no judgments found"),
         (BEIR, {"path": "soups", "split": "tset"}, "collection.split: unknown split 'tset'"),
         (("queries.tsv", "qrels.txt"), {"path": "soups", "split": "test"}, "has no splits"),
         ((*BEIR[:2], *BEIR[3:]), {"path": "soups"}, "the splits dev, train"),
         (BEIR, {**QUERIES_FILE, "qrels": "x", "corpus": "y"}, "collection.qrels: file not found"),
-        (BEIR, {"queries": "soups/query.jsonl", "qrels": "x"}, "did you mean soups/queries.jsonl"),
         (BEIR, {"path": "a" * 300}, "cannot be read"),
-        (BEIR, {"path": "a\0"}, "collection.path: folder not found"),
         (BEIR, {"path": "bundled:recipe"}, "bundled:recipes, bundled:hpo"),
-        (BEIR, {"path": "bundled:recipes/../../x"}, "bundled:recipes, bundled:hpo"),
-        (BEIR, {"queries": "bundled:recipes/querys.jsonl", "qrels": "x"}, "did you mean"),
     ],
 )
 def test_what_is_missing_is_named(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rankscope.benchmark.collection_files import find_files
-from rankscope.benchmark.config.collection import CollectionConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig
 from rankscope.collection.corpus import read_corpus, stream_corpus, stream_doc_ids
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries

@@ -77,7 +77,7 @@ def test_what_could_not_be_dropped_is_a_warning(
     texts = [str(warning.message) for warning in caught]
     assert [text.partition(":")[0] for text in texts] == ["system lite", "system both"]
     assert "'${PLACE}'" in texts[0]
-    code, _, err = cli("benchmark", "run", world.config, "--output", tmp_path / "out")
+    code, _, err = cli("benchmark", "run", world.config, "--output", tmp_path / "out", "--fresh")
     assert (code, err.splitlines()[0]) == (0, f"rankscope: warning: {texts[0]}")
     assert "hunter22" not in err + " ".join(texts)
 

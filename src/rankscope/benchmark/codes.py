@@ -45,15 +45,6 @@ FELL_BACK = declare(
     taken: the incoming order, or the plain query. There, the system is the one below it.""",
 )
 
-CONFIG_NOTE = declare(
-    "RS705",
-    "config-note",
-    "note",
-    unit="case",
-    advice="nothing has to be done",
-    meaning="What the config says needs a word of explanation.",
-)
-
 # --- cases ---------------------------------------------------------------------------------------
 
 ASKED_TWICE = declare(

@@ -24,7 +24,7 @@ from rankscope.benchmark.collection_files import (
     chunking_of,
     files_of,
 )
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.term_corpus import Unit, documents_of
 from rankscope.collection.corpus import Corpus, read_corpus
@@ -193,7 +193,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         judgments,
         training,
         info,
-        collection_findings(asked, qrels, source=files.source),
+        _findings(asked, qrels, files.source),
         chunking,
         decisions=None if files.decisions is None else as_decisions(files.decisions),
         ratings=None if files.ratings is None else as_ratings(files.ratings),
@@ -255,37 +255,26 @@ def _in_language(
     return asked, qrels.without([query_id for query_id in qrels.query_ids if query_id not in ids])
 
 
-def collection_findings(
-    asked: Iterable[Query], qrels: Qrels, *, source: str
-) -> tuple[Finding, ...]:
-    """Return what is to be said of queries, read from ``source``, and of their judgments."""
-    missing = set(qrels.query_ids) - {query.query_id for query in asked}
-    return _unknown(missing, source) + _about(qrels)
+def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Finding, ...]:
+    """Return what is to be said of queries and of their judgments.
 
-
-def hash_of_queries(queries: Iterable[Query]) -> str:
-    """Return a hash of ids, texts and metadata."""
-    return _hash([query.query_id, query.text, dict(query.metadata)] for query in queries)
-
-
-def _about(qrels: Qrels) -> tuple[Finding, ...]:
-    """Return what the checks say of the judgments; those by which nothing is relevant are refused.
-
-    What `read_qrels` refuses is not among them.
+    Judgments by which nothing is relevant are refused, as `read_qrels` refuses others.
     """
     findings = Reference.read(qrels=qrels).findings
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise InvalidDataError(errors[0].sentence, errors)
-    return findings
-
-
-def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
+    missing = sorted(set(qrels.query_ids) - {query.query_id for query in asked})
     if not missing:
-        return ()
+        return findings
     message = f"{counted(len(missing), 'judged query')} cannot be asked: no text is known"
-    places = tuple(Place(source, query_id=query_id) for query_id in sorted(missing)[:PLACES_SHOWN])
-    return (WITHOUT_TEXT.finding(message, count=len(missing), places=places),)
+    places = tuple(Place(source, query_id=query_id) for query_id in missing[:PLACES_SHOWN])
+    return (WITHOUT_TEXT.finding(message, count=len(missing), places=places), *findings)
+
+
+def hash_of_queries(queries: Iterable[Query]) -> str:
+    """Return a hash of ids, texts and metadata."""
+    return _hash([query.query_id, query.text, dict(query.metadata)] for query in queries)
 
 
 def _training(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.ir_datasets import dataset_files
 from rankscope.errors import InputError, shown
@@ -144,10 +144,10 @@ def _cases(patterns: list[str], folder: Path) -> Any:
         wild = str(place).replace("{language}", "*")
         if any(sign in wild for sign in "*?["):
             home = Path(place.anchor) if place.is_absolute() else Path()
-            found = sorted(home.glob(str(Path(wild).relative_to(home))))
-            if not found:
+            fitting = sorted(home.glob(str(Path(wild).relative_to(home))))
+            if not fitting:
                 raise InputError(f"collection.cases: no file fits {shown(pattern)}")
-            paths += found
+            paths += fitting
         elif place.is_dir():
             paths.append(place)
         else:

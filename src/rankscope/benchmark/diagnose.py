@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rankscope.benchmark.collection_files import CROSS_VALIDATION
@@ -13,7 +14,6 @@ from rankscope.diagnosis.analysis import Analysed, Inputs, all_analyses
 from rankscope.diagnosis.approximation import Exactness, approximation
 from rankscope.diagnosis.query_fields import Query
 from rankscope.diagnosis.repeats import Repeats
-from rankscope.diagnosis.stages import StageSpec
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
@@ -83,7 +83,11 @@ def _inputs(
         qrels=collection.judgments,
         queries=[(query.query_id, query.text, query.metadata) for query in asked],
         titles=collection.title_of,
-        pipeline=_pipeline(benchmark, scores),
+        pipeline=[
+            replace(stage, of=tuple(name for name in stage.of if name in scores.runs))
+            for stage in benchmark.systems.values()
+            if stage.system in scores.runs
+        ],
         costs_are_times=True,
         **optional,
         baseline=config.baseline if config.baseline in scores.runs else None,
@@ -91,20 +95,6 @@ def _inputs(
         documents=None if collection.info.chunks_sha256 else collection.info.documents,
         settings=benchmark.settings,
     )
-
-
-def _pipeline(benchmark: Benchmark, scores: Scores) -> list[StageSpec]:
-    """Describe the scored systems as stages of pipelines."""
-    return [
-        StageSpec(
-            name,
-            system.kind,
-            tuple(other for other in system.of if other in scores.runs),
-            system.depth,
-        )
-        for name, system in benchmark.systems.items()
-        if name in scores.runs
-    ]
 
 
 def _training(benchmark: Benchmark) -> list[Query] | None:
@@ -138,11 +128,11 @@ def _compared_exactly(
         return {}
     depth = loaded.config.depth
     settings = Compared(min(config.k, depth), depth, config.tolerance)
-    found = {}
+    compared = {}
     for name in (name for name in fetched if approximate(systems[name]) is not None):
         with steps.step(f"exactness {name}"), naming(name):
             engine = approximate(systems.indexed(name))
             assert engine is not None
             run = fetched[name][0].run
-            found[name] = exactness(engine, collection.queries, run, settings, name)
-    return found
+            compared[name] = exactness(engine, collection.queries, run, settings, name)
+    return compared

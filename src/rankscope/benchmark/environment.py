@@ -69,8 +69,8 @@ def _reference(git: Path, name: str) -> str:
     for home in (git, git / (_text(git / "commondir") or ".")):
         packed = (line.split() for line in _text(home / "packed-refs").splitlines())
         commit = next((words[0] for words in packed if words[1:] == [name]), "")
-        if found := _text(home / name) or commit:
-            return found
+        if loose := _text(home / name) or commit:
+            return loose
     return ""
 
 

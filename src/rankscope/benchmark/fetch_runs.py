@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankscope.benchmark.by_language import refuse_languages
 from rankscope.benchmark.cache_folder import cache_folder
 from rankscope.benchmark.check import check_all, reference_of
 from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
-from rankscope.benchmark.fetch import Asking, fetch_all
-from rankscope.benchmark.languages import refuse_languages
+from rankscope.benchmark.fetching import Asking, fetch_all
 from rankscope.benchmark.prepare import prepared
 from rankscope.benchmark.run import check_jobs
 from rankscope.benchmark.steps import Steps, Watcher
@@ -81,7 +81,6 @@ def fetch_runs(
                 made.append(_write(name, place, fetched[name], checks[name].findings))
                 if written is not None:
                     written(made[-1])
-        attempts[0].know_what_to_drop(names)
     return made
 
 

@@ -14,9 +14,10 @@ import rankscope
 from rankscope.benchmark.collection import Collection, load_collection
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.folder import slug
-from rankscope.benchmark.systems import Description, Systems, described
+from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.diagnosis.analysis import all_analyses
+from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import UnknownNameError
 from rankscope.records.origin import fingerprint
 from rankscope.retrieval.registry import PythonUse
@@ -31,7 +32,7 @@ class Benchmark:
 
     loaded: LoadedConfig
     collection: Collection
-    systems: Mapping[str, Description]
+    systems: Mapping[str, StageSpec]
     keys: Mapping[str, str]
     """What each system is known by, without the corpus, which is known by its own hash."""
     versions: Mapping[str, str]
@@ -81,11 +82,11 @@ def _version(package: str) -> str | None:
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of what always takes part, and of some packages if they are there."""
-    found = {package: _version(package) for package in (*_PACKAGES, *packages)}
+    known = {package: _version(package) for package in (*_PACKAGES, *packages)}
     return {
         "rankscope": rankscope.__version__,
         "python": platform.python_version(),
-        **{package: version for package, version in found.items() if version is not None},
+        **{package: version for package, version in known.items() if version is not None},
     }
 
 

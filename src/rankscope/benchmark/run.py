@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.cache_folder import cache_folder, cache_place
-from rankscope.benchmark.check import check_all, fault_of, reference_of
-from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
-from rankscope.benchmark.diagnose import diagnose
-from rankscope.benchmark.environment import now
-from rankscope.benchmark.fetch import Asking, fetch_all
-from rankscope.benchmark.folder import MANIFEST, REPORT, file_ref, inside, unfinished
-from rankscope.benchmark.languages import (
+from rankscope.benchmark.by_language import (
     LanguageResults,
     compare_languages,
     in_language,
     languages_to_run,
     refuse_languages,
 )
+from rankscope.benchmark.cache_folder import cache_folder, cache_place
+from rankscope.benchmark.check import check_all, fault_of, reference_of
+from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
+from rankscope.benchmark.diagnose import diagnose
+from rankscope.benchmark.environment import now
+from rankscope.benchmark.fetching import Asking, fetch_all
+from rankscope.benchmark.folder import MANIFEST, REPORT, file_ref, inside, unfinished
+from rankscope.benchmark.outcome import Outcome
 from rankscope.benchmark.prepare import prepared
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.steps import Steps, Watcher
 from rankscope.benchmark.systems import Systems
-from rankscope.benchmark.verdict import Outcome
 from rankscope.benchmark.write import write_experiment
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Shown, document_of
@@ -138,7 +138,6 @@ def run_benchmark(
         name, systems = known.experiment, attempts[0]
         finished = None if fresh else _finished(place / name)
         if finished is not None:
-            systems.know_what_to_drop(systems)
             return Result(place / name, finished, reused=True)
         steps = Steps(watcher)
         benchmark = replace(known, collection=known.collection.counted())
@@ -158,7 +157,6 @@ def run_benchmark(
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(outcome, folder_to_fill, models=models, started=started)
-        systems.know_what_to_drop(systems)
         return Result(place / name, report, reused=False)
 
 

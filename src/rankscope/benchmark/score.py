@@ -77,5 +77,5 @@ def intervals(
         return {}
     sample = Sample.of(matrix.query_ids, benchmark.clusters, None)
     owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
-    found = replace(matrix, sample=sample).mean_intervals(benchmark.settings)
-    return dict(zip(owners, found, strict=True))
+    ends = replace(matrix, sample=sample).mean_intervals(benchmark.settings)
+    return dict(zip(owners, ends, strict=True))

@@ -22,6 +22,7 @@ from rankscope.benchmark.config.loading import LoadedConfig, config_hash
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.folder import (
     LANGUAGE_REPORT,
     MANIFEST,
@@ -34,19 +35,18 @@ from rankscope.benchmark.folder import (
     run_file,
     values_file,
 )
-from rankscope.benchmark.pages import pages
+from rankscope.benchmark.outcome import Outcome, measure_infos, measure_values
 from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets
-from rankscope.benchmark.verdict import Outcome, measure_infos, measure_values
 from rankscope.benchmark.write import tables
 from rankscope.collection.qrels import Qrels
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.ontology.terms import Ontology, read_ontology
-from rankscope.part import FileRef, Part, Record, dotted, left_out
+from rankscope.part import FileRef, Part, Record, dotted
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import (
     NO_TIME,
@@ -78,8 +78,6 @@ class Checked(Part):
     """What it is: a file, or what it should agree with."""
     problem: str = ""
     """What is wrong with it; '' if nothing."""
-    unchecked: str | None = left_out()
-    """Why it could not be looked at, where it could not."""
 
 
 class Verification(Part, Shown):
@@ -273,11 +271,11 @@ def _scores(
         problem = _difference(was[field], now[field], (field,))
         yield Checked(what=f"{REPORT}: {field}", problem=problem)
     for system in computed.systems:
-        own = EvaluationReport.read(inside(folder, report_file(system.name)))
+        evaluation = EvaluationReport.read(inside(folder, report_file(system.name)))
         update = {name: getattr(system, name) for name in ("run", "measures", "accounting")}
         shared = ("experiment", "collection", "profile", "rules")
         update |= {name: getattr(computed, name) for name in shared}
-        problem = _difference(_plain(own), _plain(own.model_copy(update=update)))
+        problem = _difference(_plain(evaluation), _plain(evaluation.model_copy(update=update)))
         yield Checked(what=f"{report_file(system.name)}, its content", problem=problem)
     same = manifest.experiment == benchmark.experiment
     problem = f"is {manifest.experiment}, and {benchmark.experiment} follows from what is recorded"
@@ -301,7 +299,7 @@ def _benchmark(folder: Path, manifest: ExperimentManifest, report: BenchmarkRepo
     update = {"qrels_sha256": judgments.fingerprint, "queries_sha256": hash_of_queries(asked)}
     collection = Collection(None, asked, judgments, None, info.model_copy(update=update), ())
     return Benchmark(
-        LoadedConfig(config, folder, manifest.overrides, Secrets(), ()),
+        LoadedConfig(config, folder, manifest.overrides, Secrets()),
         collection,
         described(config.systems),
         manifest.keys,

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folder import (
     MANIFEST,
@@ -19,8 +20,7 @@ from rankscope.benchmark.folder import (
     run_file,
     values_file,
 )
-from rankscope.benchmark.pages import pages
-from rankscope.benchmark.verdict import TOP, Outcome, manifest_of, reports_of
+from rankscope.benchmark.outcome import TOP, Outcome, manifest_of, reports_of
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef

@@ -22,7 +22,7 @@ from rankscope.cli.output import (
 from rankscope.cli.progress import watching
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.languages import LanguageResults
+    from rankscope.benchmark.by_language import LanguageResults
     from rankscope.benchmark.run import Planned, Result
     from rankscope.document.blocks import Point
 
@@ -65,8 +65,8 @@ def run(
     so a stopped benchmark continues where it was. A config is code: the Python functions it
     names run with your rights; --dry-run imports nothing, and --no-python refuses them.
     """
+    from rankscope.benchmark.by_language import languages_to_run
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.languages import languages_to_run
     from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.integrations.limits import read_limits

@@ -87,7 +87,7 @@ def diagnose(
 
     def contents() -> Contents | None:
         if is_folder:
-            from rankscope.benchmark.pages import folder_contents
+            from rankscope.benchmark.drawn_pages import folder_contents
             from rankscope.benchmark.verify import open_experiment
 
             manifest, report = open_experiment(Path(qrels))

@@ -17,7 +17,7 @@ from rankscope.printing import hide_with, put_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankscope.benchmark.cases import CasesValidation
+    from rankscope.benchmark.case_validation import CasesValidation
     from rankscope.benchmark.fetch_runs import FetchedRun
     from rankscope.runs.validation import Validation
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,7 @@ from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.config.specs import check_specs
 from rankscope.benchmark.config.syntax import dotted, read_config_file
-from rankscope.errors import shown
 from rankscope.files import PathLike
-from rankscope.measures.language import Measure, parse_measures
 from rankscope.retrieval.options import SpecError
 
 
@@ -30,15 +28,14 @@ from rankscope.retrieval.options import SpecError
 class LoadedConfig:
     """A config that was read and checked.
 
-    ``folder`` is where its relative paths start, ``overrides`` what was set from outside, by dotted
-    key, and ``notes`` sentences that the user should read.
+    ``folder`` is where its relative paths start, and ``overrides`` what was set from outside, by
+    dotted key.
     """
 
     config: Config
     folder: Path
     overrides: dict[str, Any]
     secrets: Secrets
-    notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
         """Return the whole config, defaults included, ready for JSON; secrets are ``${NAME}``."""
@@ -105,15 +102,4 @@ def read_config(
         folder=folder,
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
-        notes=tuple(_merged(data.get("measures"))),
     )
-
-
-def _merged(names: Any) -> Iterator[str]:
-    """Say which measures are in a list under two names."""
-    known: dict[Measure, str] = {}
-    for name in names if isinstance(names, list) else ():
-        for parsed in parse_measures(name):
-            first = known.setdefault(parsed.measure, name)
-            if first != name:
-                yield f"measures: {shown(name)} is the same as {shown(first)}, and is reported once"

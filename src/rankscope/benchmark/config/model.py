@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from rankscope.benchmark.case_schema import STRATA
-from rankscope.benchmark.config.collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.of_terms import with_measures_of_terms
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
 from rankscope.benchmark.config.sections import (

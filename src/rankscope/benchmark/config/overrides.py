@@ -38,32 +38,15 @@ class Origins:
 
     def error(self, error: SpecError) -> FormatError:
         """Return the error that a value is wrong, with the place where it was given."""
-        override = self._override(error.keys)
-        if override is None:
-            return self.file.error(error)
-        path = path_of(error)
-        is_inside = len(path) > len(override.keys)  # of what the label names already
-        text = f"{dotted(path)}: {error.problem}" if is_inside else error.problem
-        return FormatError(text, source=override.label)
-
-    def _override(self, keys: Keys) -> Override | None:
-        """Return the last setting that set a value, or that created the section it is about."""
-        in_file = _at(self.file.data, keys) is not None
+        keys, path = error.keys, path_of(error)
         for override in reversed(self.overrides):
             sets_it = keys[: len(override.keys)] == override.keys
-            creates_it = not in_file and override.keys[: len(keys)] == keys
+            creates_it = keys not in self.file.lines and override.keys[: len(keys)] == keys
             if sets_it or creates_it:
-                return override
-        return None
-
-
-def _at(data: Any, keys: Keys) -> Any:
-    """Return the value that keys lead to; None if there is none."""
-    for key in keys:
-        if not _holds(data, key):
-            return None
-        data = data[key]
-    return data
+                is_inside = len(path) > len(override.keys)  # of what the label names already
+                text = f"{dotted(path)}: {error.problem}" if is_inside else error.problem
+                return FormatError(text, source=override.label)
+        return self.file.error(error)
 
 
 def _holds(holder: Any, key: str | int) -> bool:

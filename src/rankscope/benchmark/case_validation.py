@@ -133,14 +133,14 @@ def validate_cases(
         for doc_id, grade in qrels[query_id].items()
         if grade > 0
     ]
-    for found in (
+    for part in (
         _about_questions(queries, source),
         _about_fields(queries, source),
         _expected_everywhere(expected, len(qrels.query_ids), source),
         _malformed(expected, source) if ontology is None else _terms(expected, ontology, source),
         () if corpus is None else _outside(expected, passes_over_ids(corpus)(), source),
     ):
-        findings += found
+        findings += part
     unable: tuple[NotApplicable, ...] = ()
     if corpus is None and ontology is None:
         missing = gold_outside_corpus

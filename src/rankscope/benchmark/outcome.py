@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankscope.benchmark.check import fault_of
-from rankscope.benchmark.codes import CONFIG_NOTE, FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
+from rankscope.benchmark.codes import FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnose import Answer
 from rankscope.benchmark.folder import report_file, results_file, run_file, values_file
 from rankscope.benchmark.prepare import Benchmark
@@ -145,7 +145,7 @@ def measure_values(
     benchmark: Benchmark, scores: Scores, comparison: Comparison | None
 ) -> dict[str, list[MeasureValue]]:
     """Return every system's means with interval, target and bands."""
-    targets, found = benchmark.targets, intervals(benchmark, scores, comparison)
+    targets, ends = benchmark.targets, intervals(benchmark, scores, comparison)
     values: dict[str, list[MeasureValue]] = {}
     for run in scores.scored:
         values[run.name] = []
@@ -157,7 +157,7 @@ def measure_values(
                     measure=measure,
                     asked=asked,
                     value=value,
-                    interval=found.get((run.name, measure)),
+                    interval=ends.get((run.name, measure)),
                     n=run.accounting.queries,
                     target=target,
                     status=status_of(value, target, higher_is_better=higher),
@@ -310,5 +310,4 @@ def _findings(outcome: Outcome, by_system: Mapping[str, Sequence[Finding]]) -> l
     findings += lifted.values()
     for answer in outcome.answers.values():
         findings += answer.findings if isinstance(answer, Analysed) else ()
-    findings += [CONFIG_NOTE.finding(text) for text in outcome.benchmark.loaded.notes]
     return worst_first(findings)
