@@ -47,11 +47,6 @@ _USAGE = (
     "taken; tokens, cost and times are of what was asked in this run, the cost at the prices of "
     "the config"
 )
-_TIMES = (
-    "index: to make or load it; p50: half of the queries took no longer; a query answered in a "
-    "batch has its share of the time, and a system that asks others that of all of them together; "
-    "stored: queries whose answers were kept from an earlier call"
-)
 
 
 def systems_section(report: BenchmarkReport) -> Section:
@@ -166,32 +161,6 @@ def milliseconds(seconds: float) -> str:
     if seconds < 0.0001:
         return "<0.1 ms"
     return f"{1000 * seconds:,.0f} ms" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"
-
-
-def time_section(report: BenchmarkReport) -> Section:
-    """Show how long systems took; measured once."""
-    timed = [system for system in report.systems if system.timing.p50 is not None]
-    timed.sort(key=lambda system: system.timing.p50 or 0.0)
-    rows: list[Sequence[Value]] = []
-    for system in timed:
-        timing = system.timing
-        latencies = ((timing.p50, timing.p95, timing.p99), timing.per_second)
-        shares = [None if each is None else 1000 * each for each in latencies[0]]
-        counts = (timing.asked, timing.stored, timing.retried)
-        rows.append([system.name, timing.index, *shares, latencies[1], *counts])
-    if not rows:
-        return Section("Time")
-    digits = {"index, s": 2, "p50, ms": 2, "p95, ms": 2, "p99, ms": 2, "queries/s": 1}
-    titles = [*digits, "asked", "stored", "retried"]
-    table = Table(
-        (*text_columns("system"), *(Column(title, digits=digits.get(title)) for title in titles)),
-        plain_rows(rows),
-        notes=(_TIMES,),
-    )
-    fast, slow = (milliseconds(each.timing.p50 or 0.0) for each in (timed[0], timed[-1]))
-    rest = f", {timed[-1].name} {slow}" if len(timed) > 1 else ""
-    finding = f"Half of the questions took {timed[0].name} at most {fast}{rest}; measured once."
-    return Section("Time", (table,), finding=finding)
 
 
 # --- how to repeat it ----------------------------------------------------------------------------
