@@ -33,7 +33,7 @@ def test_no_text_becomes_markup(text: str) -> None:
     assert page.count("<pre>") == 1
     if text.strip():
         assert page.count("<h1>") == 1
-        assert page.count("<ul>") == 6
+        assert page.count("<ul>") == 4
 
 
 @settings(deadline=None, max_examples=40)
