@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
@@ -23,15 +22,12 @@ from rankscope.document.blocks import (
     sentences,
     text_columns,
 )
-from rankscope.errors import RankscopeError, counted
-from rankscope.measures.language import Measure
-from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS
-from rankscope.scoring.rules import PROFILES
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.origin import EngineFacts, ModelUsage
-    from rankscope.records.report import BenchmarkReport, SystemRecord
+    from rankscope.records.report import BenchmarkReport
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
@@ -184,11 +180,6 @@ def _repeated(report: BenchmarkReport, manifest: ExperimentManifest | None) -> I
     text = f"Make all of it anew; paths in the config start from where it was ({_MANIFEST}):"
     yield sentences([text])
     yield Code(f"{_TAKE_CONFIG}\nrankscope benchmark run config.yaml --fresh", "sh")
-    scored = [system for system in report.systems if system.measures]
-    if scored:
-        yield sentences(["Compute the means again from the runs, system by system, such as:"])
-        measures = [value.measure for value in scored[0].measures]
-        yield Code(command_of(report, scored[0], measures), "sh")
     yield Notes(tuple(_facts(report, manifest)))
 
 
@@ -215,42 +206,3 @@ def _facts(report: BenchmarkReport, manifest: ExperimentManifest | None) -> Iter
     if state is not None:
         yield f"git: {state.commit}{'' if state.dirty is False else ', perhaps with changes'}"
     yield f"versions: {', '.join(f'{name} {each}' for name, each in manifest.versions.items())}"
-
-
-def command_of(report: BenchmarkReport, system: SystemRecord, measures: Sequence[str]) -> str:
-    """Return the command that computes means of a system again, from the files in the folder."""
-    path = f"DIR/{system.run.file.path}"
-    run = f"run={path}" if "=" in path else path  # or it would be taken for a name
-    words = ["rankscope", "evaluate", f"DIR/{QRELS}", run]
-    for measure in measures:
-        words += ["-m", _as_asked(report, system, measure)]
-    if report.profile != "rankscope":
-        words += ["--profile", report.profile]
-    ontology = report.collection.ontology
-    if ontology is not None and any(map(_is_soft, measures)):
-        words += ["--ontology", f"DIR/{ONTOLOGY}"]
-        words += ["--annotations", f"DIR/{ANNOTATIONS}"] if ontology.annotations_sha256 else []
-    return " ".join(map(quote, words))
-
-
-def _is_soft(measure: str) -> bool:
-    try:
-        return Measure.parse(measure).is_soft
-    except RankscopeError:
-        return False
-
-
-def _as_asked(report: BenchmarkReport, system: SystemRecord, measure: str) -> str:
-    """Return the name that the profile turns into this measure.
-
-    A profile may read a name as another measure; its own name might be read so once more.
-    """
-    rules = PROFILES.get(report.profile)
-    asked = next((value.asked for value in system.measures if value.measure == measure), measure)
-    try:
-        if rules is None or str(rules.meaning(Measure.parse(measure))) == measure:
-            return measure
-        Measure.parse(asked)
-    except RankscopeError:
-        return measure
-    return asked
