@@ -13,8 +13,8 @@ from rankscope.benchmark.systems import Systems, naming
 from rankscope.diagnosis.approximation import approximation
 from rankscope.diagnosis.exactness import Exactness
 from rankscope.records.origin import fingerprint
+from rankscope.retrieval.engines.compared_exactly import Compared, approximate, exactness
 from rankscope.retrieval.fetch import Fetched
-from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness
 
 
 def exactness_stages(

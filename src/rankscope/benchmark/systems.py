@@ -17,6 +17,7 @@ from rankscope.errors import (
     RankscopeError,
     UnknownNameError,
 )
+from rankscope.retrieval.engines.loaded import LoadedEngine
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import (
     ProcessEndError,
@@ -27,7 +28,6 @@ from rankscope.retrieval.protocol import (
     without_secrets,
 )
 from rankscope.retrieval.registry import SYSTEMS, PythonUse, Spec, build_system
-from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.retrieval.stages.rerank import RerankOptions
 from rankscope.retrieval.stages.stage import Memory
 
