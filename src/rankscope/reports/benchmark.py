@@ -506,8 +506,8 @@ def _time_table(report: BenchmarkReport) -> Table:
         notes=(
             (
                 "index: to make or load it; p50: half of the queries took no longer; queries/s: "
-                "one after the other; a query answered in a batch has its share of the time, and a "
-                "system that asks others that of all of them together; asked: queries put to the "
+                "one after the other; a system that answers in batches has no p50, and one that "
+                "asks others takes as long as all of them together; asked: queries put to the "
                 "system; stored: queries whose answers were kept from an earlier call"
             ),
         ),

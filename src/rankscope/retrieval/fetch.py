@@ -214,6 +214,8 @@ def fetch(
             asked=len(unanswered),
             stored=stored,
             retried=retried,
+            times_each=(size == 1 and not stored)
+            or all(part.times_each for part in all_parts(system)),
         ),
         identity,
         system.notes,
@@ -560,9 +562,12 @@ def _timings(
     asked: int,
     stored: int,
     retried: int,
+    times_each: bool = True,
 ) -> Timings:
     seconds = [ranking.seconds for ranking in rankings.values() if ranking.error is None]
-    p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist() if seconds else (None,) * 3
+    p50 = p95 = p99 = None
+    if seconds and times_each:
+        p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist()
     return Timings(
         index=index,
         search=search,

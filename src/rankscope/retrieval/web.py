@@ -33,7 +33,7 @@ from rankscope.retrieval.options import RemoteOptions, Secret, SpecError, Text, 
 from rankscope.retrieval.protocol import sentence, time_limit
 from rankscope.retrieval.registry import check_engine, engine
 from rankscope.retrieval.trust import certificate_problem, is_proxied, trusted, untrusted
-from rankscope.retrieval.waiting import PACE, Stop, TimedOutError, within
+from rankscope.retrieval.waiting import TimedOutError, pause, within
 
 LARGEST_ANSWER = 64 * 2**20
 """Bytes of an answer; more is refused."""
@@ -211,13 +211,9 @@ class Web:
         except ssl.SSLCertVerificationError as error:
             raise InputError(untrusted(self.host, error.verify_message)) from None
         except (OSError, UnicodeError) as error:
-            reason = sentence(error)
-            remedy = other_scheme(parts.scheme, reason)
-            if remedy:
-                raise InputError(f"{self.host} cannot be asked: {reason}{remedy}") from None
             raise InputError(
-                f"nothing answers at {self.host}: {reason}; is the url right, and the server "
-                "running?"
+                f"nothing answers at {self.host}: {sentence(error)}; is the url right, with its "
+                "http or https, and the server running?"
             ) from None
 
     @cached_property
@@ -278,8 +274,7 @@ class Web:
                 elif wait > LONGEST_ANSWER:
                     raise
                 self.repeated += 1
-                pace = PACE.get()
-                (Stop(None) if pace is None else pace.stop).sleep(wait)
+                pause(wait)
         raise AssertionError("unreachable")
 
     def _opened(self) -> Any:
@@ -370,17 +365,13 @@ class Web:
             return WebError(f"{self.host} did not answer within {limit:g} s", was_sent=was_sent)
         if "CERTIFICATE_VERIFY_FAILED" in text:
             return WebError(untrusted(self.host, certificate_problem(text)), may_repeat=False)
-        reason = sentence(error)
-        scheme = urlsplit(self._options.url).scheme
-        remedy = "" if self._has_answered else other_scheme(scheme, reason)
         if kind == "ConnectError":
-            problem = f"{self.host} cannot be reached: {text or 'no connection'}{remedy}"
+            problem = f"{self.host} cannot be reached: {text or 'no connection'}"
             return WebError(problem, was_sent=False)
         may_repeat = kind not in ("InvalidURL", "UnsupportedProtocol", "LocalProtocolError")
         may_repeat = may_repeat and not isinstance(error, ValueError | TypeError)
-        if remedy:
-            reason = reason.rstrip(".") + remedy
-        text = self._hider.hide(f"{self.host} broke off: {reason}")
+        scheme = "" if self._has_answered else "; is it http or https?"
+        text = self._hider.hide(f"{self.host} broke off: {sentence(error).rstrip('.')}{scheme}")
         return WebError(text, may_repeat=may_repeat, was_sent=was_sent)
 
     def _refused(self, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
@@ -397,34 +388,6 @@ class Web:
             may_repeat=status in AGAIN,
             retry_after=seconds_to_wait(headers.get("retry-after")) if status in AGAIN else None,
         )
-
-
-def other_scheme(scheme: str, problem: str) -> str:
-    """Say that the address may need the other scheme, where an error looks like it; else ''.
-
-    ``problem`` is the error as a `sentence`. A port for TLS hangs up on plain HTTP, or answers with
-    something that is no HTTP; a port for plain HTTP answers a handshake with what is no TLS.
-
-    >>> other_scheme("https", "SSLError: [SSL: WRONG_VERSION_NUMBER] wrong version number")
-    '; if the server speaks plain HTTP there, write http:// in the url, not https://'
-    >>> other_scheme("http", "ConnectError: Connection refused")
-    ''
-    """
-    if scheme == "http" and any(sign in problem for sign in _NO_HTTP):
-        return "; if the server speaks TLS there, write https:// in the url, not http://"
-    if scheme == "https" and any(sign in problem for sign in _NO_TLS):
-        return "; if the server speaks plain HTTP there, write http:// in the url, not https://"
-    return ""
-
-
-_NO_HTTP = (
-    "RemoteProtocolError: Server disconnected without sending a response",
-    "RemoteProtocolError: illegal request line",
-    "RemoteProtocolError: illegal status line",
-    "ReadError",  # it hung up before it had read the whole request
-    "WriteError",
-)
-_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 def seconds_to_wait(header: str | None) -> float | None:

@@ -108,8 +108,6 @@ class _Requests(BaseHTTPRequestHandler):
         match (method, *parts[2:]):
             case ("GET",):
                 return 200, self._described(collection)
-            case ("PATCH",):
-                return 200, True
             case ("DELETE",):
                 del collections[parts[1]]
                 return 200, True
@@ -118,13 +116,8 @@ class _Requests(BaseHTTPRequestHandler):
                 return 200, {"operation_id": 1, "status": "completed"}
             case ("PUT", "points"):
                 return _upserted(collection, body["points"])
-            case ("POST", "points"):
-                points = collection["points"]
-                return 200, [_shown(points[at], body) for at in body["ids"] if at in points]
             case ("POST", "points", "count"):
                 return 200, {"count": len(collection["points"])}
-            case ("POST", "points", "scroll"):
-                return 200, _scrolled(collection, body)
             case ("POST", "points", "query"):
                 return _queried(collection, body)
         return 404, f"Not found: {method} {'/'.join(parts)}"
@@ -184,16 +177,6 @@ def _shown(point: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     if isinstance(wanted, list):
         payload = {name: value for name, value in payload.items() if name in wanted}
     return {"id": point["id"], "payload": payload if wanted else None, "version": 0}
-
-
-def _scrolled(collection: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    numbers = sorted(at for at in collection["points"] if at >= (body.get("offset") or 0))
-    shown = numbers[: body["limit"]]
-    rest = numbers[body["limit"] :]
-    return {
-        "points": [_shown(collection["points"][at], body) for at in shown],
-        "next_page_offset": rest[0] if rest else None,
-    }
 
 
 def _queried(collection: dict[str, Any], body: dict[str, Any]) -> Answer:

@@ -26,7 +26,7 @@ from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.texts import Fields, Texts, field_text, without_text
-from rankscope.retrieval.waiting import PACE, Stop
+from rankscope.retrieval.waiting import pause
 from rankscope.retrieval.web import WebError
 
 if TYPE_CHECKING:
@@ -382,7 +382,5 @@ def repeated(call: Callable[[], None], translated: Callable[[Exception], Excepti
             may_repeat = isinstance(error, WebError) and error.may_repeat
             if not may_repeat or hasattr(error, "retry_after") or attempt == ATTEMPTS:
                 raise error from None
-            pace = PACE.get()
-            pause = 0.25 * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
-            (Stop(None) if pace is None else pace.stop).sleep(pause)
+            pause(0.25 * 2**attempt * random.uniform(0.75, 1.25))  # not all at once
     return None

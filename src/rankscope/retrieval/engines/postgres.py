@@ -92,18 +92,10 @@ class Postgres(LoadedEngine):
         parsed = conninfo.parse(dsn.encode()) if self._has_dsn(conninfo) else []
         given = [*conninfo.get_defaults(), *(part for part in parsed if part.val is not None)]
         parts = {part.keyword.decode(): (part.val or b"").decode() for part in given}
-        ports = parts["port"].split(",")
-        hosts, addresses = parts["host"].split(","), parts["hostaddr"].split(",")
-        count = max(len(hosts), len(addresses), len(ports))
-        ports *= count if len(ports) == 1 else 1
-        hosts += [""] * (count - len(hosts))
-        addresses += [""] * (count - len(addresses))
-        servers = [
-            [address or (host if host.startswith(("/", "@")) else host.lower()), port or "5432"]
-            for host, address, port in zip(hosts, addresses, ports, strict=False)
-        ]
+        host = parts["host"] if parts["host"].startswith(("/", "@")) else parts["host"].lower()
+        server = [parts["hostaddr"] or host, parts["port"] or "5432"]
         name = parts["dbname"] or parts["user"]
-        return fingerprint([servers, name, parts.get("service", "")])
+        return fingerprint([server, name, parts.get("service", "")])
 
     def _has_dsn(self, conninfo: Any) -> bool:
         """Tell whether there is a dsn; refuse one that cannot be read."""
@@ -148,7 +140,7 @@ class Postgres(LoadedEngine):
         """Return what is set in each session."""
         settings = {name: _setting(value) for name, value in flat(self.options.params).items()}
         if self.sql:
-            return {"default_transaction_read_only": "on", **settings}
+            return {**settings, "default_transaction_read_only": "on"}
         if self.needs_vectors and self.options.vectors != "exact":
             settings["enable_seqscan"] = "off"  # the index is measured, however small it is
         return settings

@@ -28,7 +28,7 @@ from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import RetryLater, time_limit
 from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
-from rankscope.retrieval.waiting import PACE, Stop
+from rankscope.retrieval.waiting import pause
 from rankscope.retrieval.web import AGAIN, LONGEST_ANSWER, WebError, seconds_to_wait
 
 _FLOATS = 1_000_000
@@ -203,9 +203,7 @@ class Qdrant(ServedEngine):
         """Wait until a server has built its graph."""
         if self.options.url is None:
             return
-        pace, end = PACE.get(), time.monotonic() + _LONGEST_BUILD
-        stop = Stop(None) if pace is None else pace.stop
-        pause = 0.05
+        end, wait = time.monotonic() + _LONGEST_BUILD, 0.05
         while time.monotonic() < end:
             match self._client.get_collection(self.index_name).status.value:
                 case "green":
@@ -216,8 +214,8 @@ class Qdrant(ServedEngine):
                 case "grey":  # it waits for a change since it was started
                     change = self._models.OptimizersConfigDiff()
                     self._client.update_collection(self.index_name, optimizers_config=change)
-            stop.sleep(pause)
-            pause = min(2 * pause, 2.0)
+            pause(wait)
+            wait = min(2 * wait, 2.0)
         raise InputError(
             f"qdrant did not build {self.source} within an hour; run again when it has"
         )
