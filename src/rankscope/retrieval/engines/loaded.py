@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -32,11 +32,16 @@ from rankscope.retrieval.web import WebError
 if TYPE_CHECKING:
     from rankscope.retrieval.engines.base import Floats
 
+Answer = TypeVar("Answer")
+
 Way = Literal["text", "vector"]
 """How an engine searches: by words or by vectors; `fuse` puts two systems together."""
 
 ATTEMPTS = 4
 """How often documents are sent to a server before loading is given up."""
+
+LONGEST = 60.0
+"""A server that asks to wait longer than this many seconds is not waited for while loading."""
 
 
 class LoadedOptions(EngineOptions):
@@ -267,21 +272,34 @@ class LoadedEngine(Engine):
     def _load(self) -> None:
         if self.embeddings is not None:
             self.size = self.embeddings.of(self.embedded([self.kept[0]])).shape[1]
-        if self.is_loaded():
+        if self._patiently(self.is_loaded):
             return
-        self.create()
+        self._patiently(self.create)
+        if self._patiently(self.is_loaded):  # another process was faster
+            return
         vectors = None if self.embeddings is None else self.embeddings.of(self.embedded(self.kept))
         for low in range(0, len(self.kept), self.options.batch):
             batch = self._batch(low, vectors)
-            if self.repeats:
-                repeated(lambda batch=batch: self.add(batch), self.translated)  # type: ignore[misc]
-            else:
-                self.add(batch)
+            self._patiently(lambda batch=batch: self.add(batch))  # type: ignore[misc]
             self.loaded += len(batch)
             report(low + len(batch), len(self.kept))
-        self.finish()
-        if not self.is_loaded():
+        self._patiently(self.finish)
+        if not self._patiently(self.is_loaded):
             raise InputError(f"{self.source} was changed by others while it was loaded; run again")
+
+    def _patiently(self, call: Callable[[], Answer]) -> Answer:
+        """Call until it works, a few times, where the engine lets one and it may help."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return call()
+            except Exception as caught:
+                error = self.translated(caught)
+                wait = getattr(error, "retry_after", None) or 0.25 * 2**attempt
+                may_repeat = isinstance(error, WebError) and error.may_repeat
+                if not (self.repeats and may_repeat) or wait > LONGEST or attempt == ATTEMPTS:
+                    raise error from None
+                pause(wait * random.uniform(1, 1.25))  # not all at once
+        raise AssertionError("unreachable")
 
     def embedded(self, places: Sequence[int]) -> list[str]:
         """Return the texts of documents as they are embedded."""
@@ -307,7 +325,8 @@ class LoadedEngine(Engine):
         if not self.is_attached and not self.kept:
             return super().search([Query(query.query_id, "") for query in queries], depth)
         answers = super().search(queries, depth)
-        if not self.is_attached and self.needs_vectors and not self.options.filters:
+        may_miss = self.needs_vectors and not self.capabilities.exact
+        if may_miss and not self.is_attached and not self.options.filters:
             self._note_short(queries, answers, min(depth, len(self.kept) // 2))
         return answers
 
@@ -370,17 +389,3 @@ class LoadedEngine(Engine):
 
 
 _MORE = "an index that is approximate gives more if its params are raised"
-
-
-def repeated(call: Callable[[], None], translated: Callable[[Exception], Exception]) -> None:
-    """Call until it works, a few times, where asking again may help."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return call()
-        except Exception as caught:
-            error = translated(caught)
-            may_repeat = isinstance(error, WebError) and error.may_repeat
-            if not may_repeat or hasattr(error, "retry_after") or attempt == ATTEMPTS:
-                raise error from None
-            pause(0.25 * 2**attempt * random.uniform(0.75, 1.25))  # not all at once
-    return None

@@ -239,7 +239,11 @@ class Postgres(LoadedEngine):
         execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
         if execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (_SCHEMA,)).fetchone() is None:
             execute(f"CREATE SCHEMA {identifier(_SCHEMA)}")
-        execute(f"DROP TABLE IF EXISTS {self.table}")
+        connection.commit()
+        execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (self.index_name,))
+        if self.is_loaded():
+            self.disconnect()
+            return
         columns = ["position bigint PRIMARY KEY", "id text NOT NULL"]
         self._named = ["position", "id"]
         if self.needs_vectors:
