@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from benchmark.world import cli, command
+from benchmark.world import cli
 from conformance.servers import SearchServer, facts_of, searching
 from rankscope.errors import InputError, RankscopeError
 from rankscope.retrieval.fetch import fetch
@@ -300,24 +298,3 @@ def test_what_is_wrong_is_one_sentence_and_work_is_kept(world: Path, server: Sea
     asked = len(server.asked)
     assert run(world)[0] == 0
     assert len(server.asked) == asked
-
-
-def test_a_benchmark_that_is_killed_goes_on(world: Path, server: SearchServer) -> None:
-    whole, reached, killed = server.answer, threading.Event(), threading.Event()
-
-    def answer(index: str, body: dict[str, Any]) -> Any:
-        if len(server.asked) > 10 and not killed.is_set():
-            reached.set()
-            killed.wait(600)
-        return whole(index, body)
-
-    server.answer = answer  # type: ignore[method-assign]
-    arguments = ["benchmark", "run", world / "bench.yaml", "--output", world / "out"]
-    nothing = subprocess.DEVNULL
-    process = subprocess.Popen(command(*arguments), stdout=nothing, stderr=nothing)
-    assert reached.wait(600)
-    process.kill()
-    process.wait()
-    killed.set()
-    assert run(world)[0] == 0
-    assert 0 <= len(server.asked) - COUNT <= 4  # no more than the batch that was under way

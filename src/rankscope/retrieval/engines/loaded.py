@@ -353,7 +353,8 @@ class LoadedEngine(Engine):
 
     def settings(self) -> dict[str, Any]:
         """Say how it searches: what shapes the index, and what shapes a search."""
-        return {**self.shape(), "params": self.options.params}
+        settings = {**self.shape(), "params": self.options.params}
+        return {name: value for name, value in settings.items() if value not in (None, {})}
 
     # --- the end ---------------------------------------------------------------------------------
 
