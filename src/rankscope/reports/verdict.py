@@ -76,8 +76,8 @@ def _prices(report: BenchmarkReport, with_times: bool) -> Iterator[Price]:
 
     yield Price("number of stages", {name: stages(name) for name in built_on})
     if with_times:
-        timed = [system for system in report.systems if system.timing.p50 is not None]
-        latencies = {system.name: system.timing.p50 or 0.0 for system in timed}
+        rates = {system.name: system.timing.per_second for system in report.systems}
+        latencies = {name: 1 / rate for name, rate in rates.items() if rate}
         yield Price("latency", latencies, is_time=True)
 
 

@@ -239,6 +239,10 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     trained: bool = False
     owned: Sequence[Component] = ()
     sources: Sequence[str] = ()
+    seconds_to_answer: ClassVar[float] = 10.0
+    """How long a query may take where this is remote and nobody says otherwise."""
+    times_each: ClassVar[bool] = True
+    """Whether the time of a query is its own, and not its share of that of a batch."""
     asked_by: ClassVar[tuple[str, ...]] = ()
     """The methods that are given queries; those of a class that is not ours get copies."""
 
