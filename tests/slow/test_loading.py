@@ -55,8 +55,6 @@ def test_scoring_files_loads_neither_polars_nor_pydantic(tmp_path: Path) -> None
 def test_a_piped_run_goes_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 d1 1\nq1 0 d2 0\n")
     program = "import sys, rankscope as rs; print(rs.evaluate(sys.argv[1], '-', ['RR']).runs)"
-        "import sys, rankscope as rs; s = rs.evaluate(sys.argv[1], '-', ['RR']); print(s.runs)"
-    )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "qrels")],
         input=b"q1 Q0 d2 1 2.5 bm25\nq1 Q0 d1 2 1.5 bm25\n",
