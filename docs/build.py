@@ -11,25 +11,28 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import pkgutil
 import sys
 import tempfile
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import click
 from rich.console import Console
 from search_apis_page import search_apis_page
 
+import rankscope
 from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
 from rankscope.cli.app import app
 from rankscope.cli.help import HEADINGS, Command
 from rankscope.diagnosis.analysis import AnyAnalysis, all_analyses
-from rankscope.findings import Code, codes
+from rankscope.findings import CODES, Code
 from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
@@ -269,10 +272,17 @@ document is judged for *any* query, and only if no corpus is known that holds do
 then, and where documents are judged for other queries only, it is a warning."""
 
 
+DECLARING = ("runs", "ontology", "scoring", "collection", "statistics", "diagnosis", "benchmark")
+"""The packages whose modules declare codes."""
+
+
 def checks_page() -> str:
     """Return every code with what it means and what to do."""
     parts = ["# Checks", CHECKS_INTRODUCTION]
-    left = codes()
+    for module in pkgutil.walk_packages(rankscope.__path__, "rankscope."):
+        if module.name.split(".")[1] in DECLARING:
+            import_module(module.name)
+    left = [CODES[code] for code in sorted(CODES)]
     for title, prefixes in CHECKS_SECTIONS.items():
         rows = [_code(code) for code in left if code.code.startswith(prefixes)]
         left = [code for code in left if not code.code.startswith(prefixes)]

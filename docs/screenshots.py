@@ -16,13 +16,11 @@ from playwright.sync_api import sync_playwright
 
 ASSETS = Path(__file__).parent / "assets"
 SHOTS = (
-    ("report", "", 1400, 900, "light"),
-    ("dark", "", 1400, 900, "dark"),
-    ("query", "query/q046?a=reranked&b=lexical", 1400, 900, "light"),
-    ("phone", "", 380, 820, "light"),
-    ("print", "", 794, 1123, "print"),
+    ("report", "", 1400, 900),
+    ("query", "query/q046?a=reranked&b=lexical", 1400, 900),
+    ("phone", "", 380, 820),
 )
-"""Name, address in the page, width, height, and colours or paper."""
+"""Name, address in the page, width, height."""
 
 
 def main() -> None:
@@ -33,13 +31,8 @@ def main() -> None:
         (page,) = Path(temporary).glob("recipes-*/BenchmarkReport.html")
         program = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name, where, width, height, scheme in SHOTS:
-            colours = "dark" if scheme == "dark" else "light"
-            tab = browser.new_page(
-                viewport={"width": width, "height": height}, color_scheme=colours
-            )
-            if scheme == "print":
-                tab.emulate_media(media="print")
+        for name, where, width, height in SHOTS:
+            tab = browser.new_page(viewport={"width": width, "height": height})
             tab.goto(f"{page.as_uri()}#{where}")
             tab.wait_for_selector("html[data-ready]")
             tab.wait_for_timeout(500)

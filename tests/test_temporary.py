@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.benchmark.folders import MANIFEST, unfinished
+from rankscope.benchmark.folder import MANIFEST, unfinished
 from rankscope.errors import InputError
 from rankscope.files import PARTS, replacing
 from rankscope.temporary import lock, mark, new_folder, sweep, unlock

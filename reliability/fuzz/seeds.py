@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from rankscope.benchmark import experiment as benchmark_experiment
 from rankscope.benchmark import run as benchmark_run
+from rankscope.benchmark import write as benchmark_write
 from rankscope.cli import main
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.qrels import Qrels
@@ -260,6 +260,6 @@ def _stopped_clocks() -> Iterator[None]:
     with (
         patch.object(time, "perf_counter", lambda: 0.0),
         patch.object(benchmark_run, "now", lambda: "2026-01-01T00:00:00Z"),
-        patch.object(benchmark_experiment, "now", lambda: "2026-01-01T00:00:01Z"),
+        patch.object(benchmark_write, "now", lambda: "2026-01-01T00:00:01Z"),
     ):
         yield

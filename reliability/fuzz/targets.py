@@ -30,7 +30,7 @@ import polars as pl
 from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.config.syntax import parse_config, parse_value
 from rankscope.benchmark.listing import list_experiments
-from rankscope.benchmark.targets import TargetSet
+from rankscope.benchmark.targets import read_targets
 from rankscope.cli import main
 from rankscope.cli.shared import parse_labels
 from rankscope.collection.corpus import read_corpus, stream_corpus
@@ -399,7 +399,7 @@ def _read_small(variant: str, path: Path, data: bytes) -> None:
     elif variant == "toml":
         parse_config(data, source="a", suffix=".toml")
     elif variant == "targets":
-        TargetSet.read(path)
+        read_targets(path.name, "targets", path.parent)
     else:
         for kind in ("prefs", "qrels_prefs", "qrels_jg"):
             read_groups(path, kind)

@@ -1,6 +1,6 @@
 """Findings: what a check saw, as data, under a code that does not change.
 
-Every code is declared once, where its check is written, and is in one registry (`codes`) that the
+Every code is declared once, where its check is written, and is in one registry (`CODES`) that the
 documentation is generated from. Readers, ``runs validate``, analyses and benchmarks all speak
 through findings, so a problem has the same code and the same words wherever it is met. A check
 that cannot look says so: `NotApplicable`, with its reason.
@@ -9,10 +9,8 @@ that cannot look says so: `NotApplicable`, with its reason.
 from __future__ import annotations
 
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
@@ -121,43 +119,18 @@ class Code:
         )
 
 
-_CODES: dict[str, Code] = {}
-
-_DECLARING = (
-    "runs.checks",
-    "ontology.term_codes",
-    "scoring.soundness_codes",
-    "collection.qrels_checks",
-    "statistics.strata",
-    "diagnosis",
-    "benchmark.codes",
-    "benchmark.golden_sets",
-)
-"""The modules that declare codes; of a package, all modules of it."""
+CODES: dict[str, Code] = {}
+"""Every code of the modules that have been loaded."""
 
 
 def declare(
     code: str, name: str, severity: Severity, *, unit: str, advice: str, meaning: str
 ) -> Code:
     """Register a code; each may be declared once."""
-    if code in _CODES:
+    if code in CODES:
         raise ValueError(f"the code {code} is declared twice")
-    _CODES[code] = Code(code, name, severity, unit, advice, " ".join(meaning.split()))
-    return _CODES[code]
-
-
-def declared(code: str) -> Code:
-    """Return a code whose module has been loaded."""
-    return _CODES[code]
-
-
-def codes() -> list[Code]:
-    """Return every code there is, in order."""
-    for name in _DECLARING:
-        module = import_module(f"rankscope.{name}")
-        for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
-            import_module(f"{module.__name__}.{inner.name}")
-    return [_CODES[code] for code in sorted(_CODES)]
+    CODES[code] = Code(code, name, severity, unit, advice, " ".join(meaning.split()))
+    return CODES[code]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.retrieval.results import doc_id_of, pairs_of
@@ -62,8 +62,7 @@ def _by_any_name(function: Callable[..., float]) -> Callable[..., float]:
         is_k = count == 2 or not rest or rest[0] is None or hasattr(rest[0], "__index__")
         if len(placed) != count or len(relevant) > 1 or len(ranked) > 1 or not is_k:
             raise InputError(
-                f"{function.__name__} takes what is relevant and what was retrieved, each once, "
-                "by position or as relevant_ids=… and predicted_ids=…"
+                f"{function.__name__} takes relevant_ids=… and predicted_ids=…, each once"
             )
         if "relevance_scores" in named:
             named["relevance_grades"] = named.pop("relevance_scores")
@@ -490,10 +489,7 @@ def _graded(relevant: Any, grades: Mapping[str, Any] | None = None) -> dict[str,
 def _ranked(retrieved: Any) -> list[str]:
     """Return the ids of what was retrieved, best first: ids, records or a Chroma answer."""
     if isinstance(retrieved, Mapping) and retrieved and not is_answer(retrieved):
-        raise InputError(
-            "expected a ranked list, got a dict; list its ids best first, or if these are grades, "
-            "say so: expected_ids=…"
-        )
+        raise InputError("expected a ranked list, got a dict; of grades say expected_ids=…")
     return [doc_id for doc_id, _ in pairs_of([retrieved] if _is_id(retrieved) else retrieved)]
 
 
@@ -501,10 +497,7 @@ def _field(query: Mapping[str, Any], names: tuple[str, ...], what: str) -> Any:
     values = [query[name] for name in names if name in query]
     if len(values) == 1:
         return values[0]
-    raise InputError(
-        f"a query has {len(values) or 'no'} fields for its {what}, of {', '.join(names)}; give it "
-        "one of them"
-    )
+    raise InputError(f"a query needs one of the fields {', '.join(names)}, for its {what}")
 
 
 def _average(values: Sequence[float]) -> float:
@@ -515,10 +508,7 @@ def _average(values: Sequence[float]) -> float:
 
 def _refuse_unequal(first: Sequence[Any], second: Sequence[Any]) -> None:
     if len(first) != len(second):
-        raise InputError(
-            f"expected the same queries on both sides, got {counted(len(first), 'entry')} and "
-            f"{len(second):,}"
-        )
+        raise InputError(f"one side has {len(first):,} queries and the other {len(second):,}")
 
 
 def _interval(values: Sequence[float], **options: Any) -> Interval:

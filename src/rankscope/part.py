@@ -222,11 +222,6 @@ class Record(Part):
         return str(data.get("schema", "")).startswith(f"rankscope/{cls.kind}/")
 
     @classmethod
-    def place(cls, location: Location) -> str:
-        """Say where in a file something is."""
-        return dotted(location)
-
-    @classmethod
     def from_data(cls, data: object, *, source: str) -> Self:
         """Check what a file holds; one of another version is refused."""
         schema = data.get("schema") if isinstance(data, dict) else None
@@ -240,7 +235,7 @@ class Record(Part):
                 f"expected the schema {cls.schema_name()!r}{writer}; got {got}{remedy}",
                 source=source,
             )
-        return checked(cls, data, source=source, place=cls.place, written_by=cls.written_by)
+        return checked(cls, data, source=source, written_by=cls.written_by)
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -272,18 +267,17 @@ def checked(
     data: object,
     *,
     source: str,
-    place: Callable[[Location], str] | None = None,
     written_by: str = "",
 ) -> Model:
     """Make a model of a file's data; what does not fit becomes a `FormatError`, in one sentence.
 
-    ``place`` puts a location into words; ``written_by`` is the command that writes such a file.
+    ``written_by`` is the command that writes such a file.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = (place or dotted)(first["loc"])
+        where = dotted(first["loc"])
         problem = f"{where} is missing"
         if first["type"] != "missing":
             expected = first["msg"].replace("Input should be", "expected")

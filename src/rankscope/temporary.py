@@ -67,8 +67,7 @@ def room_needed(folder: Path, what: str = "rows") -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(
-            f"{folder.parent}: {what} cannot be put aside here ({error.strerror}); make room, or "
-            "set TMPDIR to a folder on another disk"
+            f"{folder.parent}: no room for {what} ({error.strerror}); set TMPDIR to another disk"
         ) from None
 
 

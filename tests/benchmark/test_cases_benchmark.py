@@ -12,8 +12,8 @@ import pytest
 
 import rankscope as rs
 from benchmark.world import cli
+from rankscope.benchmark.by_language import LanguageReport, LanguageResults, languages_to_run
 from rankscope.benchmark.config.loading import read_config
-from rankscope.benchmark.in_languages import LanguageReport, LanguageResults
 from rankscope.benchmark.run import Result, run_benchmark, run_languages
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
@@ -207,7 +207,32 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
             read_config(path)
 
 
+@pytest.mark.parametrize(
+    ("cases", "codes"),
+    [
+        ("cases/{language}/standard_v1.json", ["en", "de"]),
+        ("cases/*/standard_*.json", ["en", "de"]),
+        ("[cases/german/standard_v1.json, cases/english/standard_v1.json]", ["de", "en"]),
+        ("cases/g*/standard_v1.json", []),
+    ],
+)
+def test_files_of_one_size_by_pattern_or_list(folder: Path, cases: str, codes: list[str]) -> None:
+    """Beside them are smaller sets of the same cases, which are not asked."""
+    for name, rows in (("english", ENGLISH), ("german", GERMAN)):
+        write_cases(folder / "cases" / name / "few", name[:2], rows[:2])
+        few = folder / "cases" / name / "few" / "standard_v1.json"
+        few.rename(folder / "cases" / name / "tiny_v1.json")
+    path = config(folder, cases=f'"{cases}"' if cases[0] != "[" else cases)
+    assert languages_to_run(read_config(path)) == codes
+    language = "" if not codes else ", language: de"
+    result = run(folder, cases=f'"{cases}"{language}' if cases[0] != "[" else cases + language)
+    assert result.report.collection.queries == 6
+    assert verify(result.folder).ok
+
+
 def test_what_is_missing(folder: Path) -> None:
+    with pytest.raises(InputError, match="no file fits 'cases/x"):
+        run(folder, cases="'cases/x*.json'")
     with pytest.raises(InputError, match="'fr'; there are: en, de"):
         run(folder, more="language: fr")
     with pytest.raises(InputError, match=r"collection.cases: file not found"):

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.world import World
 from rankscope.benchmark import environment, targets
 from rankscope.benchmark.config import overrides, rag_spec, secrets, syntax
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
+from rankscope.benchmark.run import run_benchmark
 from rankscope.errors import FormatError
 from rankscope.measures.language import Measure
 
@@ -48,12 +50,36 @@ def test_the_block_of_the_specification(tmp_path: Path) -> None:
     assert loaded.config.statistics.alpha == 0.01
     assert loaded.config.fetch.batch == 100
     assert loaded.config.fetch.jobs == environment.cores() >= 1
-    assert loaded.notes == ()
     assert "retrieval_metrics" not in loaded.plain()
     setting = "retrieval_metrics.statistical_analysis.alpha_level=0.1"
     assert read(tmp_path, BLOCK, setting).config.statistics.alpha == 0.1
-    without = read(tmp_path, BLOCK.replace("true", "false"))
-    assert (len(without.notes), without.config.fetch.jobs) == (3, 1), "what cannot be followed"
+    assert loaded.config.fetch.cache
+    off = BLOCK.replace("_enabled: true", "_enabled: false").replace("ing: true}", "ing: false}")
+    fetch = read(tmp_path, off).config.fetch
+    assert (fetch.cache, fetch.jobs) == (False, 1)
+
+
+def test_the_block_as_a_file_of_its_own(tmp_path: Path) -> None:
+    """The config names it, or the rest is said in settings."""
+    (tmp_path / "metrics.yaml").write_text(BLOCK)
+    named = read(tmp_path, "retrieval_metrics: metrics.yaml\n")
+    assert named.plain() == read(tmp_path, BLOCK).plain()
+    settings = ("collection=here", "systems.lexical=bm25")
+    alone = read_config(tmp_path / "metrics.yaml", settings=settings, environment={})
+    assert (alone.config.name, alone.config.measures) == ("metrics", named.config.measures)
+    (tmp_path / "metrics.yaml").write_text(BLOCK.replace("mrr", "mmr"))
+    with pytest.raises(FormatError, match=r"metrics.yaml:2: .*enabled_metrics.6: unknown measure"):
+        read(tmp_path, "retrieval_metrics: metrics.yaml\n")
+    (tmp_path / "metrics.yaml").write_text(BLOCK + "depth: 3\n")
+    with pytest.raises(FormatError, match="and no other"):
+        read(tmp_path, "retrieval_metrics: metrics.yaml\n")
+
+
+def test_without_caching_nothing_is_kept(small: World, tmp_path: Path) -> None:
+    for setting in ("fetch.cache=false", "depth=9"):
+        run_benchmark(small.config, output=tmp_path, settings=[setting])
+        kept = [path for path in (tmp_path / ".cache").rglob("*") if path.is_file()]
+        assert bool(kept) is (setting == "depth=9")
 
 
 def test_grades_count_where_nothing_is_said(tmp_path: Path) -> None:
@@ -74,6 +100,8 @@ def test_grades_count_where_nothing_is_said(tmp_path: Path) -> None:
         (BLOCK.replace("mrr", "mmr"), 5, "enabled_metrics.6: unknown measure 'mmr'; nearest: mrr"),
         (BLOCK.replace("batch_size", "batchsize"), 8, "nearest: batch_size"),
         (BLOCK.replace("0.01", "0"), 7, "alpha_level: expected a number"),
+        (BLOCK.replace("intervals: true", "intervals: false"), 7, "every mean has an interval"),
+        (BLOCK.replace("testing: true", "testing: false"), 7, "every pair a test"),
         ("retrieval_metrics: 5\n", 4, "expected a table"),
         ("retrieval_metrics:\n", 4, "enabled_metrics is required"),
         ("retrieval_metrics: {enabled_metrics: [5]}", 4, "enabled_metrics.0: expected a measure"),

@@ -124,13 +124,13 @@ def test_what_is_there_is_not_made_again_and_what_was_changed_is(
     assert not run_benchmark(small.config, output=copy.parent).reused
 
 
-def test_changing_one_system_touches_its_stages_only(small: World, experiment: Path) -> None:
+def test_changing_one_system_touches_its_answers_only(small: World, experiment: Path) -> None:
     dry = ("--output", experiment.parent, "--dry-run", "--format", "json")
     setting = "systems.words.bm25.k1=0.5"
     code, out, _ = cli("benchmark", "run", small.config, *dry, "--set", setting)
     assert code == 0
-    there = [one["stage"] for one in json.loads(out) if one["state"] == "there"]
-    assert there == ["fetch code", "check code"]
+    there = [one["step"] for one in json.loads(out) if one["state"] == "there"]
+    assert there == ["fetch code"]
 
 
 def test_other_judgments_or_targets_are_another_experiment(tmp_path: Path) -> None:

@@ -25,9 +25,8 @@ def write(folder: Path, **files: str) -> None:
         {"HEAD": "ref: refs/heads/main\n", "refs__heads__main": f"{COMMIT}\n"},
         {"HEAD": "ref: refs/heads/main\n", "packed_refs": f"# pack\n{COMMIT} refs/heads/main\n"},
         {"HEAD": f"{COMMIT}\n"},
-        {"HEAD": "ref: a\n", "a": "ref: refs/heads/b\n", "refs__heads__b": COMMIT},
     ],
-    ids=["loose", "packed", "detached", "in turn"],
+    ids=["loose", "packed", "detached"],
 )
 def test_the_commit_is_found_from_a_folder_inside(tmp_path: Path, files: dict[str, str]) -> None:
     inside = tmp_path / "a" / "b"

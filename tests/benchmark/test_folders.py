@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.benchmark.folders import (
+from rankscope.benchmark.folder import (
     MANIFEST,
     experiment_folders,
     file_ref,

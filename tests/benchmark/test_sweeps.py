@@ -106,6 +106,6 @@ def test_settings_make_a_sweep(small: World, tmp_path: Path) -> None:
     assert not {"swept", "repeat"} & set(plain), "a config without them has the hash it had"
     settings = ["systems.words={bm25: {sweep: {k1: [1, 2]}}}", "systems.both=bm25", "baseline="]
     states = plan_benchmark(small.config, output=tmp_path / "out", settings=settings)
-    assert [state.stage for state in states][:2] == ["fetch words k1=1", "fetch words k1=2"]
+    assert [state.step for state in states][:2] == ["fetch words k1=1", "fetch words k1=2"]
     with pytest.raises(FormatError, match="got 1"):
         read_config(small.config, settings=["systems.words.bm25.sweep=1"])

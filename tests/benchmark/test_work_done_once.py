@@ -1,4 +1,4 @@
-"""A run is read, checked, sorted, hashed and aligned once, whatever many stages need it."""
+"""A run is read, checked, sorted, hashed and aligned once, whatever many steps need it."""
 
 from __future__ import annotations
 
@@ -79,17 +79,4 @@ def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job
     }
     assert (opened["queries.jsonl"], opened["corpus.jsonl"]) == (1, 1)
     for name in ("a.run", "b.run"):
-        assert opened[name] <= 4, "recognised, its head looked at, and read: once, not by stage"
-
-
-def test_nothing_is_done_again(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stages that are in the cache are taken as they are."""
-    run_benchmark(config, output=tmp_path / "first", cache=tmp_path / "cache")
-    work: Counter[str] = Counter()
-    for owner, name in WORK:
-        count(monkeypatch, work, owner, name)
-    run_benchmark(config, output=tmp_path / "second", cache=tmp_path / "cache")
-    again = {"Run._take": 2, "Run._sort": 4, "Run._hash": 2}  # the files, and a fusion of nothing
-    assert work == {**again, "align._hits": 3}, "and once for what each document on top adds"
+        assert opened[name] <= 4, "recognised, its head looked at, and read: once, not by step"

@@ -92,7 +92,7 @@ fetch: {{retries: 1}}
 """
 
 QUERIES = [f"q{number:02}" for number in range(1, 13)]
-STAGES = [
+STEPS = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
     *("score", "compare"),

@@ -19,7 +19,8 @@ import zstandard
 import rankscope as rs
 from benchmark.world import CONFIG, write_world
 from conftest import Rankscope
-from rankscope.benchmark.run import fetch_runs, plan_benchmark
+from rankscope.benchmark.fetch_runs import fetch_runs
+from rankscope.benchmark.run import plan_benchmark
 from rankscope.records.report import BenchmarkReport
 from rankscope.scoring.score_files import read_scores
 

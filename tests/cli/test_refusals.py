@@ -54,7 +54,7 @@ REFUSED = {
         "labels.tsv one.run --labels E=3": "'I'",
         "qrels chunks.run --collapse sum": "--doc-id-from",
         "spans.json one.run": "spans",
-        "spans.json found.json --bounds": "evaluate",
+        "spans.json found.json --bounds": "spans or texts",
     },
     "compare": {
         "qrels one.run": "two",

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rankscope.benchmark.config.collection_files import CollectionConfig
+from rankscope.benchmark.collection_files import find_files
+from rankscope.benchmark.config.collection_config import CollectionConfig
 from rankscope.collection.corpus import read_corpus, stream_corpus, stream_doc_ids
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
@@ -154,7 +155,7 @@ def test_splits_are_asked_for(tmp_path: Path) -> None:
     for read in (read_qrels, read_queries, read_corpus):
         with pytest.raises(InputError, match="dev, train"):
             read(home)
-    files = CollectionConfig(path=str(home), split="dev").files(tmp_path)
+    files = find_files(CollectionConfig(path=str(home), split="dev"), tmp_path)
     assert files.corpus is not None
     assert read_corpus(files.corpus).to_dict() == {"d-dev": {"text": "x"}}
     assert read_queries(files.queries).to_dict() == {"q-dev": {"text": "x"}}
@@ -162,4 +163,4 @@ def test_splits_are_asked_for(tmp_path: Path) -> None:
     assert files.train_qrels is not None
     assert read_qrels(files.train_qrels).to_dict() == {"q-train": {"d-train": 1}}
     with pytest.raises(InputError, match="unknown split 'tset'; there are"):
-        CollectionConfig(path=str(home), split="tset").files(tmp_path)
+        find_files(CollectionConfig(path=str(home), split="tset"), tmp_path)

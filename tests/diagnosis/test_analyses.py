@@ -27,7 +27,7 @@ from rankscope.diagnosis.segments import SegmentsConfig
 from rankscope.diagnosis.stages import StageSpec, stages
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Table
-from rankscope.findings import NotApplicable, codes
+from rankscope.findings import CODES, NotApplicable
 from rankscope.part import Part
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
@@ -62,10 +62,7 @@ EXACTNESS = Exactness(
     k=2,
     tolerance=1e-5,
     documents=5,
-    filters=False,
-    queries=tuple(
-        QueryExactness(query_id=query_id, wanted=2, hits=1, filtered=0.0) for query_id in QRELS
-    ),
+    queries=tuple(QueryExactness(query_id=query_id, wanted=2, hits=1) for query_id in QRELS),
 )
 CORPUS = {
     doc: {"text": f"{doc} is the only document about {doc}", "embedding": [1.0, n]}
@@ -126,7 +123,7 @@ def test_an_answer_is_kept_in_a_record_and_shown(analysis: Any) -> None:
     assert analysis.of(model()()) is None
     section = analysis.section(found)
     assert any(isinstance(block, Table) and block.rows for block in section.all_blocks)
-    assert set(analysis.codes) <= set(codes())
+    assert set(analysis.codes) <= set(CODES.values())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis.baselines import Baselines
-from rankscope.errors import MissingExtraError
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.lexical import plain_search
 from rankscope.retrieval.protocol import Query
@@ -187,38 +186,6 @@ def test_the_same_mean_is_not_the_same_for_every_query() -> None:
     assert [row.verdict for row in result.ladder[-2:]] == ["can't tell", "the same"]
 
 
-@pytest.mark.parametrize(
-    ("document", "config", "absent"),
-    [
-        ("some words", {}, {"title-only": "no titles"}),
-        ({"title": "word"}, {}, {"title-only": "nothing but titles"}),
-        ({"minutes": 5}, {}, {"title-only": "no titles", "full text": "no text"}),
-        ("words", {"search_up_to": 9}, {"title-only": "search_up_to (9)", "full text": "10"}),
-        ("words", {"language": "klingon"}, {"title-only": "titles", "full text": "klingon"}),
-    ],
-)
-def test_what_cannot_be_searched_is_said(
-    document: Any, config: Any, absent: dict[str, str]
-) -> None:
-    corpus = {f"d{n}": document for n in range(10)}
-    given = {"corpus": corpus, "queries": ASKED, "configs": {"baselines": config}}
-    result = look(TARGETS, {"s": found_first(8)}, ["RR"], **given)
-    assert result.absent.keys() == absent.keys()
-    for name, word in absent.items():
-        assert word in result.absent[name]
-
-
-def test_without_the_engine_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: str, *, package: str, needed_for: str) -> None:
-        raise MissingExtraError(package, needed_for=needed_for, extra="retrieval")
-
-    monkeypatch.setattr(plain_search, "check_engine", missing)
-    result = look(TARGETS, {"s": found_first(8)}, ["RR"], **COLLECTION)
-    assert "rankscope[retrieval]" in result.absent["title-only"]
-    assert result.absent["title-only"] == result.absent["full text"]
-    assert result.means[0].random is not None
-
-
 # --- edges ---------------------------------------------------------------------------------------
 
 
@@ -228,11 +195,3 @@ def test_measures_that_are_no_means_are_left_out() -> None:
     assert result.measure == "RR"
     diagnosis = rs.diagnose(TARGETS, {"s": found_first(8)}, ["NumRet"], only="baselines")
     assert isinstance(getattr(diagnosis.analyses, "baselines"), NotApplicable)  # noqa: B009
-
-
-def test_a_profile_that_leaves_queries_out() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"a": 0, "b": 0}, "q3": {"c": 1}}
-    runs = {"s": {"q1": ["a"], "q2": ["b"], "q3": ["a", "c"]}}
-    result = look(qrels, runs, ["R@1"], profile="sentence-transformers", **known(10))
-    assert result.means[0].systems == {"s": 0.5}
-    assert result.means[0].random == pytest.approx(0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import rankscope as rs
 from rankscope.diagnosis.duplicates import Duplicates
@@ -74,30 +73,6 @@ def test_links_are_no_copies() -> None:
     assert [system.wasted for system in result.systems] == [0, 1]
 
 
-def test_copies_that_are_graded_apart() -> None:
-    corpus = {"a": text_with(), "judged": text_with(), "unjudged": text_with(50), **filler()}
-    qrels = {"q1": {"a": 2, "judged": 0}, "q2": {"a": 1}, "q3": {"f1": 1, "a": 0}}
-    run = {"q1": ["judged", "f1"], "q2": ["unjudged", "f1", "a"], "q3": ["f1", "judged"]}
-    queries = {"q1": "first?", "q2": "second?", "q3": "third?"}
-    result = look(qrels, {"s": run}, corpus, "RR@3", queries=queries)
-    assert (result.contradicting, result.unjudged) == (1, 1)
-    first, second = result.graded_apart
-    assert (first.query_id, first.text, first.relevant, first.grade) == ("q1", "first?", "a", 2.0)
-    assert (first.copy_id, first.copy_grade, first.similarity) == ("judged", 0.0, 1.0)
-    assert (second.query_id, second.copy_id, second.copy_grade) == ("q2", "unjudged", None)
-    assert second.similarity == pytest.approx(91 / 101)
-    assert [finding.code for finding in result.findings] == ["RS643", "RS644", "RS645"]
-
-
-def test_each_unjudged_copy_counts() -> None:
-    # two unjudged copies of one document, in q1, and one in q2: no grade contradicts another
-    corpus = {"a": text_with(), "b": text_with(), "c": text_with(50), **filler()}
-    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
-    result = look(qrels, {"s": {"q1": ["b", "c"], "q2": ["b"]}}, corpus, "RR@3")
-    finding = result.findings[-1]
-    assert (finding.code, finding.count) == ("RS645", 3)
-
-
 def test_what_is_looked_at() -> None:
     corpus = {**filler(30), "x": text_with(), "y": text_with(), "e": "", "e2": " "}
     qrels, runs = {"q": {"y": 1, "f0": 0}}, {"s": {"q": ["y", "f3", "gone"]}}
@@ -106,18 +81,6 @@ def test_what_is_looked_at() -> None:
     # y, f0 and f3 are judged or in the answer; f1 is the first of the others
     assert (result.corpus, result.looked_at, result.all_copies.documents) == (34, 4, 0)
     assert look(qrels, runs, corpus).all_copies.documents == 2
-
-
-@pytest.mark.parametrize("measure", ["NumRelRet", "Unjudged@2", "GMAP"])
-def test_odd_data(measure: str) -> None:
-    qrels = {"q": {"a": -1, "b": 1}, "r": {}, "s": {"z": 0}}
-    runs: Any = {
-        "empty": rs.Run({"q": [], "r": [], "s": {"z": 1.0}}),
-        "ties": {"q": {"a": 1.0, "b": 1.0}, "unknown": {"a": 1.0}},
-    }
-    result = look(qrels, runs, {"a": "same", "b": "same", "c": ""}, measure)
-    assert result.exact.documents == 2
-    assert result.unjudged == 1  # pooled and not judged
 
 
 def test_an_empty_corpus() -> None:

@@ -14,7 +14,6 @@ import rankscope as rs
 from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.gaps import Gap, Gaps, GapsConfig, gaps
 from rankscope.findings import NotApplicable
-from rankscope.measures import registry
 from rankscope.scoring.inputs import as_judgments
 
 
@@ -168,21 +167,6 @@ def test_a_measure_that_cannot_be_split_is_replaced(measure: str) -> None:
     qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}}
     result = look(qrels, {"q1": ["c", "b", "a"], "q2": ["x", "a"]}, [measure])
     assert result.measure == "RR"
-
-
-def test_a_measure_of_somebody_elses_that_falls_is_replaced(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    registry.known_names()
-    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
-
-    @rs.measure("LastIsRelevant", example="LastIsRelevant")
-    def last_is_relevant(run: Any) -> Any:
-        """Whether the last document is relevant."""
-        last = run.hit_rank == run.retrieved[run.hit_query]
-        return run.count(run.hit_query[last & (run.hit_grade >= 1)]).astype(float)
-
-    assert look({"q": {"a": 1}}, {"q": ["x", "a"]}, ["LastIsRelevant"]).measure == "RR"
 
 
 # --- a naive twin --------------------------------------------------------------------------------

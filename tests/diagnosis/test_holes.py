@@ -252,17 +252,6 @@ def test_the_pool_is_a_file_of_judgments_to_be_made(tmp_path: Path) -> None:
         write_pool(result.judge, tmp_path / "pool.pdf")
 
 
-def test_odd_pools(tmp_path: Path) -> None:
-    """Ids that TREC cannot hold come back, and an empty pool is a file."""
-    qrels = {"a query": {"a": 1, "n": 0}}
-    result = look(qrels, {"s": {"a query": ["some doc", "a"]}}, "P@2")
-    write_pool(result.judge, tmp_path / "pool.qrels")
-    assert rs.read_qrels(tmp_path / "pool.qrels").to_dict() == {"a query": {"some doc": -1}}
-    for name in ("empty.qrels", "empty.csv", "empty.jsonl"):
-        write_pool((), tmp_path / name)
-        assert (tmp_path / name).exists()
-
-
 # --- odd but legal
 
 
@@ -278,14 +267,6 @@ def test_the_grade_of_a_hole_is_relevant_to_the_main_measure() -> None:
         ("x", 1 / 2),
         ("y", 1 / 2),
     ]
-
-
-def test_measures_that_are_no_means_or_look_at_judgments() -> None:
-    qrels = {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}}
-    runs = {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x", "a"]}}
-    measures = ["FallOut@2", "GMAP", "NumRelRet", "nDCG(judged_only=True)@2", "Judged@2"]
-    result = look(qrels, runs, measures)
-    assert len(result.values) == len(runs) * len(measures)
 
 
 def test_measures_by_subtopic_are_left_to_others() -> None:
@@ -304,18 +285,6 @@ def test_without_documents_it_is_not_applicable() -> None:
     given = Inputs(scores=scores, runs=runs, qrels=as_judgments({"q": {"a": 1}}))
     answer = holes.answer(holes.config(), given)
     assert isinstance(answer, NotApplicable)
-
-
-def test_more_documents_than_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(4)}
-    runs = {
-        "s": {q: ["a", "x", "y", "z"] for q in qrels},
-        "t": {q: ["v", "w", "n", "a"] for q in qrels},
-    }
-    whole = look(qrels, runs, "nDCG@4")
-    monkeypatch.setattr("rankscope.diagnosis.holes.MOST_CANDIDATES", 16)
-    part = look(qrels, runs, ["nDCG@4", "P@4"])
-    assert (whole.depth, part.depth) == (4, 2)
 
 
 def test_documents_of_one_query_count_together() -> None:

@@ -120,7 +120,7 @@ def test_qrels_of_another_scale_or_of_few_pairs_are_no_reference() -> None:
         judges.answer(JudgesConfig(reference="qrels"), Inputs(ratings=ratings))
 
 
-def test_mcnemar_by_hand() -> None:
+def test_a_constant_by_hand() -> None:
     final = [0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
     judge = [0, 0, 0, 1, 2, 1, 1, 0, 2, 0]
     names = [f"d{n}" for n in range(10)]
@@ -131,9 +131,7 @@ def test_mcnemar_by_hand() -> None:
     answer = look({"q": {"d0": 1}}, {"s": {"q": ["d0"]}}, ratings)
     [row] = answer.comparisons
     assert (row.accuracy, row.constant_accuracy, row.within_one) == (0.6, 0.5, 0.8)
-    # the judge alone is right on two of grade 1 and one of grade 2, the constant on two of grade 0
-    assert row.deciding == 5
-    assert row.p_corrected == pytest.approx(1.0)  # 3 of 5: 2·(10 + 5 + 1)/32
+    assert not row.is_no_better
 
 
 # --- the order of the systems
@@ -277,32 +275,3 @@ def test_one_rater_alone_says_nothing() -> None:
     ratings = {"gpt": {"q": {"a": 1}}, "final": {"q": {"a": 0}}}
     judged = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, ratings)
     assert judged.comparisons[0].accuracy == 0
-
-
-@pytest.mark.parametrize(
-    "ratings",
-    [
-        {"ann": {"q": {"a": 1}}, "bob": {"q": {"b": 1}}},  # nothing shared
-        {"ann": {"z": {"a": 1}}, "bob": {"z": {"a": 0}}},  # of a query that is not judged
-        {"ann": {"q": {"a": -1, "b": 2}}, "bob": {"q": {"a": 0, "b": 2}}},  # a negative grade
-        {"ann": {"q": {"a": 0, "b": 0}}, "bob": {"q": {"a": 0, "b": 0}}},  # nothing relevant
-        {"ann": {"q": {"a": 0.25, "b": 0.5}}, "bob": {"q": {"a": 0.1, "b": 0.9}}},
-    ],
-)
-def test_odd_ratings(ratings: Any) -> None:
-    qrels, runs = {"q": {"a": 1, "b": 0}, "r": {}}, {"s": {"q": ["a"]}, "t": {"q": ["a"]}}
-    for measure in ("nDCG@10", "NumRet"):
-        assert isinstance(look(qrels, runs, ratings, measure), Judges)
-
-
-def test_many_raters() -> None:
-    truth, qrels, runs = world()
-    random = np.random.default_rng(0)
-    tables = {}
-    for number in range(35):
-        table = blurred(truth, number).astype(np.float64)
-        table[random.random(truth.shape) < 0.8] = np.nan
-        tables[f"worker{number}"] = table
-    answer = look(qrels, runs, rated(**tables))
-    assert (answer.pairs, answer.orders, len(answer.raters)) == ((), None, 35)
-    assert "RS686" not in codes(answer)

@@ -20,7 +20,6 @@ from rankscope.diagnosis.languages import (
     language_table,
     languages,
 )
-from rankscope.errors import InputError
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings
 
@@ -109,37 +108,6 @@ def test_a_language_of_one_query_is_shown_and_not_tested() -> None:
     assert row.variance == pytest.approx(np.var([1.0, 0.0, 0.6, 1.0]))
     alone = table({"a": {"nl": [1], "de": [0]}})
     assert (only(alone).worst, only(alone).pairs, only(alone).spread) == (None, 0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({}, "at least one"),
-        ({"RR": {}}, "at least one"),
-        ({"RR": {"a": {"de": []}}}, "at least one"),
-        ({"RR": {"a": {"de": np.array([float("nan")])}}}, "NaN"),
-    ],
-)
-def test_what_is_refused(values: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        language_table(values)
-
-
-def test_cases_fit_their_queries() -> None:
-    with pytest.raises(InputError, match="got 2"):
-        table({"a": HAND}, cases={"de": ["c1", "c2"]})
-    same: Any = {"a": {"de": [1, 0, 1], "en": [0, 0, 1]}}
-    for named in ({"de": ["c1", "c2"], "en": ["c1", "c4"]}, {"de": ["c1", "c1"]}):
-        pair = only(table(same, cases={name: [*ids, "c3"] for name, ids in named.items()})).worst
-        assert pair is not None
-        assert not pair.paired
-
-
-def test_constant_scores() -> None:
-    result = table({"a": {"de": [1 / 3] * 7, "en": [1 / 3] * 3, "fr": [1 / 3] * 12}}, "RR")
-    row = only(result)
-    assert (row.variance, row.spread, row.worst) == (0.0, 0.0, None)
-    assert result.findings == ()
 
 
 # --- how often it is right
@@ -259,33 +227,6 @@ def test_not_applicable() -> None:
         (inputs(["de", "en"] * 2, {"a": [1] * 4}, ["NumRet"]), {}, "mean"),
     ):
         assert word in refused(world, **config)
-
-
-def test_what_a_config_says_is_the_same_when_it_was_recorded() -> None:
-    """A record holds the defaults too: `benchmark verify` must give the same reason from it."""
-    world = inputs([None] * 4, {"a": [1] * 4})
-    recorded = LanguagesConfig.model_validate(LanguagesConfig().to_dict())
-    assert languages.answer(recorded, world) == languages.answer(LanguagesConfig(), world)
-
-
-def test_a_field_that_was_named_must_be_there() -> None:
-    queries = inputs(["de", "en"], {"a": [1, 1]}).queries
-    assert languages.check is not None
-    assert queries is not None
-    languages.check(LanguagesConfig(), [("q", "text", {})])  # nobody named it
-    languages.check(LanguagesConfig(field="language"), queries)
-    with pytest.raises(InputError, match="nearest: language"):
-        languages.check(LanguagesConfig(field="langage"), queries)
-
-
-def test_missing_and_odd_languages() -> None:
-    named = ["German"] * 6 + [" English "] * 6 + [None, "", ["fr"], ["fr", "de"], False, 7]
-    result = look(inputs(named, {"a": [1, 2] * 9}))
-    row = only(result)
-    # of YAML, an unquoted no (Norwegian) is false; a list of one is that one; two are no language
-    sizes = [*row.queries.items()]
-    assert sizes == [("English", 6), ("German", 6), ("7", 1), ("fr", 1), ("no", 1)]
-    assert result.unlabelled == 3
 
 
 def test_translations_by_their_field() -> None:

@@ -100,19 +100,6 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert groups_of(texts, 1, 0.9) == naive_groups(texts, 1, 0.9)
 
 
-def test_contents_of_a_corpus() -> None:
-    corpus = rs.Corpus(
-        {
-            "d1": {"title": "Soup", "text": "Boil."},
-            "d2": "Fry.",
-            "d3": {"headline": "Rice", "body": ["wash", "cook"], "minutes": 20},
-        }
-    )
-    assert corpus.texts().to_list() == ["Soup\nBoil.", "Fry.", "Rice\nwash\ncook"]
-    assert corpus.texts([2, 0]).to_list() == ["Rice\nwash\ncook", "Soup\nBoil."]
-    assert corpus.positions(["d3", "none", "d1"]).to_list() == [2, -1, 0]
-
-
 TEXTS = st.text(alphabet="aA bß\n\u00a0\uff21\u0301é\x1c", max_size=90)
 
 

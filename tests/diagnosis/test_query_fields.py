@@ -158,16 +158,6 @@ def test_constraints(text: str, count: int) -> None:
     assert constraints(text) == count
 
 
-def test_constraints_have_three_classes() -> None:
-    about = known(
-        "the bread",
-        "bread with seeds",
-        "bread with seeds and honey",
-        "bread with seeds and honey for 4 people in winter",
-    )
-    assert about.groups("constraints") == {"up to 2": ["q0", "q1"], "3–4": ["q2"], "5+": ["q3"]}
-
-
 # --- overlap
 
 QRELS = {

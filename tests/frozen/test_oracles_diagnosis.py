@@ -304,14 +304,13 @@ def test_copies_by_their_shingles() -> None:
         (a, b): len(shingles[a] & shingles[b]) / len(shingles[a] | shingles[b]) for a, b in pairs
     }
     frozen = written("duplicates")
-    assert frozen["planted"]["similarity"]["q1 a near"] == same(near["a", "near"])
     for name, least in (("planted", 0.9), ("planted, similarity 0.8", 0.8)):
         alike = {doc_id for pair, share in near.items() if share >= least for doc_id in pair}
         assert frozen[name]["all copies"][0] == len(alike)
 
 
 def test_an_index() -> None:
-    for name, (hits, stored, _) in costs.HITS.items():
+    for name, (hits, stored) in costs.HITS.items():
         row = written("approximation")[name]
         shares = [count / 10 for count in hits]
         around = stats.t.interval(0.95, 7, mean(shares), stats.sem(shares))

@@ -12,7 +12,7 @@ from rankscope.measures.registry import all_definitions
 from rankscope.records.manifest import ExperimentManifest, GitState, Machine
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section
-from rankscope.reports.what_ran import command_of, repeat_section
+from rankscope.reports.what_ran import repeat_section
 from reports.sample import sample
 
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 0}, "q3": {"d3": 1}}
@@ -96,13 +96,3 @@ def test_hashes_versions_and_machine_are_named() -> None:
     for text in (REPORT.collection.qrels_sha256[:12], "abc123", "python 3.12.1", "8.0 GiB"):
         assert text in shown
     assert REPORT.collection.qrels_sha256[:12] in str(repeat_section(REPORT))
-
-
-def test_commands_are_quoted() -> None:
-    system = REPORT.systems[0]
-    assert "-m 'nDCG(gain=exp)@10'" in command_of(REPORT, system, ["nDCG(gain=exp)@10"])
-    other = REPORT.model_copy(update={"profile": "trec_eval-9"})
-    assert command_of(other, system, ["R@5"]).endswith("--profile trec_eval-9")
-    file = system.run.file.model_copy(update={"path": "runs/k1=2 $(x).run.gz"})
-    odd = system.model_copy(update={"run": system.run.model_copy(update={"file": file})})
-    assert " 'run=DIR/runs/k1=2 $(x).run.gz' " in command_of(REPORT, odd, ["R@5"])

@@ -122,7 +122,7 @@ def filled(qrels: Grades, run: Grades, grade: float, depth: int | None) -> Grade
     run=st.fixed_dictionaries({"q1": SCORES}, optional={"q2": SCORES}),
     grade=st.sampled_from([0.0, 1.0, 2.0, 5.0]),
 )
-def test_hole_effects_are_the_values_of_filled_judgments(
+def test_hole_bounds_are_the_values_of_filled_judgments(
     qrels: Grades, run: Grades, grade: float
 ) -> None:
     qrels, run = {**qrels, "sound": {"a": 5.0}}, {**run, "sound": {"a": 1.0}}
@@ -137,6 +137,13 @@ def test_hole_effects_are_the_values_of_filled_judgments(
         assert bound.holes is not None
         holes = (bound.holes.nonrelevant, bound.holes.relevant)
         assert holes == pytest.approx(expected[measure], abs=1e-9), str(measure)
+
+
+def test_documents_pooled_and_not_retrieved_stay_pooled_when_holes_are_filled() -> None:
+    qrels = {"q": {"a": 1.0, "c": -1.0, "d": 1.0}}
+    [found] = rs.bounds(qrels, {"q": {"a": 1.0, "b": 1.0}}, "Bpref(pooled=True)", hole_grade=0.0)
+    assert found.holes is not None
+    assert found.holes.nonrelevant == 0.25  # c and b are nonrelevant: 1 - 1/2 for a, and 0 for d
 
 
 def test_holes_say_nothing_about_measures_by_subtopic() -> None:

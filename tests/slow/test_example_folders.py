@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import pytest
 
 import rankscope as rs
-from rankscope.benchmark.in_languages import LanguageReport
+from rankscope.benchmark.by_language import LanguageReport
 from rankscope.benchmark.verify import verify
 from rankscope.cli import main
 from rankscope.diagnosis.baselines import Baselines

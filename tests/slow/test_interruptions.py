@@ -17,7 +17,7 @@ import pytest
 from benchmark.world import (
     CONFIG,
     QUERIES,
-    STAGES,
+    STEPS,
     World,
     cli,
     command,
@@ -49,7 +49,7 @@ def no_trouble(world: World) -> Iterator[None]:
 DRIVER = """
 import os, signal, sys, traceback
 from pathlib import Path
-from rankscope.benchmark.plan import Silent
+from rankscope.benchmark.steps import Silent
 from rankscope.benchmark.run import run_benchmark
 
 config, output, *points = sys.argv[1:]
@@ -59,8 +59,8 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 class Watcher(Silent):
-    def begun(self, stage):
-        if stage == WHERE:
+    def begun(self, step):
+        if step == WHERE:
             die()
 
 def run(kind, what):
@@ -78,7 +78,7 @@ def run(kind, what):
             die()
         os.rename = put
     global WHERE
-    WHERE = what if kind == "stage" else None
+    WHERE = what if kind == "step" else None
     run_benchmark(config, output=output, watcher=Watcher())
 
 for point in points:
@@ -97,15 +97,15 @@ for point in points:
 """Runs a benchmark again and again, each time killed at another point, going on from the last."""
 
 POINTS = [
-    *(f"stage:{stage}" for stage in STAGES[:2]),
+    *(f"step:{step}" for step in STEPS[:2]),
     "query:5",
-    *(f"stage:{stage}" for stage in STAGES[2:]),
+    *(f"step:{step}" for step in STEPS[2:]),
     *("write:queries.parquet", "write:words.run.gz", "write:BenchmarkReport.json"),
     *("write:ExperimentManifest.json", "put:before"),
 ]
 
 
-def test_killed_in_every_stage_it_goes_on_to_the_same_bytes(
+def test_killed_in_every_step_it_goes_on_to_the_same_bytes(
     world: World, undisturbed: Path, tmp_path: Path
 ) -> None:
     arguments = [sys.executable, "-c", DRIVER, str(world.config), str(tmp_path)]
@@ -136,7 +136,7 @@ def test_killed_between_queries_it_asks_only_the_rest(world: World, tmp_path: Pa
 # -------------------------------------------------------------------------------- signals
 
 
-def test_ctrl_c_ends_all_stages_and_the_next_call_goes_on(
+def test_ctrl_c_ends_all_steps_and_the_next_call_goes_on(
     world: World, undisturbed: Path, tmp_path: Path
 ) -> None:
     world.trouble("wait", 3)
@@ -218,7 +218,7 @@ EVERYTHING = CONFIG.replace(
     "words: bm25",
     "words: bm25\n  mean: vector\n  learnt: {{rerank: {{of: words, ltr: {{}}, depth: 10}}}}",
 )
-KINDS = ("stages", "answers", "corpora", "indexes", "embeddings", "models")
+KINDS = ("answers", "indexes", "embeddings", "models")
 
 
 @pytest.fixture(scope="module")
@@ -226,15 +226,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
     """Return a benchmark with an entry of each kind in its cache, and its experiment."""
     world = write_world(tmp_path_factory.mktemp("whole"), config=EVERYTHING)
     folder = made(world, world.folder / "out")
-    assert sorted(one.name for one in (folder.parent / ".cache").iterdir()) == sorted(KINDS)
+    there = sorted(one.name for one in (folder.parent / ".cache").iterdir())
+    assert there == sorted([*KINDS, "fetched"])
     return world, folder
 
 
 def without_what_is_above(cache: Path, kind: str) -> None:
-    """Take away stages and answers, without which what is below them is not looked at."""
-    for above in ("stages", "answers"):
-        if kind not in ("stages", above):
-            shutil.rmtree(cache / above)
+    """Take away the answers, without which what is below them is not looked at."""
+    if kind != "answers":
+        shutil.rmtree(cache / "answers")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -252,11 +252,11 @@ def test_damaged_entries_are_made_again(
         flipped = data[:-5] + bytes([data[-5] ^ 4]) + data[-4:]
         path.write_bytes([data[:-7], b"", flipped, b"rubbish" * 50][number % 4])
     assert contents(made(world, tmp_path)) == contents(folder)
-    if kind in ("corpora", "indexes", "models"):  # the others have times in them
+    if kind in ("indexes", "models"):  # the others have times in them
         assert {one: one.read_bytes() for one in entries} == originals
 
 
-SWAPPED = ["stages", "answers", "indexes", "embeddings", "models"]
+SWAPPED = ["answers", "indexes", "embeddings", "models"]
 TWICE = """\
   other: {{bm25: {{fields: [title], k1: 0.5}}}}
   near: {{vector: {{embedder: wordllama}}}}
@@ -284,7 +284,7 @@ def test_entries_under_another_key_are_made_again(tmp_path: Path) -> None:
                 path.write_bytes(other)
         without_what_is_above(copy, kind)
         assert contents(made(world, tmp_path / kind)) == contents(folder), kind
-    for path in (tmp_path / "stages" / ".cache" / "stages").iterdir():
+    for path in (tmp_path / "answers" / ".cache" / "answers").rglob("*.answers"):
         write_entry(path, b"whole, but of another form")
-    shutil.rmtree(tmp_path / "stages" / folder.name)
-    assert contents(made(world, tmp_path / "stages")) == contents(folder)
+    shutil.rmtree(tmp_path / "answers" / folder.name)
+    assert contents(made(world, tmp_path / "answers")) == contents(folder)

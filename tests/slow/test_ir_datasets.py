@@ -28,6 +28,6 @@ def test_the_package_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(package.registry._registered, "tiny/test", small)
     config = tmp_path / "bench.yaml"
     config.write_text("name: a\ncollection: {ir_datasets: tiny/test}\nsystems: {bm25: bm25}\n")
-    collection = load_collection(read_config(config), tmp_path / "cache")
+    collection = load_collection(read_config(config), tmp_path / "cache").counted()
     assert collection.judgments.by_query == {"1": {"d1": 2}, "2": {"d2": 1}}
     assert collection.info.documents == 2

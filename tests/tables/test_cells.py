@@ -12,7 +12,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import InputError
-from rankscope.tables.written_lists import listed
+from rankscope.tables.table_columns import listed
 
 EXPECTED = {"q1": {"d1": 1, "d4": 1}, "q2": {"d2": 1}}
 

@@ -1,4 +1,4 @@
-"""The cache of a benchmark: where indexes, answers and stages are kept."""
+"""The cache of a benchmark: where indexes, embeddings and answers are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankscope.retrieval.cache_entries import make_folder
 from rankscope.temporary import below, new_folder, remove, sweep, unlock
 
 CACHE = ".cache"
-"""In the output folder of benchmarks: indexes, embeddings, answers and stages."""
+"""In the output folder of benchmarks."""
 
 _FRESH = ".fresh-"
 
@@ -23,31 +23,34 @@ def cache_place(output: Path, cache: PathLike | None) -> Path:
 
 
 @contextmanager
-def cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
-    """Yield the folder in which indexes, answers and stages are kept.
+def cache_folder(
+    output: Path, cache: PathLike | None, *, fresh: bool = False, keep: bool = True
+) -> Iterator[Path]:
+    """Yield the folder in which indexes and answers are kept.
 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
-    real one afterwards, also when the benchmark was stopped.
+    real one afterwards, also when the benchmark was stopped, unless nothing is to be kept.
     """
     folder = make_folder(cache_place(output, cache))
     for names in (PARTS, f"{_FRESH}*"):
         sweep(list(below(folder, names)))
-    if fresh:
-        with _emptied(folder) as empty:
+    if fresh or not keep:
+        with _emptied(folder, keep=keep) as empty:
             yield empty
     else:
         yield folder
 
 
 @contextmanager
-def _emptied(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder whose files go to another one afterwards."""
+def _emptied(folder: Path, *, keep: bool) -> Iterator[Path]:
+    """Yield an empty folder whose files go to another one afterwards, if they are kept."""
     empty, handle = new_folder(folder, _FRESH)
     try:
         try:
             yield empty
         finally:
-            _move_files(empty, folder)
+            if keep:
+                _move_files(empty, folder)
     finally:
         remove(empty)
         unlock(handle)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from rankscope.benchmark.folders import REPORT, file_ref, inside
+from rankscope.benchmark.folder import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
 from rankscope.diagnosis.repeats import repeats
 from rankscope.document.views import Shown
-from rankscope.errors import FormatError, InputError, UnknownNameError, shown
+from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
@@ -132,10 +132,10 @@ def compare_experiments(
     }
     p_values = [p for rows in tested.values() for p in rows.p.tolist()]
     adjusted = corrected(p_values, settings.correction).tolist()
-    changes: list[SystemChange] = []
+    left, changes = iter(adjusted), []
     for name, matrix in matrices.items():
         rows = tested[name]
-        p_of_rows = adjusted[len(changes) : len(changes) + len(rows)]
+        p_of_rows = [next(left) for _ in matrix.scales]
         intervals = rows.intervals(p_of_rows, settings.alpha)
         for row, (scale, p_corrected) in enumerate(zip(matrix.scales, p_of_rows, strict=True)):
             difference = float(rows.mean[row])
@@ -217,28 +217,25 @@ def read_values(system: SystemRecord, folder: Path) -> RunScores:
 
     The file must be the one that the report lists, byte for byte, and give the means in it.
     """
-    name = Path(system.per_query.path).name
+    name = shown(Path(system.per_query.path).name)
     means = {value.measure: value.value for value in system.measures}
     try:
         path = inside(folder, system.per_query.path)
-        frame = recorded_frame(path, system.per_query.sha256, source=name)
+        frame = recorded_frame(path, system.per_query.sha256, source=str(folder))
         long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         query_ids = tuple(wide["query_id"].cast(pl.String))
         rows = [wide[mean].cast(pl.Float64).fill_null(math.nan).to_numpy() for mean in means]
-    except (FormatError, OSError, pl.exceptions.PolarsError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        problem = error.problem if isinstance(error, FormatError) else str(problem)
-        reason = problem.partition("\n")[0]
-        raise FormatError(
-            f"its values by query cannot be read from {shown(name)} ({reason})",
-            source=str(folder),
-        ) from None
+    except (RankscopeError, OSError, pl.exceptions.PolarsError) as error:
+        text = error.strerror if isinstance(error, OSError) else getattr(error, "problem", "")
+        reason = (text or str(error)).partition("\n")[0]
+        problem = f"its values by query cannot be read from {name} ({reason})"
+        raise FormatError(problem, source=str(folder)) from None
     for (measure, mean), row in zip(means.items(), rows, strict=True):
         averaged = aggregate(Measure.parse(measure), row[~np.isnan(row)])
         if not math.isclose(mean, averaged, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
             raise FormatError(
-                f"{shown(name)}: the recorded mean of {measure} is {mean:.6g}, but its values "
+                f"{name}: the recorded mean of {measure} is {mean:.6g}, but its values "
                 f"by query give {averaged:.6g}: the file was changed; run the benchmark again",
                 source=str(folder),
             )
@@ -262,17 +259,15 @@ def _broken(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
 
 def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
     """Say what is different about two experiments themselves."""
-    changes = []
-    if old.collection.corpus_sha256 != new.collection.corpus_sha256:
-        changes.append("the corpus")
-    if old.collection.queries_sha256 != new.collection.queries_sha256:
-        changes.append("the queries' texts or metadata")
     before, after = old.config, new.config
     changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
-    if changed:
-        changes.append(f"{', '.join(changed)} in the config")
-    for package in dict.fromkeys([*old.versions, *new.versions]):
-        then, now = old.versions.get(package, "none"), new.versions.get(package, "none")
-        if then != now:
-            changes.append(f"{package} ({then}, then {now})")
-    return changes
+    packages = dict.fromkeys([*old.versions, *new.versions])
+    versions = [(name, old.versions.get(name), new.versions.get(name)) for name in packages]
+    differs = {
+        "the corpus": old.collection.corpus_sha256 != new.collection.corpus_sha256,
+        "the queries' texts or metadata": old.collection.queries_sha256
+        != new.collection.queries_sha256,
+        f"{', '.join(changed)} in the config": bool(changed),
+        **{f"{name} ({then}, then {now})": then != now for name, then, now in versions},
+    }
+    return [what for what, is_different in differs.items() if is_different]

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.benchmark.folders import read_table
-from rankscope.document.blocks import Document
+from rankscope.benchmark.folder import read_table
 from rankscope.document.markdown import as_markdown
-from rankscope.document.pages import page
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
@@ -28,11 +26,6 @@ def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -
             benchmark_document(report, manifest=manifest), contents
         ),
     }
-
-
-def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
-    """Draw a document as the two files of these names."""
-    return {markdown: as_markdown(document), html: page(document)}
 
 
 def folder_contents(

@@ -49,50 +49,36 @@ def git_state(folder: Path) -> GitState | None:
     that git then starts, and the folder may come from anywhere.
     """
     place = folder.resolve()
-    for parent in (place, *place.parents):
-        if (parent / ".git").exists():
-            commit = _commit(parent / ".git")
-            return None if commit is None else GitState(commit=commit)
-    return None
-
-
-def _commit(git: Path) -> str | None:
-    """Return the commit that HEAD leads to."""
-    if git.is_file():  # of a linked worktree or a submodule: "gitdir: PATH"
-        where = (_text(git) or "").removeprefix("gitdir:").strip()
-        if not where:
-            return None
-        git = git.parent / where
-    common = (_text(git / "commondir") or "").strip()
-    folders = [git, git / common] if common else [git]
-    name = (_text(git / "HEAD") or "").strip()
-    for _ in range(10):  # a reference may lead to another
-        if _COMMIT.fullmatch(name):
-            return name
-        reference = name.removeprefix("ref:").strip()
-        if reference == name or ".." in reference.split("/") or reference.startswith("/"):
-            return None
-        name = next(filter(None, (_reference(place, reference) for place in folders)), "")
-    return None
-
-
-def _reference(git: Path, reference: str) -> str | None:
-    """Return what a reference holds: in a file of its own, or packed with others."""
-    loose = _text(git / reference)
-    if loose is not None:
-        return loose.strip()
-    for line in (_text(git / "packed-refs") or "").splitlines():
-        commit, _, name = line.partition(" ")
-        if name.strip() == reference:
-            return commit
-    return None
-
-
-def _text(path: Path) -> str | None:
-    """Return what a small regular file holds; None if it is none."""
-    try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return None
-        return path.read_text("utf-8", "replace")
-    except (OSError, ValueError):
+    git = next(
+        (each / ".git" for each in (place, *place.parents) if (each / ".git").exists()), None
+    )
+    if git is None:
         return None
+    if git.is_file():  # of a linked worktree or a submodule: "gitdir: PATH"
+        git = git.parent / _text(git).removeprefix("gitdir:").strip()
+    name = _text(git / "HEAD")
+    if name.startswith("ref:"):
+        name = _reference(git, name.removeprefix("ref:").strip())
+    return GitState(commit=name) if _COMMIT.fullmatch(name) else None
+
+
+def _reference(git: Path, name: str) -> str:
+    """Return what a reference holds, in a file of its own or packed with others; '' if nothing."""
+    if ".." in name.split("/") or name.startswith("/"):
+        return ""
+    for home in (git, git / (_text(git / "commondir") or ".")):
+        packed = (line.split() for line in _text(home / "packed-refs").splitlines())
+        commit = next((words[0] for words in packed if words[1:] == [name]), "")
+        if loose := _text(home / name) or commit:
+            return loose
+    return ""
+
+
+def _text(path: Path) -> str:
+    """Return what a small regular file holds; '' if it is none."""
+    try:
+        if path.is_file() and path.stat().st_size < _LARGEST:
+            return path.read_text("utf-8", "replace").strip()
+    except (OSError, ValueError):
+        pass
+    return ""

@@ -1,160 +1,152 @@
-"""Runs as stages of a benchmark: what systems answer, and how that is kept."""
+"""Fetch: every system is asked every query, some of them more than once.
+
+Answers are kept as they come (`rankscope.retrieval.fetch`), so what was stopped goes on where it
+was. Systems that share a component are asked one after the other, others up to ``jobs`` at a time.
+A system that may answer otherwise the next time is asked ``repeat.times`` times: each time it has
+components of its own, and an engine that is to be rebuilt has an index of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import polars as pl
-
-from rankscope.benchmark.artifacts import Content
-from rankscope.benchmark.basis import Benchmark, versions
-from rankscope.benchmark.plan import Output, Results, Stage, Step
+from rankscope.benchmark.prepare import Benchmark, versions
+from rankscope.benchmark.steps import Steps
 from rankscope.benchmark.systems import Systems, naming, share_parts
-from rankscope.records.origin import EngineFacts, Identity, ModelUsage, Timings, fingerprint
+from rankscope.records.origin import Identity, fingerprint
+from rankscope.retrieval.cache_entries import make_folder, write_entry
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
-from rankscope.runs.collapsing import Chunks
-from rankscope.runs.table import Run
-
-
-def fetch_stages(
-    benchmark: Benchmark, systems: Systems, cache: Path, *, only: Sequence[str] | None = None
-) -> dict[str, Stage[Fetched]]:
-    """Make a stage for each system, or for those named, in which it is asked every query."""
-    stages: dict[str, Stage[Fetched]] = {}
-    for name in benchmark.systems if only is None else only:
-        shared = [stages[other] for other in stages if share_parts(systems[name], systems[other])]
-        stages[name] = fetch_stage(benchmark, systems, cache, name, after=shared)
-    return stages
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedForm:
-    """A fetched run is kept as its columns, best first, and the sizes of its queries.
+class Asking:
+    """Some systems of a benchmark, and how often each is asked."""
 
-    Where a system holds its answers itself, ``held`` gives them, and the run's hash is kept alone.
+    benchmark: Benchmark
+    attempts: Sequence[Systems]
+    """The systems, once for each time."""
+    cache: Path
+    names: Sequence[str]
+
+    def times(self, name: str) -> int:
+        """Return how often a system is asked."""
+        repeat = self.benchmark.loaded.config.repeat
+        is_repeated = name in repeat.systems or (
+            not repeat.systems and may_vary(self.attempts[0], name)
+        )
+        return min(repeat.times, len(self.attempts)) if is_repeated else 1
+
+    def mark(self, name: str) -> Path:
+        """Return the file that says that all answers of a system are cached."""
+        info, depth = self.benchmark.collection.info, self.benchmark.loaded.config.depth
+        searched = (info.corpus_sha256, info.queries_sha256, depth, self.times(name))
+        key = fingerprint("fetch", versions(), name, self.benchmark.keys[name], *searched)
+        return self.cache / "fetched" / f"{key}.done"
+
+    def state(self, name: str) -> str:
+        """Tell whether the answers of a system are there, or to do."""
+        return "there" if self.mark(name).is_file() else "to do"
+
+    def about(self, name: str) -> str:
+        """Return a system's kind, and the files of code it names."""
+        sources = [source for part in all_parts(self.attempts[0][name]) for source in part.sources]
+        code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
+        return f"{self.benchmark.systems[name].kind}{code}"
+
+    def groups(self) -> list[list[str]]:
+        """Return the systems in groups that share no component with each other."""
+        systems = self.attempts[0]
+        groups: list[list[str]] = []
+        for name in self.names:
+            joined = [
+                group
+                for group in groups
+                if any(share_parts(systems[name], systems[other]) for other in group)
+            ]
+            groups = [group for group in groups if group not in joined]
+            groups.append([other for group in joined for other in group] + [name])
+        return groups
+
+
+def may_vary(systems: Systems, name: str) -> bool:
+    """Tell whether a system may answer otherwise the next time."""
+    return any(
+        part.sources  # code of the user's promises nothing
+        or part.capabilities.remote
+        or not (part.capabilities.deterministic and part.capabilities.exact)
+        for part in all_parts(systems[name])
+    )
+
+
+def fetch_all(asking: Asking, steps: Steps, *, jobs: int = 1) -> dict[str, list[Fetched]]:
+    """Ask systems every query; return by system what it answered, each time it was asked.
+
+    An error, or an interruption, ends what goes on beside it at its next step.
     """
+    for name in asking.names:  # so that a system can refuse the corpus at once
+        asking.attempts[0].indexed(name)
+        for attempt in range(1, asking.times(name)):  # not in several threads at a time
+            _ = asking.attempts[attempt][name]
+    fetched: dict[str, list[Fetched]] = {name: [] for name in asking.names}
+    cancelled = threading.Event() if jobs > 1 else None
 
-    held: Callable[[], Run | None] | None = None
+    def ask(group: Iterable[str]) -> None:
+        for name in group:
+            for attempt in range(asking.times(name)):
+                fetched[name].append(_fetch(asking, steps, name, attempt, cancelled))
+            mark = asking.mark(name)
+            if all(answer.is_complete for answer in fetched[name]) and not mark.exists():
+                make_folder(mark.parent)
+                write_entry(mark, b"")
 
-    def pack(self, made: Fetched, /) -> Content:
-        """Return what is kept."""
-        run = made.run
-        data = {
-            "name": run.name,
-            "fingerprint": run.fingerprint(),
-            "failures": made.failures,
-            "timings": made.timings.to_dict(),
-            "identity": made.identity.to_dict(),
-            "notes": list(made.notes),
-            "engines": [fact.to_dict() for fact in made.facts if isinstance(fact, EngineFacts)],
-            "usage": [fact.to_dict() for fact in made.facts if isinstance(fact, ModelUsage)],
-            "chunks": None if run.chunks is None else asdict(run.chunks),
-        }
-        if self.held is not None:
-            return Content(data)
-        rows = run.trec_columns().select("doc_id", "score")
-        queries = pl.DataFrame(
-            {"query_id": pl.Series(run.query_ids, dtype=pl.String), "size": run.sizes}
-        )
-        return Content(data, {"rows": rows, "queries": queries})
-
-    def unpack(self, content: Content, /) -> Fetched:
-        """Make the run again; it was checked when it was made."""
-        data = content.data
-        run = self._run(data, content.tables)
-        chunks = data["chunks"]
-        return Fetched(
-            run if chunks is None else run.collapsed_from(Chunks(**chunks)),
-            data["failures"],
-            Timings.model_validate(data["timings"]),
-            Identity.model_validate(data["identity"]),
-            tuple(data["notes"]),
-            (
-                *map(EngineFacts.model_validate, data["engines"]),
-                *map(ModelUsage.model_validate, data["usage"]),
-            ),
-        )
-
-    def _run(self, data: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Run:
-        if not tables:
-            held = None if self.held is None else self.held()
-            if held is None or held.fingerprint() != data["fingerprint"]:
-                raise ValueError("the system holds other answers now")
-            return held.named(data["name"])
-        rows, queries = tables["rows"], tables["queries"]
-        return Run.trusted(
-            queries["query_id"],
-            queries["size"].to_numpy(),
-            rows["doc_id"],
-            rows["score"],
-            name=data["name"],
-            is_best_first=True,
-            fingerprint=data["fingerprint"],
-        )
+    if cancelled is None:
+        for group in asking.groups():
+            ask(group)
+        return fetched
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(ask, group) for group in asking.groups()]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return fetched
 
 
-def fetch_stage(
-    benchmark: Benchmark,
-    systems: Systems,
-    cache: Path,
-    name: str,
-    *,
-    after: Sequence[Stage[Any]],
-    attempt: int = 0,
-) -> Stage[Fetched]:
-    """Make the stage of one run; ``attempt`` is which time the system is asked again.
-
-    What the system says about itself and its failures is rid of secrets before it goes anywhere.
-    """
-    config, collection = benchmark.loaded.config, benchmark.collection
-
-    def work(_: Results, step: Step) -> Output[Fetched]:
-        with naming(name):
-            fetched = fetch(
-                systems.indexed(name),
-                collection.queries,
-                depth=config.depth,
-                batch=config.fetch.batch,
-                jobs=config.fetch.jobs,
-                retries=config.fetch.retries,
-                timeout=config.fetch.timeout,
-                stage_timeout=config.fetch.stage_timeout,
-                rate=config.fetch.rate,
-                store=cache,
-                progress=step,
-                indexing=lambda done, total: step(done, total, "indexing"),
-                name=name,
-                attempt=attempt,
-            )
-        if collection.chunking is not None:
-            fetched = replace(fetched, run=fetched.run.collapsed(collection.chunking))
-        hide = benchmark.loaded.secrets.hide
-        identity = Identity.model_validate(hide(fetched.identity.to_dict()))
-        hidden = replace(
-            fetched,
-            failures=hide(fetched.failures),
-            identity=identity,
-            notes=tuple(hide(list(fetched.notes))),
-            facts=tuple(type(fact).model_validate(hide(fact.to_dict())) for fact in fetched.facts),
-        )
-        return Output(hidden, complete=fetched.is_complete)
-
-    info = collection.info
-    searched: tuple[Any, ...] = (info.corpus_sha256, info.queries_sha256, config.depth)
-    if info.chunks_sha256 is not None:
-        searched = (*searched, info.chunks_sha256)
-    if attempt:
-        searched = (*searched, "attempt", attempt, config.repeat.rebuild)
-    key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
-    sources = [source for part in all_parts(systems[name]) for source in part.sources]
-    code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
-    about = f"{benchmark.systems[name].kind}{code}"
+def _fetch(
+    asking: Asking, steps: Steps, name: str, attempt: int, cancelled: threading.Event | None
+) -> Fetched:
+    """Ask one system; what it says about itself and its failures is rid of secrets."""
+    benchmark = asking.benchmark
+    collection, config = benchmark.collection, benchmark.loaded.config
     title = f"fetch {name}" if not attempt else f"fetch {name} again ({attempt + 1})"
-    form = FetchedForm()
-    if systems[name].holds_answers and collection.chunking is None:
-        form = FetchedForm(lambda: systems[name].ready_run(collection.queries, config.depth))
-    return Stage(title, key, work, form, after=tuple(after), about=about)
+    with steps.step(title, cancelled) as progress, naming(name):
+        fetched = fetch(
+            asking.attempts[attempt].indexed(name),
+            collection.queries,
+            depth=config.depth,
+            **config.fetch.model_dump(exclude={"cache"}),
+            store=asking.cache,
+            progress=progress,
+            indexing=lambda done, total: progress(done, total, "indexing"),
+            name=name,
+            attempt=attempt,
+        )
+    if collection.chunking is not None:
+        fetched = replace(fetched, run=fetched.run.collapsed(collection.chunking))
+    hide = benchmark.loaded.secrets.hide
+    return replace(
+        fetched,
+        failures=hide(fetched.failures),
+        identity=Identity.model_validate(hide(fetched.identity.to_dict())),
+        notes=tuple(hide(list(fetched.notes))),
+        facts=tuple(type(fact).model_validate(hide(fact.to_dict())) for fact in fetched.facts),
+    )

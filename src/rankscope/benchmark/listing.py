@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
+from rankscope.benchmark.folder import MANIFEST, REPORT, experiment_folders
 from rankscope.benchmark.verify import digest_of, open_experiment
 from rankscope.errors import InputError
 from rankscope.part import Part

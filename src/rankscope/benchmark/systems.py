@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.collection import Collection
+from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import (
     InputError,
     LeftoverWarning,
@@ -27,7 +28,6 @@ from rankscope.retrieval.protocol import (
     without_secrets,
 )
 from rankscope.retrieval.registry import SYSTEMS, PythonUse, Spec, build_system
-from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.retrieval.stages.rerank import RerankOptions
 from rankscope.retrieval.stages.stage import Memory
 
@@ -35,29 +35,23 @@ from rankscope.retrieval.stages.stage import Memory
 class Systems(Mapping[str, System]):
     """Systems by name, each made when it is first asked for, and given the corpus by `indexed`.
 
-    ``hide`` takes secrets out of warnings.
+    ``attempt`` is 0, or which time they are asked again: then nothing is kept of another time.
     """
 
     def __init__(
         self,
-        specs: Mapping[str, Any],
+        loaded: LoadedConfig,
         collection: Collection,
         *,
-        folder: Path,
         cache: Path,
-        memory: Memory | None = None,
         python: PythonUse = "run",
         attempt: int = 0,
-        rebuild: bool = False,
-        hide: Callable[[str], str] = str,
     ) -> None:
-        self._specs = specs
-        self._hide = hide
-        self._attempt, self._rebuild = attempt, rebuild
-        self._memory = memory
+        self._loaded, self._collection = loaded, collection
+        self._specs = loaded.systems()
+        self._attempt, self._memory = attempt, Memory()
         self._python: PythonUse = python
-        self._collection = collection
-        self._folder, self._cache = folder, cache
+        self._cache = cache
         self._made: dict[str, System] = {}
         self._making: list[str] = []
 
@@ -100,13 +94,13 @@ class Systems(Mapping[str, System]):
                 self._specs[name],
                 name=name,
                 systems=self,
-                folder=self._folder,
+                folder=self._loaded.folder,
                 cache=self._cache,
                 training=self._collection.training,
                 memory=self._memory,
                 python=self._python,
                 attempt=self._attempt,
-                rebuild=self._rebuild,
+                rebuild=self._attempt > 0 and self._loaded.config.repeat.rebuild,
             )
 
     def identities(self) -> dict[str, str]:
@@ -121,18 +115,6 @@ class Systems(Mapping[str, System]):
         """Return the distributions that the systems compute with."""
         return sorted({package for name in self for package in packages_of(self[name])})
 
-    def know_what_to_drop(self, names: Iterable[str]) -> None:
-        """Give the corpus to systems that drop their index, even if all answers were kept.
-
-        The name of an index follows from the corpus, so that closing them can find it.
-        """
-        for name in names:
-            if any(
-                isinstance(part, LoadedEngine) and part.options.drop
-                for part in all_parts(self[name])
-            ):
-                self.indexed(name)
-
     def close(self) -> None:
         """Close every system that was made.
 
@@ -144,7 +126,7 @@ class Systems(Mapping[str, System]):
                 with naming(name):
                     system.close()
             except RankscopeError as error:
-                problems.append(self._hide(without_secrets(str(error), system)))
+                problems.append(self._loaded.secrets.hide(without_secrets(str(error), system)))
         for problem in problems:
             warnings.warn(problem, LeftoverWarning, stacklevel=2)
 
@@ -165,31 +147,15 @@ def naming(name: str) -> Iterator[None]:
         raise _NamedError(f"system {name}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a config says of a system, apart from how it is asked."""
-
-    kind: str
-    """bm25, vector, fuse, rerank, …"""
-    of: tuple[str, ...]
-    """The systems of the config that it asks, through unnamed ones too."""
-    depth: int | None
-    """How many documents a reranker looks at, if what it reranks is a system of the config."""
-    asks_others: bool
-    """Whether it puts other systems together, named or not."""
-
-
-def described(specs: Mapping[str, Any]) -> dict[str, Description]:
-    """Describe systems by their specs; nothing is made or imported."""
-    reading = Reading(specs, unexpanded=True)
-    return {name: _description(SYSTEMS.read(spec, reading)) for name, spec in specs.items()}
-
-
-def _description(spec: Spec[System]) -> Description:
-    below, options = _below(spec), spec.options
-    is_visible = all(isinstance(part, str) for part in below)
-    depth = options.depth if is_visible and isinstance(options, RerankOptions) else None
-    return Description(spec.name, tuple(_names(spec)), depth, asks_others=bool(below))
+def described(specs: Mapping[str, Any]) -> dict[str, StageSpec]:
+    """Describe systems by their specs, as stages of pipelines; nothing is made or imported."""
+    reading, stages = Reading(specs, unexpanded=True), {}
+    for name, written in specs.items():
+        spec = SYSTEMS.read(written, reading)
+        options, is_visible = spec.options, all(isinstance(part, str) for part in _below(spec))
+        depth = options.depth if is_visible and isinstance(options, RerankOptions) else None
+        stages[name] = StageSpec(name, spec.name, tuple(_names(spec)), depth)
+    return stages
 
 
 def _below(spec: Spec[System]) -> list[str | Spec[System]]:

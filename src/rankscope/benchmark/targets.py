@@ -21,7 +21,7 @@ bands are entered from above: with ``{fair: 20, good: 5}`` a value of 5 is good,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -53,12 +53,9 @@ def _checked_targets(value: Any) -> Any:
     """Check what a config says: numbers by measure, a set's name or path, or a list of these."""
     for keys, entry in entries_of(value):
         if isinstance(entry, dict):
-            names: dict[Measure, str] = {}
+            _check_names(entry, *keys, figures=True)
             for name, number in entry.items():
-                scale = (
-                    FIGURES[name] if name in FIGURES else _measure(name, names, *keys).definition
-                )
-                _check_number(scale.range, number, *keys, name)
+                _check_number(name, number, *keys, name)
         elif not isinstance(entry, str) or not entry.strip():
             example = "numbers such as nDCG@10: 0.4, or the name or file of a set"
             refuse(f"expected {example}, got {given_as(entry)}", *keys)
@@ -71,23 +68,26 @@ TargetsGiven = Annotated[
 """The key ``targets`` of a config."""
 
 
-def _measure(name: str, names: dict[Measure, str], *keys: str | int) -> Measure:
-    """Read a measure, and note its name; the same one must not be there already."""
-    try:
-        measure = Measure.parse(name)
-    except RankscopeError as error:
-        refuse(str(error), *keys, name)
-    first = names.setdefault(measure, name)
-    if first != name:
-        refuse(f"{shown(name)} and {shown(first)} are the same measure; keep one", *keys, name)
-    return measure
+def _check_names(names: Iterable[str], *keys: str | int, figures: bool = False) -> None:
+    """Refuse what is no measure, and a measure under two names."""
+    first: dict[Measure, str] = {}
+    for name in names:
+        if figures and name in FIGURES:
+            continue
+        try:
+            measure = Measure.parse(name)
+        except RankscopeError as error:
+            refuse(str(error), *keys, name)
+        if first.setdefault(measure, name) != name:
+            both = f"{shown(name)} and {shown(first[measure])}"
+            refuse(f"{both} are the same measure; keep one", *keys, name)
 
 
-def _check_number(limits: tuple[float, float], value: Any, *keys: str | int) -> None:
+def _check_number(name: str, value: Any, *keys: str | int) -> None:
     """Refuse what a measure or figure cannot be."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         refuse(f"expected a number, got {given_as(value)}", *keys)
-    low, high = limits
+    low, high = FIGURES[name].range if name in FIGURES else Measure.parse(name).definition.range
     if not low <= value <= high:
         hint = f"; write {value / 100:g} for {value:g} %" if low <= value / 100 <= high else ""
         expected = f"{written(low)} or more" if math.isinf(high) else f"{low:g} to {high:g}"
@@ -116,20 +116,6 @@ class FigureGoals(Section):
     below: float | None = None
     """What it should stay below, where less is better."""
 
-    def goal(self, name: str, *keys: str) -> FigureGoal:
-        """Return the one goal; several, none, or one in the wrong direction are refused."""
-        given = {key: value for key, value in self.model_dump().items() if value is not None}
-        strict = "above" if FIGURES[name].higher_is_better else "below"
-        wrong = [key for key in given if key not in ("target", strict)]
-        if wrong:
-            more = "more" if strict == "above" else "less"
-            refuse(f"of {name} {more} is better; write {strict}", *keys, wrong[0])
-        if len(given) != 1:
-            refuse(f"expected one of target and {strict}, got {len(given) or 'neither'}", *keys)
-        [(key, value)] = given.items()
-        _check_number(FIGURES[name].range, value, *keys, key)
-        return FigureGoal(value, strict=key == strict)
-
 
 class TargetFile(Section):
     """A set of targets and bands, as it is written."""
@@ -145,38 +131,47 @@ class TargetFile(Section):
 
     @property
     def figure_goals(self) -> dict[str, FigureGoal]:
-        """The goal of each figure."""
+        """The goal of each figure; a strict one is not reached by the value itself."""
+        given = {name: goals.model_dump(exclude_none=True) for name, goals in self._figures}
         return {
-            name: goals.goal(name, "figures", name) for name, goals in (self.figures or {}).items()
+            name: FigureGoal(value, strict=key != "target")
+            for name, goals in given.items()
+            for key, value in goals.items()
         }
+
+    @property
+    def _figures(self) -> Iterable[tuple[str, FigureGoals]]:
+        return (self.figures or {}).items()
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.measures is None and self.figures is None:
             refuse("key measures is required: targets and bands by measure")
-        for name, figure in (self.figures or {}).items():
+        for name, figure in self._figures:
             if name not in FIGURES:
                 refuse(str(UnknownNameError("figure", name, FIGURES)), "figures", name)
-            figure.goal(name, "figures", name)
-        names: dict[Measure, str] = {}
+            strict = "above" if FIGURES[name].higher_is_better else "below"
+            given = figure.model_dump(exclude_none=True)
+            if len(given) != 1 or not given.keys() <= {"target", strict}:
+                refuse(f"expected one of target and {strict}; write {strict}", "figures", name)
+            for key, value in given.items():
+                _check_number(name, value, "figures", name, key)
+        _check_names(self.measures or (), "measures")
         for name, goals in (self.measures or {}).items():
-            measure = _measure(name, names, "measures")
-            limits = measure.definition.range
             if goals.target is not None:
-                _check_number(limits, goals.target, "measures", name, "target")
+                _check_number(name, goals.target, "measures", name, "target")
             bounds: dict[float, str] = {}
             for band, bound in (goals.bands or {}).items():
                 keys = ("measures", name, "bands", band)
-                _check_number(limits, bound, *keys)
-                first = bounds.setdefault(bound, band)
-                if first != band:
-                    refuse(f"{first} and {band} begin at the same value", *keys)
+                _check_number(name, bound, *keys)
+                if bounds.setdefault(bound, band) != band:
+                    refuse(f"{bounds[bound]} and {band} begin at the same value", *keys)
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSet:
-    """What a file says, by canonical measure."""
+    """What a file says about measures, by their canonical names."""
 
     name: str
     source: str
@@ -184,13 +179,8 @@ class TargetSet:
     bands: dict[str, Bands]
 
     @classmethod
-    def read(cls, path: Path) -> TargetSet:
-        """Read a set from its file; one that is missing or wrong is refused with its line."""
-        return cls.of(_read(path))
-
-    @classmethod
     def of(cls, content: TargetFile) -> TargetSet:
-        """Take what a file says about measures."""
+        """Take what a file says."""
         targets: dict[str, float] = {}
         bands: dict[str, Bands] = {}
         for name, goals in (content.measures or {}).items():
@@ -204,21 +194,17 @@ class TargetSet:
         return cls(content.name.strip(), content.source.strip(), targets, bands)
 
 
-def _find(entry: str, key: str, folder: Path) -> TargetFile:
+def read_targets(entry: str, key: str, folder: Path) -> TargetFile:
     """Find a set by its name or path, and read it.
 
     Raises:
         InputError: the file is missing or wrong; names the line.
     """
-    known = _built_in()
+    known = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
     path = BUILT_IN / f"{entry}.yaml" if entry in known else folder / Path(entry).expanduser()
     if entry not in known and not path.is_file() and not entry.endswith(SUFFIXES):
         error = UnknownNameError("set", entry, known)
         raise InputError(f"{key}: {error}; or give a path such as ours.yaml")
-    return _read(path)
-
-
-def _read(path: Path) -> TargetFile:
     file = read_config_file(path)
     try:
         return read_section(TargetFile, file.data)
@@ -244,14 +230,10 @@ class Targets:
         """Make them of what `asdict` returned, as a manifest keeps it."""
         return TypeAdapter(Targets).validate_python(data)
 
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """The names of the sets that bands come from."""
-        return tuple(band_set.name for band_set in self.band_sets)
-
-    def target_of(self, measure: str) -> float | None:
-        """Return what a measure should reach, if anything says so."""
-        return self.by_measure.get(str(Measure.parse(measure)))
+    def target_of(self, *names: str) -> float | None:
+        """Return what a measure should reach, if anything says so by one of its names."""
+        targets = (self.by_measure.get(str(Measure.parse(name))) for name in names)
+        return next((target for target in targets if target is not None), None)
 
     def bands_of(self, measure: str, value: float) -> dict[str, str]:
         """Return by set the band that a value falls in; sets without bands for it are left out."""
@@ -266,19 +248,6 @@ class Targets:
                 ]
                 by_set[band_set.name] = entered[-1] if entered else f"below {bands[0][0]}"
         return by_set
-
-
-def names_files(
-    targets: Mapping[str, float] | str | Sequence[Mapping[str, float] | str], bands: Sequence[str]
-) -> bool:
-    """Tell whether the keys ``targets`` and ``bands`` of a config name files of the user's own."""
-    given = [targets] if isinstance(targets, Mapping | str) else targets
-    names = [entry for entry in (*given, *bands) if isinstance(entry, str)]
-    return any(name not in _built_in() for name in names)
-
-
-def _built_in() -> list[str]:
-    return sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
 
 
 def load_targets(
@@ -306,7 +275,7 @@ def load_targets(
             names = (name for name in entry if name not in goals)
             wanted.update({str(Measure.parse(name)): entry[name] for name in names})
             continue
-        content = _find(entry, "targets", folder)
+        content = read_targets(entry, "targets", folder)
         target_set = TargetSet.of(content)
         figures.update(content.figure_goals)
         if not target_set.targets and not content.figure_goals:
@@ -320,7 +289,7 @@ def load_targets(
         wanted.update(target_set.targets)
     sets: dict[str, TargetSet] = {}
     for entry in bands:
-        band_set = TargetSet.of(_find(entry, "bands", folder))
+        band_set = TargetSet.of(read_targets(entry, "bands", folder))
         if not band_set.bands:
             raise InputError(f"bands: the set {shown(band_set.name)} has targets only, no band")
         if sets.setdefault(band_set.name, band_set) != band_set:

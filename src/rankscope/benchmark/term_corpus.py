@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankscope.benchmark.config.collection_files import NAME_MARK
-from rankscope.collection.corpus import Corpus, Document
-from rankscope.records.origin import fingerprint
+from rankscope.benchmark.collection_files import NAME_MARK
+from rankscope.collection.corpus import Document
 
 if TYPE_CHECKING:
     from rankscope.ontology.terms import Ontology, Term
@@ -49,37 +47,3 @@ def documents_of(ontology: Ontology, unit: Unit) -> Iterator[Document]:
         for number, fields in enumerate(_names(term)):
             if fields["title"]:
                 yield Document(f"{term.term_id}{NAME_MARK}{number}", fields)
-
-
-class TermCorpus:
-    """The documents of an ontology, made when they are first needed.
-
-    It has what a corpus in a file has (`rankscope.benchmark.collection.CorpusFile`), and is known
-    by the ontology it is made of.
-    """
-
-    def __init__(self, ontology: Ontology, unit: Unit) -> None:
-        self._ontology = ontology
-        self._unit: Unit = unit
-        self._corpus: Corpus | None = None
-        self._making = Lock()  # stages in several threads may need it at the same time
-
-    @property
-    def corpus(self) -> Corpus:
-        """The documents."""
-        with self._making:
-            if self._corpus is None:
-                self._corpus = Corpus(documents_of(self._ontology, self._unit))
-            return self._corpus
-
-    @property
-    def size(self) -> int:
-        """How many documents there are."""
-        if self._unit == "terms":
-            return len(self._ontology)
-        return len(self.corpus)
-
-    @property
-    def sha256(self) -> str:
-        """What decides the documents."""
-        return fingerprint("terms 1", self._unit, self._ontology.sha256)

@@ -1,39 +1,74 @@
-"""Verify: is an experiment what its manifest says, and does what is recorded follow from its runs?
+"""Verify: is an experiment what its manifest says, and do its scores follow from its runs?
 
-Every file is hashed, and everything that is computed is computed again (by `replay`): values by
-query, means, intervals, tests, verdict, analyses, findings and pages. What only the systems know,
-such as their answers, cannot be: for that, the manifest has a digest to be kept elsewhere. How long
-they took is no part of it.
+Every file is hashed. Then the runs in the folder are scored and compared again, and tables, means,
+tests, verdict and pages are held against what is recorded. What only the systems know, such as
+their answers, cannot be checked: for that, the manifest has a digest to be kept elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import rankscope
-from rankscope.benchmark.config.loading import config_hash
-from rankscope.benchmark.differences import Difference, differences
+from rankscope.benchmark.collection import Collection, hash_of_queries
+from rankscope.benchmark.config.loading import LoadedConfig, config_hash
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.secrets import Secrets
+from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.drawn_pages import pages
-from rankscope.benchmark.experiment import report_file
-from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
-from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
+from rankscope.benchmark.folder import (
+    LANGUAGE_REPORT,
+    MANIFEST,
+    REPORT,
+    file_ref,
+    inside,
+    read_table,
+    report_file,
+    results_file,
+    run_file,
+    values_file,
+)
+from rankscope.benchmark.outcome import Outcome, measure_infos, measure_values
+from rankscope.benchmark.prepare import Benchmark
+from rankscope.benchmark.score import compare, score
+from rankscope.benchmark.systems import described
+from rankscope.benchmark.targets import Targets
+from rankscope.benchmark.write import tables
+from rankscope.collection.qrels import Qrels
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
-from rankscope.part import FileRef, Part, Record, left_out
+from rankscope.ontology.terms import Ontology, read_ontology
+from rankscope.part import FileRef, Part, Record, dotted
 from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, ExperimentTimings
-from rankscope.records.table_names import TIMINGS
+from rankscope.records.report import (
+    NO_TIME,
+    BenchmarkReport,
+    EvaluationReport,
+    ExperimentTimings,
+    RunInfo,
+)
+from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.reports.explorer.packing import without_compression
+from rankscope.reports.verdict import verdict
+from rankscope.retrieval.fetch import Fetched
+from rankscope.retrieval.protocol import Query
+from rankscope.runs.table import Run, read_run
+from rankscope.scoring.judgments import Judgments
+from rankscope.tables.jsontext import parse_json
 
 EXACT = 1e-12
-"""Values by query that differ by more are not the same."""
+"""Values by query that differ by a larger share are not the same."""
+
+CLOSE = 1e-9
+"""Likewise means and what follows from them: other machines add in another order."""
 
 
 class Checked(Part):
@@ -43,8 +78,6 @@ class Checked(Part):
     """What it is: a file, or what it should agree with."""
     problem: str = ""
     """What is wrong with it; '' if nothing."""
-    unchecked: str | None = left_out()
-    """Why it could not be looked at, where it could not."""
 
 
 class Verification(Part, Shown):
@@ -82,11 +115,10 @@ def digest_of(folder: Path) -> str:
     return hashlib.sha256(read_bytes(folder / MANIFEST)).hexdigest()
 
 
-def verify(folder: Path, *, corpus: Path | None = None, digest: str = "") -> Verification:
-    """Compute every hash and everything that follows from the runs again.
+def verify(folder: Path, *, digest: str = "") -> Verification:
+    """Compute every hash, every score and the verdict again.
 
-    ``corpus`` is the file that was searched: with it titles are checked, too. ``digest`` is that
-    of the manifest as `benchmark run` printed it, or its beginning.
+    ``digest`` is that of the manifest as `benchmark list` prints it, or its beginning.
 
     Raises:
         InputError: this is no experiment, or another version of rankscope made it.
@@ -99,27 +131,26 @@ def verify(folder: Path, *, corpus: Path | None = None, digest: str = "") -> Ver
             f"{rankscope.__version__}, which may compute something differently; verify it with the "
             "version that made it"
         )
-    recorded = Recorded(folder, manifest, report)
     current = digest_of(folder)
-    checks = (
-        *_files(folder, manifest),
-        *_digest(current, digest),
-        *_contents(recorded, corpus),
-    )
+    checks = [*_files(folder, manifest)]
+    if digest:
+        same = current.startswith(digest.lower())
+        problem = f"has the digest {current}, and {digest} was expected"
+        checks.append(Checked(what=MANIFEST, problem="" if same else problem))
+    try:
+        checks += _scores(folder, manifest, report)
+    except Exception as error:  # the folder may hold anything
+        sentence = " ".join(str(error).split())
+        problem = f"cannot be computed again ({sentence})"
+        checks.append(Checked(what="scores and verdict", problem=problem))
+    checks += _pages(folder, manifest, report)
     return Verification(
         experiment=manifest.experiment,
         folder=str(folder),
         digest=current,
         ok=not any(check.problem for check in checks),
-        checks=checks,
+        checks=tuple(checks),
     )
-
-
-def _digest(current: str, expected: str) -> Iterator[Checked]:
-    if expected:
-        same = current.startswith(expected.lower())
-        problem = f"has the digest {current}, and {expected} was expected"
-        yield Checked(what=MANIFEST, problem="" if same else problem)
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -137,15 +168,12 @@ def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(names - listed):
         yield Checked(what=name, problem="is not in the manifest: it was added later")
-    yield Checked(what="config", problem=_config_problem(manifest))
-
-
-def _config_problem(manifest: ExperimentManifest) -> str:
     try:
         same = config_hash(manifest.config) == manifest.config_sha256
     except ValueError:  # infinite numbers and broken text, which are never written
         same = False
-    return "" if same else "its hash differs from the one recorded: the manifest was changed"
+    problem = "its hash differs from the one recorded: the manifest was changed"
+    yield Checked(what="config", problem="" if same else problem)
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -158,165 +186,180 @@ def _file_problem(folder: Path, recorded: FileRef) -> str:
     return "" if current == recorded else "was changed: its hash differs from the one recorded"
 
 
-# --- what is computed ----------------------------------------------------------------------------
-
-
-def _contents(recorded: Recorded, corpus: Path | None) -> Iterator[Checked]:
-    """Make the experiment again, and compare everything."""
+def _pages(
+    folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
+) -> Iterator[Checked]:
+    """Draw the pages again."""
     try:
-        replayed = replay(recorded, corpus)
-    except OtherRunError as error:
-        yield Checked(what=f"run of {error}", problem="is not the one that was scored")
+        drawn = pages(report, manifest, folder)
+    except Exception:  # a record may have the right form and fit together nowhere
+        yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
         return
-    except Exception as error:  # the folder may hold anything
-        sentence = " ".join(str(error).split())
-        yield Checked(what="what is computed", problem=f"cannot be computed again ({sentence})")
-        return
-    comparing = _Comparing(recorded, replayed)
-    for checks in (comparing.tables(), comparing.reports(), comparing.pages()):
-        yield from checks
-    if replayed.taken_over:
-        yield Checked(
-            what=f"analyses {', '.join(replayed.taken_over)}",
-            unchecked="they looked at the corpus or at training questions, which are not in the "
-            "folder; name the corpus with --corpus",
-        )
-    if replayed.out_of_reach:
-        codes = ", ".join(sorted(replayed.out_of_reach))
-        yield Checked(
-            what=f"titles, size and hash of the corpus, findings {codes}",
-            unchecked="the corpus was not given; name its file with --corpus",
-        )
-
-
-class _Comparing:
-    """Compares an experiment that was made again with what is recorded."""
-
-    def __init__(self, recorded: Recorded, replayed: Replay) -> None:
-        self._recorded = recorded
-        self._experiment = replayed.experiment
-        self._out_of_reach = replayed.out_of_reach
-
-    def tables(self) -> Iterator[Checked]:
-        """Compare questions, judgments, values by query and results."""
-        for name, table in self._experiment.tables():
-            yield Checked(what=f"{name}, its content", problem=self._table_problem(name, table))
-
-    def _table_problem(self, name: str, table: pl.DataFrame) -> str:
+    for name, text in drawn.items():
         try:
-            recorded = self._recorded.table(name)
-        except Exception as error:  # likewise
-            return f"cannot be read ({error})"
-        if recorded.columns != table.columns:
-            return f"has the columns {', '.join(recorded.columns)}"
-        if len(recorded) != len(table):
-            return f"has {counted(len(recorded), 'row')}, and {len(table):,} follow from the runs"
-        apart = [column for column in table.columns if not _same(recorded[column], table[column])]
-        if not apart:
-            return ""
-        return f"is not what follows from the runs: {', '.join(apart)}"
-
-    def reports(self) -> Iterator[Checked]:
-        """Compare the records, field by field."""
-        recorded = self._recorded
-        files = {artifact.path: artifact for artifact in recorded.manifest.artifacts}
-        report, evaluations = self._experiment.reports(
-            lambda name: files.get(name, FileRef(path=name, sha256="", bytes=0)),
-            created=recorded.report.created,
-        )
-        for name, evaluation in evaluations.items():
-            apart = self._differences(recorded.evaluation(name), evaluation)
-            yield self._checked(f"{report_file(name)}, its content", apart)
-        of_report = self._differences(recorded.report, report)
-        for field in report.to_dict():
-            within = [apart for apart in of_report if apart.keys[0] == field]
-            yield self._checked(f"{REPORT}: {field}", within)
-        manifest = self._experiment.manifest(
-            report,
-            models=recorded.manifest.models,
-            git=recorded.manifest.git,
-            machine=recorded.manifest.machine,
-            artifacts=recorded.manifest.artifacts,
-        )
-        apart = self._differences(recorded.manifest, manifest)
-        yield self._checked(f"{MANIFEST}, its content", apart)
-        yield from self._identities()
-
-    def _identities(self) -> Iterator[Checked]:
-        """Compare ids, which are hashes of what is recorded."""
-        manifest, benchmark = self._recorded.manifest, self._experiment.benchmark
-        computed = benchmark.experiment
-        problem = f"is {manifest.experiment}, and {computed} follows from what is recorded"
-        same = manifest.experiment == computed
-        yield Checked(what="id of the experiment", problem="" if same else problem)
-        for name, described in benchmark.systems.items():
-            # the key of a system that asks others changes with these when they get the corpus
-            if name in manifest.keys and not described.asks_others:
-                yield self._identity(name, manifest.keys[name])
-
-    def _identity(self, name: str, key: str) -> Checked:
-        """Compare a system with its key, which was made before it was given the corpus."""
-        what = f"identity of {name}"
-        system = next(each for each in self._recorded.report.systems if each.name == name)
-        if "${" in str(system.spec):
-            return Checked(
-                what=what, unchecked="it has values of the environment, which are not recorded"
-            )
-        identity = system.run.identity
-        before = identity.model_copy(update={"snapshot": None})
-        same = key in (identity.key, before.key)
-        return Checked(what=what, problem="" if same else "is not what its key is the hash of")
-
-    def pages(self) -> Iterator[Checked]:
-        """Draw the pages of the report again."""
-        try:
-            recorded = self._recorded
-            drawn = pages(recorded.report, recorded.manifest, recorded.folder)
-        except Exception:  # a record may have the right form and fit together nowhere
-            yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
-            return
-        for name, text in drawn.items():
-            try:
-                there = read_bytes(inside(self._recorded.folder, name)).decode("utf-8", "replace")
-                same = there == text or without_compression(there) == without_compression(text)
-            except (OSError, RankscopeError) as error:
-                yield Checked(what=f"{name}, its content", problem=f"cannot be read ({error})")
-                continue
-            apart = [] if same else [Difference((), f"it does not show what {REPORT} says")]
-            yield self._checked(f"{name}, its content", apart)
-
-    @staticmethod
-    def _differences(recorded: Record, again: Record) -> list[Difference]:
-        plain = (_without_files(json.loads(record.to_json())) for record in (recorded, again))
-        return list(differences(*plain))
-
-    def _checked(self, what: str, apart: list[Difference]) -> Checked:
-        """Say where a record differs."""
-        if not apart:
-            return Checked(what=what)
-        more = f", and {counted(len(apart) - 1, 'more difference')}" if len(apart) > 1 else ""
-        sentence = f"{apart[0].sentence}{more}"
-        return Checked(what=what, problem=sentence)
+            there = read_bytes(inside(folder, name)).decode("utf-8", "replace")
+            same = there == text or without_compression(there) == without_compression(text)
+            problem = "" if same else f"does not show what {REPORT} says"
+        except (OSError, RankscopeError) as error:
+            problem = f"cannot be read ({error})"
+        yield Checked(what=f"{name}, its content", problem=problem)
 
 
-_ELSEWHERE = ("source", "line")
-"""What a place of a finding says of files that are not in the folder."""
+# --- scores --------------------------------------------------------------------------------------
 
 
-def _without_files(data: Any, *, is_place: bool = False) -> Any:
-    """Leave out in which files and lines findings are."""
-    if isinstance(data, list):
-        return [_without_files(entry, is_place=is_place) for entry in data]
-    if not isinstance(data, dict):
-        return data
-    return {
-        key: _without_files(value, is_place=key == "places" and "severity" in data)
-        for key, value in data.items()
-        if not (is_place and key in _ELSEWHERE)
+_FOLLOWS = (
+    *("experiment", "collection", "queries", "rules"),
+    *("measures", "systems", "comparison", "verdict"),
+)
+"""Fields of the report that follow from the runs, the judgments and the config."""
+
+
+def _scores(
+    folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
+) -> Iterator[Checked]:
+    """Score the recorded runs again, and hold everything that follows against what is recorded."""
+    benchmark = _benchmark(folder, manifest, report)
+    fetched = {}
+    for system in report.systems:
+        infos = [system.run, *system.again]
+        answers = [_fetched(folder, benchmark, info, at) for at, info in enumerate(infos, start=1)]
+        same = [answer.run.fingerprint() for answer in answers] == [info.run_id for info in infos]
+        problem = "" if same else "is not the one that was scored"
+        yield Checked(what=f"run of {system.name}", problem=problem)
+        fetched[system.name] = answers
+    sound = {
+        system.name: [answer.run for answer in fetched[system.name]]
+        for system in report.systems
+        if system.broken is None
     }
+    scores = score(benchmark, sound)
+    comparison = compare(benchmark, scores)
+    outcome = Outcome(benchmark, fetched, {}, scores, comparison, {}, {})
+    for name, table in tables(outcome):
+        yield Checked(
+            what=f"{name}, its content", problem=_table_problem(folder, manifest, name, table)
+        )
+    values = measure_values(benchmark, scores, comparison)
+    files = {artifact.path: artifact for artifact in manifest.artifacts}
+    systems = []
+    for system in report.systems:
+        name, is_scored = system.name, system.name in scores.runs
+        again = {
+            "run": system.run.model_copy(update={"file": files.get(run_file(name))}),
+            "report": report_file(name),
+            "per_query": files.get(values_file(name)),
+            "results": files.get(results_file(name)),
+            "measures": values.get(name, []),
+            "accounting": scores.run(name).accounting if is_scored else None,
+        }
+        systems.append(system.model_copy(update=again))
+    computed = report.model_copy(
+        update={
+            "experiment": benchmark.experiment,
+            "queries": files.get(QUERIES),
+            "collection": benchmark.collection.info,
+            "rules": scores.rules,
+            "measures": measure_infos(scores, benchmark.targets),
+            "systems": systems,
+            "comparison": comparison,
+        }
+    )
+    computed = computed.model_copy(update={"verdict": verdict(computed)})
+    was, now = _plain(report), _plain(computed)
+    for field in _FOLLOWS:
+        problem = _difference(was[field], now[field], (field,))
+        yield Checked(what=f"{REPORT}: {field}", problem=problem)
+    for system in computed.systems:
+        evaluation = EvaluationReport.read(inside(folder, report_file(system.name)))
+        update = {name: getattr(system, name) for name in ("run", "measures", "accounting")}
+        shared = ("experiment", "collection", "profile", "rules")
+        update |= {name: getattr(computed, name) for name in shared}
+        problem = _difference(_plain(evaluation), _plain(evaluation.model_copy(update=update)))
+        yield Checked(what=f"{report_file(system.name)}, its content", problem=problem)
+    same = manifest.experiment == benchmark.experiment
+    problem = f"is {manifest.experiment}, and {benchmark.experiment} follows from what is recorded"
+    yield Checked(what="id of the experiment", problem="" if same else problem)
 
 
-def _same(recorded: pl.Series, again: pl.Series) -> bool:
+def _benchmark(folder: Path, manifest: ExperimentManifest, report: BenchmarkReport) -> Benchmark:
+    """Put a benchmark together of the config, the questions and the judgments in the folder."""
+    config, info = read_section(Config, manifest.config), report.collection
+    rows = read_table(folder, QUERIES, manifest).select("query_id", "text", "metadata").iter_rows()
+    queries = [(name, text, _metadata(metadata)) for name, text, metadata in rows]
+    qrels = Qrels(read_table(folder, QRELS, manifest))
+    mixed = config.collection.languages == "together"
+    if mixed:
+        spoken = {name: metadata.get("language") for name, _, metadata in queries}
+        qrels = qrels.with_languages({name: str(code) for name, code in spoken.items() if code})
+    judgments = Judgments(qrels, remember=True, no_answer=info.no_answer)
+    judgments.may_mix_languages = mixed
+    judgments.ontology = _ontology(folder, report)
+    asked = tuple(Query(*query) for query in queries)
+    update = {"qrels_sha256": judgments.fingerprint, "queries_sha256": hash_of_queries(asked)}
+    collection = Collection(None, asked, judgments, None, info.model_copy(update=update), ())
+    return Benchmark(
+        LoadedConfig(config, folder, manifest.overrides, Secrets()),
+        collection,
+        described(config.systems),
+        manifest.keys,
+        manifest.versions,
+        Targets.from_plain(manifest.targets),
+    )
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    data = parse_json(text, source=QUERIES)
+    if not isinstance(data, dict):
+        raise InputError(f"{QUERIES}: expected objects in the column metadata")
+    return data
+
+
+def _ontology(folder: Path, report: BenchmarkReport) -> Ontology | None:
+    """Read the ontology again, as far as scores rest on it."""
+    info = report.collection.ontology
+    if info is None:
+        return None
+    annotations = inside(folder, ANNOTATIONS) if (folder / ANNOTATIONS).exists() else None
+    return replace(
+        read_ontology(inside(folder, ONTOLOGY), annotations=annotations),
+        **{name: value for name, value in info if name != "terms"},
+    )
+
+
+def _fetched(folder: Path, benchmark: Benchmark, info: RunInfo, time: int) -> Fetched:
+    """Read a run, with the queries that were answered by no document, which a file cannot hold."""
+    run = read_run(inside(folder, run_file(info.system, time))) if info.rows else Run()
+    asked = [query.query_id for query in benchmark.collection.queries]
+    run = run.answers([name for name in asked if name not in info.failures]).named(info.system)
+    run = run if info.collapsed is None else run.collapsed_from(info.collapsed)
+    return Fetched(run, dict(info.failures), NO_TIME, info.identity)
+
+
+# --- what differs --------------------------------------------------------------------------------
+
+_OUTSIDE = ("title", "text")
+"""Columns that say what documents are called and say, which only the corpus knows."""
+
+
+def _table_problem(
+    folder: Path, manifest: ExperimentManifest, name: str, table: pl.DataFrame
+) -> str:
+    """Say in which columns a table is not what follows from the runs; '' if in none."""
+    try:
+        recorded = read_table(folder, name, manifest)
+    except (RankscopeError, OSError) as error:
+        return f"cannot be read ({error})"
+    if recorded.columns != table.columns:
+        return f"has the columns {', '.join(recorded.columns)}"
+    if len(recorded) != len(table):
+        return f"has {counted(len(recorded), 'row')}, and {len(table):,} follow from the runs"
+    columns = [column for column in table.columns if column not in _OUTSIDE]
+    apart = [column for column in columns if not _same_column(recorded[column], table[column])]
+    return f"is not what follows from the runs: {', '.join(apart)}" if apart else ""
+
+
+def _same_column(recorded: pl.Series, again: pl.Series) -> bool:
     """Tell whether two columns hold the same; numbers, up to the order of additions."""
     if recorded.dtype != again.dtype:
         return False
@@ -325,3 +368,29 @@ def _same(recorded: pl.Series, again: pl.Series) -> bool:
     if not (recorded.is_null() == again.is_null()).all():
         return False
     return not ((recorded - again).abs() > EXACT * (1 + again.abs())).any()
+
+
+def _plain(record: Record) -> Any:
+    return parse_json(record.to_json(), source="")
+
+
+def _difference(recorded: Any, again: Any, keys: tuple[str | int, ...] = ()) -> str:
+    """Say where plain data first differs; '' if nowhere."""
+    if isinstance(recorded, dict) and isinstance(again, dict) and recorded.keys() == again.keys():
+        places: Iterable[str | int] = recorded
+    elif isinstance(recorded, list) and isinstance(again, list) and len(recorded) == len(again):
+        places = range(len(again))
+    elif _same(recorded, again):
+        return ""
+    else:
+        was, now = (shown(str(value), 60) for value in (recorded, again))
+        return f"{dotted(keys)} is {was}, and {now} follows from the runs"
+    problems = (_difference(recorded[key], again[key], (*keys, key)) for key in places)
+    return next(filter(None, problems), "")
+
+
+def _same(recorded: Any, again: Any) -> bool:
+    numbers = {type(recorded), type(again)} <= {int, float}
+    if numbers:
+        return math.isclose(recorded, again, rel_tol=CLOSE, abs_tol=CLOSE * CLOSE)
+    return type(recorded) is type(again) and bool(recorded == again)

@@ -22,9 +22,8 @@ from rankscope.cli.output import (
 from rankscope.cli.progress import watching
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.in_languages import LanguageResults
-    from rankscope.benchmark.plan import StageState
-    from rankscope.benchmark.run import Result
+    from rankscope.benchmark.by_language import LanguageResults
+    from rankscope.benchmark.run import Planned, Result
     from rankscope.document.blocks import Point
 
 REPORT_PAGE = "BenchmarkReport.html"
@@ -42,7 +41,7 @@ KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 )
 @shared.CONFIG
 @shared.CONFIG_OPTIONS
-@option("--dry-run", "Show the stages and whether each is cached; run nothing")
+@option("--dry-run", "Show the systems and whether their answers are cached; run nothing")
 @option("--fresh", "Ignore the cache")
 @shared.FAIL_UNDER
 @shared.formats(METRICS)
@@ -62,12 +61,12 @@ def run(
 ) -> int:
     """Run and compare the systems of a config, and write a report.
 
-    CONFIG is a YAML or TOML file: the collection, the systems, what to measure. Finished stages are
-    cached, so a stopped benchmark continues where it was. A config is code: the Python functions it
+    CONFIG is a YAML or TOML file: the collection, the systems, what to measure. Answers are cached,
+    so a stopped benchmark continues where it was. A config is code: the Python functions it
     names run with your rights; --dry-run imports nothing, and --no-python refuses them.
     """
+    from rankscope.benchmark.by_language import languages_to_run
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.in_languages import languages_to_run
     from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.integrations.limits import read_limits
@@ -145,19 +144,18 @@ def _status(report: Any) -> int:
     return ANSWER_IS_NO if has_errors else 0
 
 
-def _show_plan(states: list[StageState], output: Output, *, quiet: bool) -> None:
-    """Print what a run would do: each stage, whether its result is there, and what it needs."""
+def _show_plan(plan: list[Planned], output: Output, *, quiet: bool) -> None:
+    """Print what a run would ask: each system, and whether its answers are cached."""
     from dataclasses import asdict
 
-    from rankscope.document.blocks import Cell, Document, Section, Table, sentences, text_columns
+    from rankscope.document.blocks import Cell, Document, Section, Table, text_columns
 
-    rows = tuple((Cell(each.stage), Cell(each.state), Cell(each.needs or None)) for each in states)
-    columns = text_columns("stage", "state", "needs")
-    block = Table(columns, rows) if rows else sentences(["nothing to do"])
+    rows = tuple((Cell(each.step), Cell(each.state), Cell(each.about)) for each in plan)
+    columns = text_columns("step", "state", "about")
     if not quiet or output.format == "json":
         output.write(
-            Document("Plan", (Section("", (block,)),)),
-            data=lambda: [asdict(state) for state in states],
+            Document("Plan", (Section("", (Table(columns, rows),)),)),
+            data=lambda: [asdict(planned) for planned in plan],
         )
 
 
@@ -194,22 +192,19 @@ def _places(folder: Path) -> list[Point]:
     "rankscope benchmark run demo/bench.yaml", "rankscope benchmark verify benchmarks/recipes-*"
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@option(
-    "--corpus FILE", "Check titles and the hash of the corpus too", type=click.Path(path_type=Path)
-)
 @option("--digest HEX", "Require this digest of the manifest, or its beginning", default="")
 @shared.output_options()
 @shared.MAX_SIZE
-def verify(*, folder: Path, corpus: Path | None, digest: str, output: Output) -> int:
-    """Recompute an experiment from its runs, and check that its record holds.
+def verify(*, folder: Path, digest: str, output: Output) -> int:
+    """Score an experiment's runs again, and check that its record holds.
 
-    DIR is the folder of one experiment. Exit 1 if a hash, value, mean, interval, test, verdict,
-    analysis, finding or page was changed.
+    DIR is the folder of one experiment. Exit 1 if a hash, value, mean, interval, test, verdict or
+    page was changed.
     """
     from rankscope.benchmark.verify import verify as verify_experiment
     from rankscope.cli import ANSWER_IS_NO
 
-    verification = verify_experiment(folder, corpus=corpus, digest=digest)
+    verification = verify_experiment(folder, digest=digest)
     output.write(verification)
     return 0 if verification.ok else ANSWER_IS_NO
 

@@ -30,7 +30,7 @@ def validate(
     or misspelt are listed. Exit 0 without errors, 1 with errors, 2 if a file can't be read; the
     others are still checked.
     """
-    from rankscope.benchmark.golden_sets import validate_cases
+    from rankscope.benchmark.case_validation import validate_cases
     from rankscope.scoring.options import Scoring
 
     rules = Scoring.of("evaluate", scoring)

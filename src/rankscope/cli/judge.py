@@ -172,13 +172,13 @@ def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str
 
 def _of_experiment(folder: Path) -> JudgingPool:
     """Make a pool of what the report of a benchmark says to judge next."""
-    from rankscope.benchmark.folders import inside
+    from rankscope.benchmark.folder import inside
     from rankscope.benchmark.verify import open_experiment
     from rankscope.collection.queries import read_queries
     from rankscope.diagnosis.holes import holes
     from rankscope.errors import InputError
     from rankscope.records.table_names import DOCUMENTS, QUERIES
-    from rankscope.reports.judging.judging_pool import asked_in_experiment, pool_of, shelved_in
+    from rankscope.reports.judging.judging_pool import asked_in, pool_of, shelved_in
 
     _, report = open_experiment(folder)
     unjudged = holes.of(report.analyses)
@@ -188,6 +188,6 @@ def _of_experiment(folder: Path) -> JudgingPool:
         )
     pool = pool_of(unjudged.judge, folder.resolve().name)
     if inside(folder, QUERIES).is_file():
-        pool = pool.with_queries(asked_in_experiment(read_queries(inside(folder, QUERIES))))
+        pool = pool.with_queries(asked_in(read_queries(inside(folder, QUERIES))))
     documents = inside(folder, DOCUMENTS)
     return pool.with_documents(shelved_in(documents)) if documents.is_file() else pool

@@ -79,7 +79,7 @@ def judge_by_model(
             progress=lambda done, total: watcher.step(stage, done, total),
             **arguments,
         )
-        watcher.ended(stage, judged.result.usage.seconds, was_there=True)
+        watcher.ended(stage, judged.result.usage.seconds)
     _write_ratings(judged.ratings, ratings)
     if qrels is not None:
         with replacing(qrels) as sink:

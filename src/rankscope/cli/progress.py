@@ -14,7 +14,7 @@ from rankscope.printing import put_line, visible
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
-    from rankscope.benchmark.plan import Watcher
+    from rankscope.benchmark.steps import Watcher
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def _leftovers_in_sentences() -> Iterator[None]:
 
 @contextmanager
 def _watcher(*, quiet: bool) -> Iterator[Watcher]:
-    from rankscope.benchmark.plan import Silent
+    from rankscope.benchmark.steps import Silent
 
     if quiet or not sys.stderr.isatty():
         yield Silent()
@@ -78,38 +78,37 @@ def _watcher(*, quiet: bool) -> Iterator[Watcher]:
 
 
 class _Bars:
-    """A bar for each stage that is being worked on."""
+    """A bar for each step that is being worked on."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def begun(self, stage: str) -> None:
+    def begun(self, step: str) -> None:
         """Add a bar that does not know its length yet."""
-        self._add(stage, "")
+        self._add(step, "")
 
-    def _add(self, stage: str, part: str) -> None:
-        self._take_away(stage)
-        title = f"{stage}: {part}" if part else stage
-        self._tasks[stage] = self._progress.add_task(visible(title), total=None, rate="", part=part)
+    def _add(self, step: str, part: str) -> None:
+        self._take_away(step)
+        title = f"{step}: {part}" if part else step
+        self._tasks[step] = self._progress.add_task(visible(title), total=None, rate="", part=part)
 
-    def step(self, stage: str, done: int, total: int, part: str = "") -> None:
-        """Move a bar; another part of the stage has one of its own."""
-        if stage not in self._tasks or self._task(stage).fields["part"] != part:
-            self._add(stage, part)
-        speed = self._task(stage).speed
+    def step(self, step: str, done: int, total: int, part: str = "") -> None:
+        """Move a bar; another part of the step has one of its own."""
+        if step not in self._tasks or self._task(step).fields["part"] != part:
+            self._add(step, part)
+        speed = self._task(step).speed
         rate = "" if not speed else f"{speed:,.0f}/s"
-        self._progress.update(self._tasks[stage], completed=done, total=total, rate=rate)
+        self._progress.update(self._tasks[step], completed=done, total=total, rate=rate)
 
-    def _task(self, stage: str) -> Task:
-        return self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
+    def _task(self, step: str) -> Task:
+        return self._progress.tasks[self._progress.task_ids.index(self._tasks[step])]
 
-    def _take_away(self, stage: str) -> None:
-        if stage in self._tasks:
-            self._progress.remove_task(self._tasks.pop(stage))
+    def _take_away(self, step: str) -> None:
+        if step in self._tasks:
+            self._progress.remove_task(self._tasks.pop(step))
 
-    def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
+    def ended(self, step: str, seconds: float) -> None:
         """Take a bar away, and say that it is done."""
-        self._take_away(stage)
-        if not was_there:
-            self._progress.console.print(f"✓ {visible(stage)} ({seconds:.1f} s)", highlight=False)
+        self._take_away(step)
+        self._progress.console.print(f"✓ {visible(step)} ({seconds:.1f} s)", highlight=False)

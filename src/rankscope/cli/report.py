@@ -53,7 +53,7 @@ def report(*, source: str, output: Output) -> None:
 def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     """Read a folder or record; return its document and what its explorer shows."""
     from rankscope.benchmark.drawn_pages import folder_contents
-    from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT
+    from rankscope.benchmark.folder import LANGUAGE_REPORT, MANIFEST, REPORT
     from rankscope.document.views import document_of
     from rankscope.errors import InputError
     from rankscope.part import without_texts
@@ -87,7 +87,7 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
 
 def _record(path: Path) -> Record:
     """Read a record, whatever its kind."""
-    from rankscope.benchmark.in_languages import LanguageReport
+    from rankscope.benchmark.by_language import LanguageReport
     from rankscope.errors import FormatError
     from rankscope.files import check_regular, decoded, read_bytes
     from rankscope.records.diagnosis import Diagnosis

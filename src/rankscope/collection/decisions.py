@@ -25,7 +25,7 @@ from rankscope.collection.cells import Reader, number, read_cells, whole
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import NO, YES
 from rankscope.tables.columns import ALIASES, RecordLayout, folded, id_text
-from rankscope.tables.written_lists import written_list
+from rankscope.tables.table_columns import written_list
 
 # --- cells
 

@@ -54,29 +54,13 @@ if TYPE_CHECKING:
     from rankscope.scoring.scores import Scores
     from rankscope.statistics.intervals import Interval
 
-Need = Literal[
-    "scores",
-    "runs",
-    "qrels",
-    "queries",
-    "corpus",
-    "titles",
-    "pipeline",
-    "decisions",
-    "ratings",
-    "training",
-    "costs",
-    "search",
-    "exactness",
-    "repeats",
-    "sweeps",
-]
-"""What an analysis may need to look at."""
-
 DEFAULT_CUTOFF = 10
 """How many documents of an answer are looked at where the main measure has no cutoff."""
 
-_WORDS: dict[Need, str] = {
+Need: TypeAlias = str
+"""What an analysis looks at: one of the `NEEDS`, which are fields of `Inputs`."""
+
+NEEDS: dict[Need, str] = {
     "scores": "no scores were given",
     "runs": "no runs were given",
     "qrels": "no qrels were given",
@@ -94,6 +78,7 @@ _WORDS: dict[Need, str] = {
     "repeats": "no system was asked more than once (repeat)",
     "sweeps": "no system has a sweep",
 }
+"""What analyses may need, and what is said where it was not given."""
 
 
 class Search(Protocol):
@@ -402,7 +387,7 @@ class Analysis(Generic[OneConfig, Result]):
         """Look, if all is given that it needs."""
         for need in self.needs:
             if not inputs.has(need):
-                return self.not_applicable(_WORDS[need])
+                return self.not_applicable(NEEDS[need])
         try:
             result = self.look(config, inputs)
         except (_NotApplicableError, InvalidDataError) as error:

@@ -8,30 +8,19 @@ lose, and what the graph or the lists lose on top of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis, found
-from rankscope.diagnosis.show import part_table, system_table
+from rankscope.diagnosis.show import system_table
 from rankscope.document.blocks import Block
-from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part, left_out
 
 ENOUGH = 0.9
 """A recall below this is a warning."""
-
-DROP = 0.1
-"""Filtered queries that lose this much recall against the others are a warning."""
-
-TIGHT = 0.9
-"""A filter that may leave out this share of the documents or more is a tight one."""
-
-BANDS = ((-1.0, 0.0), *pairwise((0.0, 0.5, TIGHT, 0.99, 1.0)))
-"""Of how much a filter leaves out: more than the first, up to the second."""
 
 LOW_RECALL = declare(
     "RS751",
@@ -41,16 +30,6 @@ LOW_RECALL = declare(
     advice="search more of the index (ef_search, probes, nprobes), or build a denser one",
     meaning="""An approximate index finds less than nine tenths of what an exact search over the
     same vectors finds first, so its measures are about the index as much as about the model.""",
-)
-FILTERED_RECALL = declare(
-    "RS752",
-    "filters-cost-recall",
-    "warning",
-    unit="system",
-    advice="search deeper where a filter leaves little (iterative scans, a larger ef_search), or "
-    "filter before searching",
-    meaning="""For queries whose filter leaves out most documents, an approximate index finds much
-    less of what an exact search finds than for the others.""",
 )
 
 
@@ -66,8 +45,6 @@ class QueryExactness(Part):
     stored_hits: int | None = left_out()
     """The same for a search through everything as it is stored, quantised, without the index that
     leads to it; left out where the engine does not let one."""
-    filtered: float
-    """The share of documents that the query's filter leaves out."""
 
     @property
     def recall(self) -> float:
@@ -86,8 +63,6 @@ class Exactness(Part):
     """Documents whose similarity is less than that of the k-th by no more than this count."""
     documents: int
     """How many documents have a vector."""
-    filters: bool
-    """Whether queries are filtered."""
     queries: tuple[QueryExactness, ...]
     """Those that were answered, and for which there is something to find."""
 
@@ -99,24 +74,6 @@ class ApproximationConfig(Config):
     """How many documents are looked at."""
     tolerance: float = Field(default=1e-5, ge=0, le=0.1)
     """A document less similar than the k-th by no more than this is as good."""
-
-
-class FilteredRecall(Row):
-    """The queries of one system whose filters leave out a similar share of documents."""
-
-    more_than: float
-    """They leave out more than this share; 0 and nothing for queries without a filter."""
-    up_to: float
-    """And at most this share."""
-    queries: int
-    """How many queries there are."""
-    recall: float
-    """Their mean recall."""
-
-    @property
-    def filtered(self) -> str:
-        """The share that is left out, in words."""
-        return f"{self.more_than:.0%} to {self.up_to:.0%}" if self.up_to else "none"
 
 
 class ApproximateSystem(Row):
@@ -159,8 +116,6 @@ class Approximation(Analysed):
     """How many documents are looked at."""
     systems: tuple[ApproximateSystem, ...]
     """By system."""
-    by_filter: tuple[FilteredRecall, ...] = left_out(())
-    """By system, and by how much filters leave out; left out where queries have no filters."""
 
 
 @analysis(
@@ -183,7 +138,6 @@ def approximation(_: ApproximationConfig, inputs: Inputs) -> Approximation:
         measure=str(inputs.main),
         k=known[0].k,
         systems=tuple(_system(each, inputs) for each in known),
-        by_filter=tuple(band for each in known if each.filters for band in _bands(each)),
     )
 
 
@@ -195,22 +149,6 @@ def _find(result: Approximation, inputs: Inputs) -> Iterator[Finding]:
         lambda row: (
             f"the index of {row.system} finds {row.recall.value:.1%} of the first {result.k} that "
             "an exact search over the same vectors finds"
-        ),
-        focus=inputs.focus,
-    )
-    usual = {row.system: _usual_recall(row.system, result.by_filter) for row in result.systems}
-    lowest: dict[str, FilteredRecall] = {}
-    for band in sorted(result.by_filter, key=lambda band: band.recall):
-        if band.up_to >= TIGHT and usual[band.system] - band.recall > DROP:
-            lowest.setdefault(band.system, band)
-    yield from found(
-        FILTERED_RECALL,
-        list(lowest.values()),
-        lambda row: (
-            f"the index of {row.system} finds {row.recall:.1%} of the exact first {result.k} "
-            f"where a filter leaves out more than {row.more_than:.0%} of the documents "
-            f"({counted(row.queries, 'query')}), and {usual[row.system]:.1%} where it leaves out "
-            "less"
         ),
         focus=inputs.focus,
     )
@@ -228,12 +166,6 @@ def _show(result: Approximation) -> Iterator[Block | None]:
             f"recall: {recall} | lowest | quality: {result.measure} | lost_to_quantisation | "
             "lost_to_index: lost to the index | p50: p50, ms | p95: p95, ms"
         ),
-    )
-    yield part_table(
-        result.by_filter,
-        f"{recall} by filter",
-        names=2,
-        columns=f"system | filtered: left out by the filter | queries | recall: {recall}",
     )
 
 
@@ -253,24 +185,3 @@ def _system(measured: Exactness, inputs: Inputs) -> ApproximateSystem:
         p50=costs.get("p50, ms"),
         p95=costs.get("p95, ms"),
     )
-
-
-def _bands(measured: Exactness) -> Iterator[FilteredRecall]:
-    """Yield the recall by how much filters leave out; first the queries without any."""
-    for more_than, up_to in BANDS:
-        chosen = [row.recall for row in measured.queries if more_than < row.filtered <= up_to]
-        if chosen:
-            yield FilteredRecall(
-                system=measured.system,
-                more_than=max(more_than, 0.0),
-                up_to=up_to,
-                queries=len(chosen),
-                recall=sum(chosen) / len(chosen),
-            )
-
-
-def _usual_recall(system: str, bands: Iterable[FilteredRecall]) -> float:
-    """Return a system's mean recall where filters leave out little; 0 where none do."""
-    loose = [band for band in bands if band.system == system and band.up_to < TIGHT]
-    queries = sum(band.queries for band in loose)
-    return sum(band.recall * band.queries for band in loose) / max(queries, 1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from rankscope.collection.corpus import Corpus
     from rankscope.diagnosis.rankings import Rankings
-    from rankscope.measures.judged import BoolArray, IntArray
+    from rankscope.measures.judged import IntArray
 
     KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
@@ -156,15 +155,5 @@ class DocumentTexts:
 
     def text_keys(self, places: IntArray) -> KeyArray:
         """Return a hash of each document's text in its normal form; 0 where there is none."""
-        keys, is_read = self._read
-        unread = np.unique(places[~is_read[places]])
-        forms = pl.Series(self.forms(unread), dtype=pl.String)
-        keys[unread] = np.where((forms != "").to_numpy(), forms.hash().to_numpy(), 0)
-        is_read[unread] = True
-        return keys[places]
-
-    @cached_property
-    def _read(self) -> tuple[KeyArray, BoolArray]:
-        """Return by document its key, and whether its text was read."""
-        size = len(self.corpus)
-        return np.zeros(size, np.uint64), np.zeros(size, np.bool_)
+        forms = pl.Series(self.forms(places), dtype=pl.String)
+        return np.where((forms != "").to_numpy(), forms.hash().to_numpy(), np.uint64(0))

@@ -1,9 +1,9 @@
-"""Duplicates: copies of texts in the corpus, in answers, and under contradicting grades.
+"""Duplicates: copies of texts in the corpus and in answers.
 
 Exact copies have the same title and text but for case and spacing. Near copies share at least 0.9
 (Jaccard) of all their five words in a row; `rankscope.diagnosis.near_copies` finds every such pair.
-What counts in an answer or a judgment is that two documents are copies themselves, not that they
-are linked by a third.
+What counts in an answer is that two documents are copies themselves, not that they are linked by a
+third. A copy of what is missed is a cause of `rankscope.diagnosis.failures`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pydantic import Field
 from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.document_texts import Words
 from rankscope.diagnosis.near_copies import near_copies
-from rankscope.diagnosis.ranked_run import counts_as_relevant
-from rankscope.diagnosis.show import part_table, query_table, share_of, system_table
+from rankscope.diagnosis.show import part_table, percent, system_table
 from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
@@ -28,10 +27,6 @@ from rankscope.part import Part, PrivateText
 
 MANY = 0.01
 """From this share of documents or of places on copies are worth a finding."""
-
-DEEP = 100
-"""How far down an answer copies of judged documents are looked for, where the main measure has no
-cutoff."""
 
 COPIES_IN_CORPUS = declare(
     "RS643",
@@ -49,15 +44,6 @@ WASTED_PLACES = declare(
     advice="show one document of each group of copies",
     meaning="""At least one in a hundred places of the first k repeats the text of a document that
     is higher up in the same answer.""",
-)
-CONTRADICTING_GRADES = declare(
-    "RS645",
-    "copies-graded-apart",
-    "warning",
-    unit="pair",
-    advice="give copies the same grade",
-    meaning="""For the same query a document is judged relevant, and a copy of it nonrelevant or not
-    at all: which of them a system returns decides its score.""",
 )
 
 
@@ -120,41 +106,12 @@ class SystemCopies(Row):
     @property
     def share(self) -> str:
         """The share of places that are wasted."""
-        return share_of(self.wasted, self.places)
-
-
-class GradedApart(Part):
-    """Two copies with grades that contradict each other."""
-
-    query_id: str
-    """The query."""
-    text: PrivateText
-    """What is asked; null if it is not known."""
-    relevant: str
-    """The document that is judged relevant."""
-    grade: float
-    """Its grade."""
-    copy_id: str
-    """Its copy."""
-    copy_grade: float | None
-    """The copy's grade; null: unjudged."""
-    similarity: float
-    """How much of their texts is the same; 1 for exact copies, and where they differ in nothing but
-    punctuation or the order of longer passages."""
-    title: PrivateText
-    """Title of the copy, or the beginning of its text."""
-
-    @property
-    def beginning(self) -> str:
-        """The title, as a table shows it."""
-        return shortened(self.title or "")
+        return percent(self.wasted, self.places)
 
 
 class Duplicates(Analysed):
     """Copies in the corpus, in answers and in judgments."""
 
-    cutoff: int
-    """k: how many documents of an answer are looked at."""
     corpus: int
     """Documents in the corpus."""
     looked_at: int
@@ -171,31 +128,26 @@ class Duplicates(Analysed):
     """The largest groups."""
     systems: tuple[SystemCopies, ...]
     """By system."""
-    contradicting: int
-    """Pairs of copies of which one is judged relevant and the other nonrelevant for one query."""
-    unjudged: int
-    """Pairs of which one is judged relevant and the other is in an answer and not judged."""
-    graded_apart: tuple[GradedApart, ...]
-    """The first of both, those that are judged first."""
 
 
 @analysis(
     title="Duplicates",
     needs=("scores", "runs", "qrels", "corpus"),
-    uses=("queries", "titles"),
+    uses=("titles",),
     written="duplicates: {similarity: 0.8}",
     place=70,
 )
 def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
-    """Copies of texts in the corpus, in answers, and under contradicting grades."""
+    """Copies of texts in the corpus and in answers."""
     inputs.require(len(inputs.corpus), "the corpus has no document")
-    cutoff = inputs.cutoff
     copies = _Copies.of(inputs, config)
-    tops = _tops(inputs, max(inputs.main.cutoff or DEEP, cutoff))
-    apart = _graded_apart(inputs, copies, tops)
     systems = []
-    for name, whole in tops.items():
-        top = whole.filter(pl.col("rank") <= cutoff)
+    for name, ranking in inputs.rankings.systems.items():
+        rows = np.flatnonzero(ranking.top(inputs.cutoff))
+        places = inputs.texts.places(ranking.doc_ids(rows))
+        top = pl.DataFrame(
+            {"query": ranking.query[rows], "rank": ranking.rank[rows], "place": places}
+        )
         wasted = copies.among(top, top).filter(pl.col("rank") > pl.col("rank_copy"))
         systems.append(
             SystemCopies(
@@ -205,9 +157,7 @@ def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
                 queries=wasted["query"].n_unique(),
             )
         )
-    unjudged = apart["grade_copy"].null_count()
     return Duplicates(
-        cutoff=cutoff,
         corpus=len(inputs.corpus),
         looked_at=copies.documents.height,
         without_text=copies.documents["text"].null_count(),
@@ -216,20 +166,17 @@ def duplicates(config: DuplicatesConfig, inputs: Inputs) -> Duplicates:
         all_copies=copies.count("group"),
         groups=_groups(inputs, copies, config.show),
         systems=tuple(systems),
-        contradicting=apart.height - unjudged,
-        unjudged=unjudged,
-        graded_apart=_examples(inputs, apart, config.show),
     )
 
 
 @duplicates.find
 def _find(result: Duplicates, inputs: Inputs) -> Iterator[Finding]:
-    """Say how many copies there are, where they waste places, and where grades contradict."""
+    """Say how many copies there are, and where they waste places."""
     copies = result.all_copies
     if copies.superfluous >= MANY * result.looked_at:
         yield COPIES_IN_CORPUS.finding(
             f"{counted(copies.superfluous, 'document')} of {result.looked_at:,} "
-            f"({share_of(copies.superfluous, result.looked_at)}) repeat the text of another "
+            f"({percent(copies.superfluous, result.looked_at)}) repeat the text of another "
             f"({result.exact.superfluous:,} of them exactly)",
             count=copies.superfluous,
         )
@@ -242,14 +189,6 @@ def _find(result: Duplicates, inputs: Inputs) -> Iterator[Finding]:
         ),
         focus=inputs.focus,
     )
-    pairs = result.contradicting + result.unjudged
-    if pairs:
-        yield CONTRADICTING_GRADES.finding(
-            f"{counted(pairs, 'pair')} of copies of which one is judged relevant for a query: "
-            f"{result.contradicting:,} with the other judged nonrelevant, {result.unjudged:,} with "
-            "it unjudged",
-            count=pairs,
-        )
 
 
 @duplicates.show
@@ -259,7 +198,7 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
     lines = [f"Nothing in the corpus is a copy of something else; {looked}"]
     if copies.documents:
         all_groups, groups = counted(copies.groups, "group"), counted(exact.groups, "group")
-        share = share_of(copies.superfluous, result.looked_at)
+        share = percent(copies.superfluous, result.looked_at)
         lines = [
             f"{counted(copies.documents, 'document')} of the corpus have copies, in {all_groups}",
             f"{copies.superfluous:,} ({share}) could go; {looked}",
@@ -288,19 +227,6 @@ def _show(result: Duplicates) -> Iterator[Block | None]:
         "The largest groups of copies",
         columns="size: copies | kind | documents | beginning: title",
     )
-    yield query_table(
-        result.graded_apart,
-        {pair.query_id: shortened(pair.text) for pair in result.graded_apart if pair.text},
-        "Copies that are graded apart",
-        notes=[
-            f"{counted(result.contradicting, 'pair')} with the copy judged nonrelevant",
-            f"{counted(result.unjudged, 'pair')} with the copy unjudged and in an answer",
-        ],
-        columns=(
-            "relevant | grade | copy_id: its copy | copy_grade: its grade | similarity | "
-            "beginning: title of the copy"
-        ),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +237,7 @@ class _Copies:
     """By document, in the order of importance: its place in the corpus, the number of its text
     (exact copies have one; null: it has none), and its group."""
     pairs: pl.DataFrame
-    """Texts that are copies, each way and each of itself: text, text_copy, similarity."""
+    """Texts that are copies, each way and each of itself: text, text_copy."""
     left_out: int
 
     @classmethod
@@ -332,7 +258,6 @@ class _Copies:
             {
                 "text": np.concatenate([near.left, near.right, itself]),
                 "text_copy": np.concatenate([near.right, near.left, itself]),
-                "similarity": np.concatenate([near.similarity, near.similarity, itself * 0 + 1.0]),
             },
             schema_overrides={"text": pl.UInt32, "text_copy": pl.UInt32},
         )
@@ -356,43 +281,6 @@ class _Copies:
         return CopyCount(documents=int(several.sum()), groups=len(several))
 
 
-def _tops(inputs: Inputs, depth: int) -> dict[str, pl.DataFrame]:
-    """By system: the first documents of all answers that are in the corpus."""
-    tops = {}
-    for name, ranking in inputs.rankings.systems.items():
-        rows = np.flatnonzero(ranking.top(depth))
-        tops[name] = pl.DataFrame(
-            {
-                "query": ranking.query[rows],
-                "rank": ranking.rank[rows],
-                "place": inputs.texts.places(ranking.doc_ids(rows)),
-                "grade": ranking.grade[rows],
-            }
-        )
-    return tops
-
-
-def _graded_apart(inputs: Inputs, copies: _Copies, tops: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Pair relevant documents with copies of a lower grade that are judged, or in an answer."""
-    rankings = inputs.rankings
-    judged = pl.DataFrame(
-        {
-            "query": rankings.judged_query,
-            "place": inputs.texts.places(rankings.judged_ids),
-            "grade": rankings.judged_grade,
-        }
-    )
-    columns = ("query", "place", "grade")
-    seen = pl.concat([judged, *(top.select(columns) for top in tops.values())])
-    seen = seen.unique(["query", "place"], keep="first", maintain_order=True).with_row_index("at")
-    is_relevant = counts_as_relevant(inputs.main, seen["grade"].to_numpy())
-    relevant = seen.filter(pl.Series(is_relevant))
-    pairs = copies.among(relevant, seen.filter(pl.Series(~is_relevant)))
-    grade = pl.when(pl.col("grade_copy") >= 0).then(pl.col("grade_copy").fill_nan(None))
-    pairs = pairs.with_columns(grade_copy=grade).sort("at", "at_copy")
-    return pairs.filter((pl.col("grade_copy") < pl.col("grade")).fill_null(value=True))
-
-
 def _groups(inputs: Inputs, copies: _Copies, show: int) -> tuple[CopyGroup, ...]:
     """Describe the largest groups."""
     groups = (
@@ -413,26 +301,4 @@ def _groups(inputs: Inputs, copies: _Copies, show: int) -> tuple[CopyGroup, ...]
             title=inputs.texts.title(doc_ids[0]),
         )
         for doc_ids, row in zip(named, groups.iter_rows(named=True), strict=True)
-    )
-
-
-def _examples(inputs: Inputs, apart: pl.DataFrame, show: int) -> tuple[GradedApart, ...]:
-    """Describe the first copies that are graded apart: those that are judged, highest grades."""
-    texts = inputs.query_texts
-    query_ids, ids = inputs.rankings.query_ids, inputs.corpus.ids if apart.height else ()
-    first = apart.sort(
-        pl.col("grade_copy").is_null(), "grade", descending=[False, True], maintain_order=True
-    ).head(show)
-    return tuple(
-        GradedApart(
-            query_id=query_ids[row["query"]],
-            text=texts.get(query_ids[row["query"]]),
-            relevant=ids[row["place"]],
-            grade=row["grade"],
-            copy_id=ids[row["place_copy"]],
-            copy_grade=row["grade_copy"],
-            similarity=row["similarity"],
-            title=inputs.texts.title(ids[row["place_copy"]]),
-        )
-        for row in first.iter_rows(named=True)
     )

@@ -19,7 +19,7 @@ from pydantic import Field
 from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.failure_causes import CAUSES, OUTSIDE, Cause, Gold, causes_of
 from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
-from rankscope.diagnosis.show import query_table, share_of
+from rankscope.diagnosis.show import percent, query_table
 from rankscope.document.blocks import Block, Cell, Column, Notes, Table, shortened
 from rankscope.document.links import queries_link
 from rankscope.errors import counted
@@ -256,7 +256,7 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
     def cell(count: int, **shown: str) -> Cell:
         if not count:
             return Cell(0)
-        return Cell(count, note=share_of(count, result.queries), link=queries_link(**shown))
+        return Cell(count, note=percent(count, result.queries), link=queries_link(**shown))
 
     rows = [
         (

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from rankscope.diagnosis.analysis import all_analyses
+from rankscope.diagnosis.show import percent
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, left_out
 from rankscope.statistics.decision_rates import Proportion
@@ -92,21 +93,9 @@ def why_missing(name: str, analyses: Part) -> str:
     return f"the analysis {kind.analysis} has no such figure here"
 
 
-def percent(share: float) -> str:
-    """Write a share: whole per cent, or one decimal where that says more.
-
-    >>> percent(0.808), percent(0.004), percent(1.0)
-    ('81 %', '0.4 %', '100 %')
-    """
-    value = 100 * share
-    rounded = round(value)
-    is_end = (rounded in (0, 100)) and value != rounded
-    return f"{value:.1f} %" if is_end else f"{rounded} %"
-
-
 def share_text(share: Proportion) -> str:
-    """Write a share with its interval: "81 % [73 %, 87 %]"."""
+    """Write a share with its interval: "81% [73%, 87%]"."""
     if share.share is None or share.interval is None:
         return "–"
-    interval = f"[{percent(share.interval.low)}, {percent(share.interval.high)}]"
-    return f"{percent(share.share)} {interval}"
+    low, high = percent(share.interval.low), percent(share.interval.high)
+    return f"{percent(share.share)} [{low}, {high}]"

@@ -194,9 +194,8 @@ def _find(result: Gaps, inputs: Inputs) -> Iterator[Finding]:
         RANKING,
         of("ranking", "both"),
         lambda row: (
-            f"{row.system} finds the right documents but ranks them too low: its first "
-            f"{row.enough[0]:,} in perfect order would score {row.enough[1]:.3f} {result.measure} "
-            f"instead of {row.now:.3f}"
+            f"{row.system} ranks right documents too low: its first {row.enough[0]:,} in perfect "
+            f"order would score {row.enough[1]:.3f} {result.measure} instead of {row.now:.3f}"
         ),
         lambda row: (row.enough[1] - row.now) * (1 - row.left_out / result.queries),
         focus=inputs.focus,
@@ -206,8 +205,8 @@ def _find(result: Gaps, inputs: Inputs) -> Iterator[Finding]:
         of("retrieval", "both"),
         lambda row: (
             f"{row.system} does not retrieve {row.missing:,} of "
-            f"{counted(row.relevant, 'relevant document')}: even in perfect order it would "
-            f"stay {row.retrieval.value:.3f} below the best possible {result.measure}"
+            f"{counted(row.relevant, 'relevant document')}: in perfect order it would stay "
+            f"{row.retrieval.value:.3f} below the best possible {result.measure}"
         ),
         lambda row: row.retrieval.value * (1 - row.left_out / result.queries),
         focus=inputs.focus,

@@ -9,9 +9,9 @@ each comparison (`rankscope.diagnosis.hole_effects`), and names those that are w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -363,16 +363,13 @@ class _JudgedRuns:
         return max(RELEVANT, cast("float", self.inputs.main.options.get("rel", RELEVANT)))
 
     @cached_property
-    def _worlds(self) -> dict[tuple[str, Profile], World]:
-        return {}
+    def _world(self) -> Callable[[str, Profile], World]:
+        inputs = self.inputs
+        return cache(lambda system, rules: World(inputs.qrels, inputs.runs[system], rules))
 
     def world(self, system: str, measure: Measure) -> World:
         """Return a run aligned as it was scored."""
-        inputs = self.inputs
-        rules = inputs.scores.profile.rules_for(measure)
-        if (system, rules) not in self._worlds:
-            self._worlds[system, rules] = World(inputs.qrels, inputs.runs[system], rules)
-        return self._worlds[system, rules]
+        return self._world(system, self.inputs.scores.profile.rules_for(measure))
 
     def values(self) -> tuple[HoleValue, ...]:
         """Measure each system as it is, condensed, and with all of them relevant."""

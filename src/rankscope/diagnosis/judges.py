@@ -8,7 +8,6 @@ counts; the others tell how far it agrees with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,6 @@ from rankscope.diagnosis.rater_comparisons import (
     self_agreements,
 )
 from rankscope.diagnosis.rater_orders import (
-    MOST_RATERS,
     RaterOrder,
     RaterOrders,
     rater_orders,
@@ -46,9 +44,7 @@ from rankscope.statistics.rater_agreement import (
     Rated,
     RaterAgreement,
     agreements,
-    cohen_kappa,
 )
-from rankscope.statistics.sentences import p_text
 
 if TYPE_CHECKING:
     pass
@@ -81,7 +77,7 @@ NO_BETTER = declare(
     advice="do not use this judge in place of the reference: always giving the most frequent grade "
     "is right as often",
     meaning="""A judge gives the reference's grade no more often than always saying its most
-    frequent grade would (McNemar's exact test).""",
+    frequent grade would.""",
 )
 ORDER_DEPENDS = declare(
     "RS688",
@@ -114,23 +110,6 @@ class RaterSummary(Part):
     """Its mean grade."""
     bias: float | None
     """The mean difference to the mean grade of the others. Null where nobody else judged."""
-
-
-class RaterPair(Part):
-    """Two raters."""
-
-    first: str
-    """A rater."""
-    second: str
-    """Another one."""
-    items: int
-    """Pairs that both judged."""
-    equal: float | None
-    """Share of them with the same grade; null if there are none."""
-    kappa: RaterAgreement
-    """Cohen's kappa."""
-    quadratic: RaterAgreement
-    """Cohen's kappa with quadratic weights."""
 
 
 class AgainPair(Part):
@@ -168,14 +147,10 @@ class Judges(Analysed):
     """Rated pairs of query and document."""
     ratings: int
     """How many ratings they have, each rater's first one counted."""
-    shared: int
-    """Pairs with at least two ratings."""
     agreement: Agreements
     """Of all raters together."""
     raters: tuple[RaterSummary, ...]
     """By rater."""
-    pairs: tuple[RaterPair, ...]
-    """By pair of raters; none with more than 30 raters."""
     comparisons: tuple[RaterComparison, ...]
     """Each judge against the reference."""
     not_compared: dict[str, str]
@@ -241,7 +216,6 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
     return Judges(
         items=rated.rated.items,
         ratings=len(rated.rated.grade),
-        shared=int(np.count_nonzero(rated.rated.sizes >= 2)),
         agreement=agreements(
             rated.rated,
             groups=groups,
@@ -250,7 +224,6 @@ def judges(config: JudgesConfig, inputs: Inputs) -> Judges:
             seed=settings.seed,
         ),
         raters=tuple(_summary(rated, place) for place in range(len(rated.raters))),
-        pairs=tuple(_rater_pairs(rated)) if len(rated.raters) <= MOST_RATERS else (),
         comparisons=comparisons,
         not_compared=not_compared,
         repeats=repeats,
@@ -274,22 +247,6 @@ def _summary(rated: RatedPairs, rater: int) -> RaterSummary:
         mean=float(np.nanmean(grades)),
         bias=float(differences.mean()) if len(differences) else None,
     )
-
-
-def _rater_pairs(rated: RatedPairs) -> Iterator[RaterPair]:
-    """Yield how far any two raters agree."""
-    grades = {rater: rated.of_rater(place) for place, rater in enumerate(rated.raters)}
-    for first, second in combinations(rated.raters, 2):
-        both = ~np.isnan(grades[first]) & ~np.isnan(grades[second])
-        a, b = grades[first][both], grades[second][both]
-        yield RaterPair(
-            first=first,
-            second=second,
-            items=len(a),
-            equal=float((a == b).mean()) if len(a) else None,
-            kappa=cohen_kappa(a, b),
-            quadratic=cohen_kappa(a, b, weights="quadratic"),
-        )
 
 
 def _disputed(rated: Rated) -> list[int]:
@@ -329,7 +286,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
     How much hangs on the judge is half of how far the mean of the best system moves with whose
     grades are taken.
     """
-    alpha, orders = inputs.settings.alpha, result.orders
+    orders = result.orders
     doubt = None
     if orders is not None and len(orders.raters) > 1:
         means = [order.means[inputs.focus] for order in orders.raters]
@@ -348,7 +305,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
             severity="warning" if low else "note",
             gain=doubt if low else None,
         )
-    yield from _about_constants(result, alpha)
+    yield from _about_constants(result)
     for order in orders.raters if orders is not None else ():
         if order.swaps:
             yield _about_order(order, inputs, doubt)
@@ -361,7 +318,7 @@ def _find(result: Judges, inputs: Inputs) -> Iterator[Finding]:
             )
 
 
-def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
+def _about_constants(result: Judges) -> Iterator[Finding]:
     """Name the judges that are not better than always giving the most frequent grade."""
     names = {
         FINAL: "the final judgment",
@@ -369,12 +326,11 @@ def _about_constants(result: Judges, alpha: float) -> Iterator[Finding]:
         MAJORITY: "the majority of the others",
     }
     for row in sorted(result.comparisons, key=lambda row: row.accuracy):
-        if row.fails_constant(alpha=alpha, family=len(result.comparisons)):
+        if row.is_no_better:
             yield NO_BETTER.finding(
                 f"{row.judge} gives the grade of {names.get(row.reference, row.reference)} for "
                 f"{row.accuracy:.1%} of {counted(row.items, 'pair')}, and always saying "
-                f"{row.constant:g} would for {row.constant_accuracy:.1%} "
-                f"({p_text(row.p_corrected)})"
+                f"{row.constant:g} would for {row.constant_accuracy:.1%}"
             )
 
 
@@ -435,13 +391,6 @@ def _show(result: Judges) -> Iterator[Block | None]:
         legend=("bias",),
         columns="rater: judge | ratings: pairs | mean: mean grade | bias",
     )
-    yield part_table(
-        sorted(result.pairs, key=lambda row: (row.kappa.value is None, row.kappa.value))[:SHOWN],
-        "Two judges at a time",
-        notes=["those that agree least; kappa: Cohen's; quadratic: far grades weigh more"],
-        names=2,
-        columns="first: judge | second: judge | items: pairs | equal | kappa | quadratic",
-    )
     if result.orders is not None:
         yield _order_table(result.orders)
     elif result.orders_reason:
@@ -450,12 +399,12 @@ def _show(result: Judges) -> Iterator[Block | None]:
     yield part_table(
         worst[:SHOWN],
         "Each judge against the reference",
-        legend=("accuracy", "constant_accuracy", "p_corrected", "within_one"),
+        legend=("accuracy", "constant_accuracy", "within_one"),
         notes=["kappa²: Cohen's kappa with quadratic weights: far grades weigh more"],
         names=2,
         columns=(
             "judge | reference | items: pairs | accuracy: right | "
-            "constant_accuracy: constant | p_corrected: p | within_one: within 1 | "
+            "constant_accuracy: constant | within_one: within 1 | "
             "quadratic: kappa²"
         ),
     )

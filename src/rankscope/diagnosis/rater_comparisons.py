@@ -1,10 +1,8 @@
 """A rater against a reference, and against itself.
 
 With skewed grades a high accuracy is easy: whoever always says the most frequent grade has it, too.
-So each judge is set beside the best constant answer, of which it must be significantly better
-(McNemar's exact test over the pairs on which one of them is right and the other is wrong). The
-constant is chosen on the same pairs, with hindsight: the comparison is rather too strict than too
-lenient.
+So each judge is set beside the best constant answer. The constant is chosen on the same pairs, with
+hindsight: the comparison is rather too strict than too lenient.
 
 A judge is not compared with a majority that exists for fewer than half of its pairs.
 """
@@ -31,7 +29,6 @@ from rankscope.statistics.rater_agreement import (
     krippendorff_alpha,
     majority,
 )
-from rankscope.statistics.tests import corrected, sign_p
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
@@ -66,22 +63,14 @@ class RaterComparison(Part):
     """The most frequent grade of the reference: the best constant answer; of several the lowest."""
     constant_accuracy: float
     """The accuracy of always giving the most frequent grade of the reference."""
-    p_corrected: float
-    """Of the difference between the two accuracies: McNemar's exact test, with Holm's correction
-    over the judges."""
-    deciding: int
-    """Pairs on which either the judge or the constant is right, and not both: what is tested."""
 
-    def fails_constant(self, *, alpha: float, family: int) -> bool:
-        """Tell whether the judge is not better than the best constant answer.
+    @property
+    def is_no_better(self) -> bool:
+        """Whether always saying the most frequent grade is right as often.
 
-        Where all pairs have the reference's grade no judge can be better. Where too few pairs
-        decide for the test to tell, only a judge that is plainly not better fails.
+        Where all pairs have the reference's grade no judge can be better.
         """
-        if self.constant_accuracy == 1 or self.items < FEWEST:
-            return False
-        could_tell = 2.0 ** (1 - self.deciding) * family <= alpha
-        return self.accuracy <= self.constant_accuracy or (could_tell and self.p_corrected > alpha)
+        return self.items >= FEWEST and self.accuracy <= self.constant_accuracy < 1
 
 
 class SelfAgreement(Part):
@@ -185,38 +174,24 @@ def compare_raters(
             pairs = counted(int((~np.isnan(grades)).sum()), "pair")
             who = "the others have a majority" if name == MAJORITY else f"{name} has a grade"
             reasons[rater] = f"{who} for {both.sum():,} of its {pairs} only"
-    compared = [_compared(*row) for row in rows]
-    p_values = corrected([row.p_corrected for row in compared], "holm").tolist()
-    return tuple(
-        row.model_copy(update={"p_corrected": p}) for row, p in zip(compared, p_values, strict=True)
-    ), reasons
+    return tuple(_compared(*row) for row in rows), reasons
 
 
 def _usual_reference(rated: RatedPairs, known: Mapping[str, FloatArray]) -> str:
     """Return what judges are compared with where nobody says: the final grade, or the qrels.
 
-    The qrels only where they are on the same scale: at least half of the raters use both its ends.
-    A rater with a single grade does if it occurs in the qrels.
+    The qrels only where they seem to be on the same scale: the highest grade of both is the same.
     """
     if FINAL in known or QRELS not in known:
         return FINAL if FINAL in known else MAJORITY
-    same, truth = [], known[QRELS]
-    for place in range(len(rated.raters)):
-        grades = rated.of_rater(place)
-        both = ~np.isnan(grades) & ~np.isnan(truth)
-        if both.any():
-            given, right = grades[both], truth[both]
-            ends = given.min() == right.min() and given.max() == right.max()
-            same.append(ends if np.ptp(given) else (right == given[0]).any())
-    return QRELS if same and 2 * sum(same) >= len(same) else MAJORITY
+    highest = np.nanmax(known[QRELS], initial=-np.inf)
+    return QRELS if highest == rated.rated.grade.max() else MAJORITY
 
 
 def _compared(judge: str, reference: str, grades: FloatArray, truth: FloatArray) -> RaterComparison:
-    """Compare grades with those of a reference; the p-value is not corrected yet."""
+    """Compare grades with those of a reference."""
     values, _, totals = coded(truth)
     constant = float(values[np.argmax(totals)])
-    advantage = (grades == truth).astype(np.int64) - (truth == constant)
-    above, below = np.count_nonzero(advantage > 0), np.count_nonzero(advantage < 0)
     values, codes, _ = coded(np.concatenate([grades, truth]))
     table = np.zeros((0, 0), np.int64)
     if len(values) <= MOST_GRADES:
@@ -234,8 +209,6 @@ def _compared(judge: str, reference: str, grades: FloatArray, truth: FloatArray)
         quadratic=cohen_kappa(grades, truth, weights="quadratic"),
         constant=constant,
         constant_accuracy=float((truth == constant).mean()),
-        p_corrected=float(sign_p(above, below)),  # McNemar's exact test
-        deciding=int(above + below),
     )
 
 

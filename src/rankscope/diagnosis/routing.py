@@ -113,11 +113,6 @@ class Routing(Decided):
         return load_balance([route.sent.count for route in self.routes])
 
     @property
-    def load_if_right(self) -> LoadBalance:
-        """The same if every question went where it belongs."""
-        return load_balance([route.recall.total for route in self.routes])
-
-    @property
     def errors(self) -> list[RouteConfusion]:
         """The pairs of routes that are confused, the most frequent first."""
         return [pair for pair in self.confusion if pair.right != pair.sent]
@@ -186,11 +181,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         for n, share in result.top.items()
         if n > 1
     ]
-    load, even = result.load, result.load_if_right
-    notes.append(
-        f"the busiest route has {load.busiest:.2f} times the mean load; {even.busiest:.2f} if all "
-        "were routed rightly"
-    )
+    notes.append(f"the busiest route has {result.load.busiest:.2f} times the mean load")
     yield part_table(
         result.routes,
         notes=notes,

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import Field, FiniteFloat, field_validator, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, analysis
 from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.groups import group_change, subset_tests
@@ -86,14 +86,6 @@ class SegmentsConfig(Config):
                 "cuts": {name: cuts for name, cuts in data.items() if cuts},
             }
         return {"fields": data} if isinstance(data, list | tuple) else data
-
-    @field_validator("fields")
-    @classmethod
-    def _each_once(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
-        for place, field in enumerate(fields):
-            if field in fields[:place]:
-                raise InputError(f"{shown(field)} appears twice; keep one")
-        return fields
 
 
 class GroupChange(Estimate):
@@ -428,10 +420,9 @@ def _weak(result: Segments, members: Sequence[tuple[str, str, list[int]]]) -> It
             continue
         named.append(queries)
         yield WEAK_GROUPS.finding(
-            f"{result.system} scores lower on the {group.n:,} of {result.queries:,} queries "
-            f"{group.phrase}: {result.measure} is {group.mean:.3f} against {group.rest:.3f} "
-            f"for the rest ({p_text(group.p_corrected or 0.0)} corrected); at that level its mean "
-            f"would gain {group.cost:.3f}",
+            f"{result.system} scores {group.mean:.3f} on the {group.n:,} of {result.queries:,} "
+            f"queries {group.phrase}, and {group.rest:.3f} on the rest "
+            f"({p_text(group.p_corrected or 0.0)} corrected)",
             count=group.n,
             gain=group.cost,
         )

@@ -198,10 +198,10 @@ def _small(sentence: str) -> str:
     return line[:1].lower() + line[1:]
 
 
-def share_of(count: float, total: float) -> str:
+def percent(count: float, total: float = 1.0) -> str:
     """Write a share; what is not 0 is never written as 0%, nor what is not all as 100%.
 
-    >>> share_of(1, 225), share_of(1, 4), share_of(1999, 2000), share_of(0, 0)
+    >>> percent(1, 225), percent(0.25), percent(1999, 2000), percent(0, 0)
     ('0.4%', '25%', '99.9%', '0%')
     """
     share = count / total if total else 0.0

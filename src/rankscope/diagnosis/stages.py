@@ -26,6 +26,7 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import left_out
 from rankscope.scoring.inputs import without_identical
+from rankscope.statistics.arrays import SAME
 from rankscope.statistics.comparison import compare_with_all
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.sentences import listed, p_text
@@ -51,11 +52,11 @@ RERANKER_CHANGED_RECALL = declare(
     "RS701",
     "reranker-changed-recall",
     "error",
-    unit="query",
+    unit="stage",
     advice="a reranker may reorder what it is given and not add or drop a document; check that "
     "both runs are of the same queries, index and depth",
-    meaning="""A relevant document enters or leaves the ranks that a reranker looks at. Queries that
-    one of the two runs lacks, or that holds fewer documents, are not looked at.""",
+    meaning="""The recall of a reranker at the depth that it looks at is not that of its input.
+    Looked at where both runs have the same queries and are as deep.""",
 )
 STAGE_LOSES = declare(
     "RS711",
@@ -174,9 +175,9 @@ def stages(_: Config, inputs: Inputs) -> Stages:
       were. Of a fusion the documents of all inputs count. Null for measures of which less is
       better, that may fall when a relevant document moves up, or that need more than grades; also
       for stages that choose documents, if the measure counts how many there are.
-    - ``input_recall``, ``output_recall``: R at ``depth``. A reranker changes places only, so a
-      relevant document that enters or leaves these ranks is an error (RS701), query by query;
-      runs that are cut above ``depth`` hide what the reranker was given, and are not looked at.
+    - ``input_recall``, ``output_recall``: R at ``depth``. A reranker changes places only, so any
+      other recall is an error (RS701); runs that are cut above ``depth`` hide what the reranker
+      was given, and are not looked at.
     """
     inputs.require(any(spec.of for spec in inputs.pipeline), "no system builds on another")
     ranked = _ranked(inputs)
@@ -187,7 +188,7 @@ def stages(_: Config, inputs: Inputs) -> Stages:
         row = _row(spec, ranked, changes.get(spec.system, ()), inputs)
         rows.append(row)
         if row.role == "rerank" and spec.depth is not None:
-            findings += _changed_recall(row, ranked, inputs)
+            findings += _changed_recall(row, ranked)
         elif row.dropped and row.role != "fuse":  # what fusions drop, the depth of runs does
             findings.append(_dropped(row, ranked))
     return Stages(measure=str(inputs.main), stages=tuple(rows), findings=tuple(findings))
@@ -423,36 +424,16 @@ def _places(row: StageRow, documents: IntArray, ranked: Mapping[str, RankedRun])
     )
 
 
-def _changed_recall(
-    row: StageRow, ranked: Mapping[str, RankedRun], inputs: Inputs
-) -> Iterator[Finding]:
-    """Look whether a reranker added or dropped a relevant document, where that can be seen.
-
-    Without the depth that was asked for, the longest answer stands for it.
-    """
-    assert row.depth is not None
-    before, after = ranked[row.of[0]], ranked[row.system]
-    sizes = before.judged.retrieved, after.judged.retrieved
-    asked = inputs.depth or int(max(size.max(initial=0) for size in sizes))
-    in_both = before.judged.in_run & after.judged.in_run
-    # the profile may have left out the document that has the id of its query
-    is_full = sizes[0] + (not inputs.scores.profile.identical_ids) >= asked
-    hidden = in_both & is_full & (row.depth > asked)
-    given, returned = before.top(row.depth), after.top(row.depth)
-    changed = np.setxor1d(given, returned)
-    query = before.pairs["query"].to_numpy()
-    changed = changed[(in_both & ~hidden)[query[changed]]]
-    if len(changed):
-        queries = len(np.unique(query[changed]))
-        dropped = int(np.isin(changed, given).sum())
-        have = "has" if queries == 1 else "have"
+def _changed_recall(row: StageRow, ranked: Mapping[str, RankedRun]) -> Iterator[Finding]:
+    """Look whether a reranker added or dropped relevant documents, where that can be seen."""
+    runs = [ranked[name].judged for name in (row.of[0], row.system)]
+    is_seen = np.array_equal(runs[0].in_run, runs[1].in_run)
+    is_seen &= all(run.retrieved.max(initial=0) >= (row.depth or 0) for run in runs)
+    before, after = row.input_recall or 0.0, row.output_recall or 0.0
+    if is_seen and abs(after - before) > SAME:
         yield RERANKER_CHANGED_RECALL.finding(
-            f"{counted(queries, 'query')} {have} other relevant documents in the first "
-            f"{row.depth:,} of {row.system} than of {row.of[0]}: {dropped:,} dropped, "
-            f"{len(changed) - dropped:,} added",
-            count=queries,
-            places=_places(row, changed, ranked),
-            evidence={"dropped": dropped, "added": len(changed) - dropped},
+            f"R@{row.depth} of {row.system} is {after:.4f}, and of {row.of[0]}, which it reranks, "
+            f"{before:.4f}"
         )
 
 

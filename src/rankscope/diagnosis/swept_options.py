@@ -1,13 +1,12 @@
 """Sweeps: one system tried with several values of its options, side by side.
 
 The values, the main measure, the time of a query and, where it is known, the recall against exact
-search. What is on the front by means may not be shown to be better: the tests of the comparison say
-that, and they are corrected over all systems.
+search. Which are worth their time is in `rankscope.diagnosis.pareto`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +41,6 @@ class SweptSystem(Row):
     """The median time of a query, in milliseconds; null if it is not known."""
     p95: float | None
     """The 95th percentile, in milliseconds."""
-    on_front: bool
-    """Whether no other value is at least as good in at most this median time, and better in one of
-    the two, by means; Differences says what is shown."""
 
 
 class Sweeps(Analysed):
@@ -64,7 +60,7 @@ class Sweeps(Analysed):
     place=39,
 )
 def sweeps(_: Config, inputs: Inputs) -> Sweeps:
-    """Systems tried with several values of their options: quality, time, the front."""
+    """Systems tried with several values of their options: quality and time, side by side."""
     matrix = inputs.main_matrix()
     intervals = dict(zip(matrix.systems, matrix.mean_intervals(inputs.settings), strict=True))
     rows = []
@@ -81,16 +77,12 @@ def sweeps(_: Config, inputs: Inputs) -> Sweeps:
                 recall=_recall(inputs, name),
                 p50=costs.get("p50, ms"),
                 p95=costs.get("p95, ms"),
-                on_front=False,
             )
         )
     inputs.require(rows, "no system of a sweep could be scored")
     return Sweeps(
         measure=str(inputs.main),
-        systems=tuple(
-            row.model_copy(update={"on_front": _is_on_front(row, rows, inputs.sign)})
-            for row in rows
-        ),
+        systems=tuple(rows),
     )
 
 
@@ -101,11 +93,10 @@ def _show(result: Sweeps) -> Iterator[Block | None]:
         yield part_table(
             rows,
             f"{name}: {', '.join(rows[0].options)}",
-            legend=["on_front"],
             names=len(rows[0].options),
             columns=(
                 f"options: {{}} | quality: {result.measure} | recall: recall against exact | "
-                "p50: p50, ms | p95: p95, ms | on_front: front"
+                "p50: p50, ms | p95: p95, ms"
             ),
         )
 
@@ -115,18 +106,3 @@ def _recall(inputs: Inputs, name: str) -> float | None:
     if measured is None or not measured.queries:
         return None
     return sum(row.recall for row in measured.queries) / len(measured.queries)
-
-
-def _is_on_front(row: SweptSystem, rows: Sequence[SweptSystem], sign: int) -> bool:
-    """Tell whether no other of its sweep is as good and as fast, and better in one of the two."""
-    if row.p50 is None:
-        return False
-    point = (row.quality.value, row.p50)
-    return not any(
-        other.sweep == row.sweep
-        and other.p50 is not None
-        and sign * other.quality.value >= sign * row.quality.value
-        and other.p50 <= row.p50
-        and (other.quality.value, other.p50) != point
-        for other in rows
-    )

@@ -158,7 +158,7 @@ def _find(result: Ties, inputs: Inputs) -> Iterator[Finding]:
         lambda row: (
             f"{result.measure} of {row.system} is {row.value:.4f}, and could be {row.lowest:.4f} "
             f"to {row.highest:.4f} with documents of equal score in another order; "
-            f"{_where(row, result.queries)}"
+            f"{row.tied:,} of {counted(row.documents, 'document')} share a score"
         ),
         (lambda row: row.width) if definition.aggregate == "mean" else None,
         focus=inputs.focus,
@@ -246,14 +246,3 @@ def _reversals(systems: Sequence[SystemTies], sign: int) -> list[Reversal]:
         if ahead > behind and most > least
     ]
     return sorted(reversals, key=lambda pair: pair.difference)
-
-
-def _where(row: SystemTies, queries: int) -> str:
-    """Say where the ties are that move the mean."""
-    cutoff, across = next(iter(row.across.items()))
-    if row.constant and (row.constant == queries or not across):
-        which = "each" if row.constant == queries else f"{row.constant:,}"
-        return f"in {which} of {counted(queries, 'query')} all scores are equal"
-    if across:
-        return f"ties reach across rank {cutoff} in {across:,} of {counted(queries, 'query')}"
-    return f"{row.tied:,} of {counted(row.documents, 'document')} share a score"

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, Row, analysis
-from rankscope.diagnosis.figures import percent, share_text
-from rankscope.diagnosis.show import system_table
+from rankscope.diagnosis.figures import share_text
+from rankscope.diagnosis.show import percent, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare

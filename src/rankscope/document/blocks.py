@@ -384,43 +384,40 @@ def sentences(texts: Iterable[str], tone: Tone = "plain", *, listed: bool = Fals
     return Sentences(tuple(Sentence(text, tone) for text in texts), listed=listed)
 
 
-MOST_LINES = 3
-"""How many lines findings of one code take before the rest is counted."""
+_SAID_BETTER = {"RS121": ("RS641", "RS642")}
+"""Findings that say nothing beside others: that scores are tied, beside what ties can change."""
 
 
 def warning_lines(findings: Iterable[Finding], *, several: bool = True) -> tuple[Sentences, ...]:
-    """Say what findings about runs say, a line for each; none if there is nothing to say."""
+    """Say what findings about runs say, a line for each code; none if there is nothing to say."""
     lines = [f"warning: {line}" for line in finding_lines(findings, several=several)]
     return (sentences(lines, "warning"),) if lines else ()
 
 
-def finding_lines(findings: Iterable[Finding], *, several: bool = True) -> list[str]:
-    """Return a line for each finding about runs.
+def finding_lines(
+    findings: Iterable[Finding], *, several: bool = True, advised: bool = True
+) -> list[str]:
+    """Return a line for each code: what is true of the first system, and of which others.
 
-    Where several runs were looked at, they are named, and what is the same of several is said once.
-    The advice follows the last line of a code.
+    ``several``: whether systems are named; ``advised``: with the code, and what to do.
     """
-    by_code: dict[str, dict[str, list[Finding]]] = {}
+    by_code: dict[str, list[Finding]] = {}
     for finding in findings:
-        messages = by_code.setdefault(finding.code, {})
-        messages.setdefault(finding.message, []).append(finding)
+        by_code.setdefault(finding.code, []).append(finding)
     lines = []
-    for code, messages in by_code.items():
-        shown = list(messages.items())[:MOST_LINES]
-        for message, alike in shown:
-            whose = _names([str(finding.system) for finding in alike]) if several else ""
-            lines.append(f"{whose}{message} [{code}]")
-        more = len(messages) - len(shown)
-        if more:
-            lines.append(f"likewise for {more} more [{code}]")
-        advice = next(iter(messages.values()))[0].advice
-        lines[-1] += f"; {advice}"
+    for code, (first, *others) in by_code.items():
+        if any(better in by_code for better in _SAID_BETTER.get(code, ())):
+            continue
+        names = list(
+            dict.fromkeys(each.system for each in others if each.system) if several else ()
+        )
+        is_named = not several or first.system is None or first.system in first.message
+        who = "" if is_named else f"{first.system}: "
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        likewise = f"; likewise {', '.join(names[:2])}{more}" if names else ""
+        advice = f" [{code}]; {first.advice}" if advised else ""
+        lines.append(f"{who}{first.message}{likewise}{advice}")
     return lines
-
-
-def _names(systems: list[str]) -> str:
-    more = f" and {len(systems) - MOST_LINES} more" if len(systems) > MOST_LINES else ""
-    return f"{', '.join(systems[:MOST_LINES])}{more}: "
 
 
 def cells(*values: Value) -> tuple[Cell, ...]:

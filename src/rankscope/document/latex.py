@@ -18,7 +18,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     behind,
-    findings_table,
+    finding_line,
     for_text,
     interval_of,
     readable,
@@ -93,7 +93,7 @@ def _block(block: Block) -> Iterator[str]:
                 map(escaped, point.all_lines)
             )
     elif isinstance(block, Findings):
-        yield _table(findings_table(block)) if block.findings else "No findings."
+        yield from (escaped(finding_line(finding)) for finding in block.findings)
     elif isinstance(block, Notes):
         yield _small(block.texts)
     elif isinstance(block, Code):

@@ -21,7 +21,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     behind,
-    findings_table,
+    finding_line,
     for_text,
     interval_of,
     readable,
@@ -153,7 +153,7 @@ class _Writer:
         elif isinstance(block, Points):
             yield [self.point(point) for point in block.points]
         elif isinstance(block, Findings):
-            yield from self.table(findings_table(block)) if block.findings else [["No findings."]]
+            yield self.listed(map(finding_line, block.findings)) or ["No findings."]
         elif isinstance(block, Notes):
             yield self.listed(block.texts)
         elif isinstance(block, Code):

@@ -11,14 +11,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Cell, Column, Table, plain_rows, text_columns
 from rankscope.errors import counted
 from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankscope.document.blocks import Findings
+    from rankscope.document.blocks import Cell, Column, Table
+    from rankscope.findings import Finding
 
 NOTHING = "–"
 """How a value that does not exist is written."""
@@ -155,23 +155,12 @@ def table_notes(table: Table, best_sign: str) -> list[str]:
     return [*([f"{best_sign} {table.best}"] if has_best else []), *table.notes]
 
 
-def findings_table(block: Findings) -> Table:
-    """Return findings as a table, for forms that have nothing better."""
-    by_system = any(finding.system is not None for finding in block.findings)
-    rows = []
-    for finding in block.findings:
-        where = ", ".join(map(str, finding.places))
-        more = finding.count - len(finding.places)
-        seen = f"{finding.message} ({where}{f' and {more:,} more' if more > 0 else ''})"
-        rows.append(
-            [
-                f"{SIGNS[finding.severity]} {finding.severity}",
-                f"{finding.code} {finding.name}",
-                *([finding.system or NOTHING] if by_system else []),
-                counted(finding.count, finding.unit),
-                seen if where else finding.message,
-                finding.advice,
-            ]
-        )
-    titles = ["severity", "code", *(["system"] if by_system else [])]
-    return Table(text_columns(*titles, "cases", "what was seen", "what to do"), plain_rows(rows))
+def finding_line(finding: Finding) -> str:
+    """Return a finding in one line, for forms that have nothing better."""
+    who = "" if finding.system is None else f"{finding.system}: "
+    count = counted(finding.count, finding.unit)
+    head = f"{SIGNS[finding.severity]} {finding.severity} {finding.code} ({finding.name}, {count})"
+    more = finding.count - len(finding.places)
+    where = ", ".join(map(str, finding.places))
+    seen = f" ({where}{f' and {more:,} more' if more > 0 else ''})" if where else ""
+    return f"{head}: {who}{finding.message}{seen}. What to do: {finding.advice}"

@@ -32,10 +32,7 @@ class Limit:
                 f"the limit of {self.measure} must be a finite number, not {self.value!r}"
             )
         if definition.aggregate == "sum":
-            raise InputError(
-                f"{self.measure} is summed over queries, and grows with their number; set a limit "
-                "for a measure that is averaged, such as Success@5 or R@100"
-            )
+            raise InputError(f"{self.measure} is summed over queries; set a limit for a mean")
         lowest, highest = definition.range
         if not lowest <= limit <= highest:
             percent = f"; for {limit:g}% write {limit / 100:g}" if highest == 1 < limit else ""

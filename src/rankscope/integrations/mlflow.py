@@ -56,10 +56,7 @@ def log(
         raise MissingExtraError("mlflow", needed_for="logging to MLflow", extra="mlflow") from None
     active = mlflow.active_run()
     if active is not None and (name is not None or project is not None):
-        raise InputError(
-            "a run is active already, so name and project would change nothing; leave them out, or "
-            "end that run first"
-        )
+        raise InputError("a run is active already; leave out name and project, or end it first")
     known = {"rankscope.version": rankscope.__version__, **params_of(result), **(params or {})}
     texts = {name: str(value)[:LONGEST_PARAM] for name, value in known.items()}
     files = files_of(result)

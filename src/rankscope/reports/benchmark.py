@@ -58,7 +58,7 @@ from rankscope.reports.verdict import (
     reached_targets,
     what_stands,
 )
-from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section, time_section
+from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def benchmark_document(
         findings_section(report.findings),
         Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
         _targets_section(report, ranked),
-        *([time_section(report)] if with_times else []),
         systems_section(report),
         coverage_of(report),
         definitions_section(

@@ -23,6 +23,7 @@ from rankscope.document.blocks import (
     Sentences,
     Table,
     cells,
+    finding_lines,
     sentences,
 )
 from rankscope.document.text import number
@@ -32,7 +33,6 @@ from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.found_sentences import found_sentence, is_quiet
 from rankscope.reports.targets import figure_table
-from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis
@@ -223,30 +223,6 @@ def _points(diagnosis: Diagnosis) -> Iterator[Point]:
         yield Point("Next", ("the same command with --full for everything",))
 
 
-_SAID_BETTER = {"RS121": ("RS641", "RS642")}
-"""Findings that say nothing beside others: that scores are tied, beside what ties can change."""
-
-
-def careful_lines(findings: Iterable[Finding]) -> list[str]:
-    """Say in a line for each code what a reader must be careful about, the worst first.
-
-    The line is about the first system, and names the others.
-    """
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.severity != "note":
-            by_code.setdefault(finding.code, []).append(finding)
-    lines = []
-    for code, (first, *others) in by_code.items():
-        if any(better in by_code for better in _SAID_BETTER.get(code, ())):
-            continue
-        who = "" if first.system is None or first.system in first.message else f"{first.system}: "
-        names = dict.fromkeys(each.system for each in others if each.system is not None)
-        likewise = f"; likewise {listed(names, 2)}" if names else ""
-        lines.append(f"{who}{first.message}{likewise}")
-    return lines
-
-
 def careful_point(
     grave: Iterable[str], findings: Iterable[Finding], lesser: Iterable[str] = (), *, note: str = ""
 ) -> Iterator[Point]:
@@ -254,7 +230,8 @@ def careful_point(
 
     ``note``: whether the decision still stands.
     """
-    lines = [*grave, *careful_lines(findings), *lesser]
+    told = [finding for finding in findings if finding.severity != "note"]
+    lines = [*grave, *finding_lines(told, advised=False), *lesser]
     if len(lines) > MOST_CAREFUL:
         left = counted(len(lines) - MOST_CAREFUL + 1, "more warning")
         lines[MOST_CAREFUL - 1 :] = [f"{left}: --full"]

@@ -10,7 +10,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.in_languages import LanguageReport
+    from rankscope.benchmark.by_language import LanguageReport
 
 
 @view

@@ -23,7 +23,7 @@ from rankscope.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.benchmark.golden_sets import CaseGroup, CasesValidation
+    from rankscope.benchmark.case_validation import CaseGroup, CasesValidation
     from rankscope.runs.validation import Validation
 
 

@@ -134,8 +134,7 @@ def _failures(report: BenchmarkReport) -> list[str]:
         if system.run.failures and system.accounting is not None
     ]
     if len(sentences) > MOST:
-        more = len(sentences) - MOST + 1
-        return [*sentences[: MOST - 1], f"{more} more systems have such failures."]
+        sentences[MOST - 1 :] = [f"{len(sentences) - MOST + 1} more systems have such failures."]
     return sentences
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
@@ -23,15 +22,12 @@ from rankscope.document.blocks import (
     sentences,
     text_columns,
 )
-from rankscope.errors import RankscopeError, counted
-from rankscope.measures.language import Measure
-from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS
-from rankscope.scoring.rules import PROFILES
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.origin import EngineFacts, ModelUsage
-    from rankscope.records.report import BenchmarkReport, SystemRecord
+    from rankscope.records.report import BenchmarkReport
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
@@ -46,11 +42,6 @@ _USAGE = (
     "cached: answers of an earlier run; fallen back: the incoming order or the plain query was "
     "taken; tokens, cost and times are of what was asked in this run, the cost at the prices of "
     "the config"
-)
-_TIMES = (
-    "index: to make or load it; p50: half of the queries took no longer; a query answered in a "
-    "batch has its share of the time, and a system that asks others that of all of them together; "
-    "stored: queries whose answers were kept from an earlier call"
 )
 
 
@@ -168,32 +159,6 @@ def milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.0f} ms" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"
 
 
-def time_section(report: BenchmarkReport) -> Section:
-    """Show how long systems took; measured once."""
-    timed = [system for system in report.systems if system.timing.p50 is not None]
-    timed.sort(key=lambda system: system.timing.p50 or 0.0)
-    rows: list[Sequence[Value]] = []
-    for system in timed:
-        timing = system.timing
-        latencies = ((timing.p50, timing.p95, timing.p99), timing.per_second)
-        shares = [None if each is None else 1000 * each for each in latencies[0]]
-        counts = (timing.asked, timing.stored, timing.retried)
-        rows.append([system.name, timing.index, *shares, latencies[1], *counts])
-    if not rows:
-        return Section("Time")
-    digits = {"index, s": 2, "p50, ms": 2, "p95, ms": 2, "p99, ms": 2, "queries/s": 1}
-    titles = [*digits, "asked", "stored", "retried"]
-    table = Table(
-        (*text_columns("system"), *(Column(title, digits=digits.get(title)) for title in titles)),
-        plain_rows(rows),
-        notes=(_TIMES,),
-    )
-    fast, slow = (milliseconds(each.timing.p50 or 0.0) for each in (timed[0], timed[-1]))
-    rest = f", {timed[-1].name} {slow}" if len(timed) > 1 else ""
-    finding = f"Half of the questions took {timed[0].name} at most {fast}{rest}; measured once."
-    return Section("Time", (table,), finding=finding)
-
-
 # --- how to repeat it ----------------------------------------------------------------------------
 
 
@@ -215,11 +180,6 @@ def _repeated(report: BenchmarkReport, manifest: ExperimentManifest | None) -> I
     text = f"Make all of it anew; paths in the config start from where it was ({_MANIFEST}):"
     yield sentences([text])
     yield Code(f"{_TAKE_CONFIG}\nrankscope benchmark run config.yaml --fresh", "sh")
-    scored = [system for system in report.systems if system.measures]
-    if scored:
-        yield sentences(["Compute the means again from the runs, system by system, such as:"])
-        measures = [value.measure for value in scored[0].measures]
-        yield Code(command_of(report, scored[0], measures), "sh")
     yield Notes(tuple(_facts(report, manifest)))
 
 
@@ -246,42 +206,3 @@ def _facts(report: BenchmarkReport, manifest: ExperimentManifest | None) -> Iter
     if state is not None:
         yield f"git: {state.commit}{'' if state.dirty is False else ', perhaps with changes'}"
     yield f"versions: {', '.join(f'{name} {each}' for name, each in manifest.versions.items())}"
-
-
-def command_of(report: BenchmarkReport, system: SystemRecord, measures: Sequence[str]) -> str:
-    """Return the command that computes means of a system again, from the files in the folder."""
-    path = f"DIR/{system.run.file.path}"
-    run = f"run={path}" if "=" in path else path  # or it would be taken for a name
-    words = ["rankscope", "evaluate", f"DIR/{QRELS}", run]
-    for measure in measures:
-        words += ["-m", _as_asked(report, system, measure)]
-    if report.profile != "rankscope":
-        words += ["--profile", report.profile]
-    ontology = report.collection.ontology
-    if ontology is not None and any(map(_is_soft, measures)):
-        words += ["--ontology", f"DIR/{ONTOLOGY}"]
-        words += ["--annotations", f"DIR/{ANNOTATIONS}"] if ontology.annotations_sha256 else []
-    return " ".join(map(quote, words))
-
-
-def _is_soft(measure: str) -> bool:
-    try:
-        return Measure.parse(measure).is_soft
-    except RankscopeError:
-        return False
-
-
-def _as_asked(report: BenchmarkReport, system: SystemRecord, measure: str) -> str:
-    """Return the name that the profile turns into this measure.
-
-    A profile may read a name as another measure; its own name might be read so once more.
-    """
-    rules = PROFILES.get(report.profile)
-    asked = next((value.asked for value in system.measures if value.measure == measure), measure)
-    try:
-        if rules is None or str(rules.meaning(Measure.parse(measure))) == measure:
-            return measure
-        Measure.parse(asked)
-    except RankscopeError:
-        return measure
-    return asked

@@ -168,10 +168,7 @@ class Chunking:
             value = np.full(len(first), -np.inf)
             np.maximum.at(value, entry, score)
         elif (score < 0).any():
-            raise InputError(
-                "scores below 0 cannot be summed up: a document would lose by every chunk that "
-                "is found; collapse by best"
-            )
+            raise InputError("scores below 0 cannot be summed up; collapse by best")
         else:
             best_first = np.argsort(-score)  # the order of the rows makes no difference to a sum
             value = np.bincount(entry[best_first], score[best_first], len(first))

@@ -37,10 +37,7 @@ class PieceRun:
         for query_id, items in self.pieces.items() if order == "score" else ():
             without = sum(piece.number is None for piece in items)
             if 0 < without < len(items):
-                raise InputError(
-                    f"query {shown(query_id)} has {without} without a score among {len(items)} "
-                    "pieces; give a score to all or none"
-                )
+                raise InputError(f"query {shown(query_id)}: give all pieces a score, or none")
             # those of equal scores, or without, stay as listed
             self.pieces[query_id] = sorted(items, key=lambda piece: -(piece.number or 0.0))
 
@@ -109,10 +106,7 @@ def _looked_up(data: Any, name: str, listed: Order, corpus: Any, columns: Column
     }
     missing = wanted - chunks.keys()
     if missing:
-        raise InputError(
-            f"run {shown(run.name)}: the chunk {shown(min(missing))} is not in the corpus; give "
-            "the corpus that was searched"
-        )
+        raise InputError(f"run {shown(run.name)}: chunk {shown(min(missing))} is not in the corpus")
     best = run.answers(run.query_ids).to_dict()
     pieces = {
         query_id: [chunks[name] for name in documents] for query_id, documents in best.items()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rankscope
-from rankscope.benchmark.basis import versions
+from rankscope.benchmark.prepare import versions
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.protocol import sentence
 from rankscope.retrieval.registry import engine
@@ -79,9 +79,8 @@ def connect(address: str, *, patience: float = PATIENCE) -> Any:
         client = within(patience, lambda: _client(distributed, address), None)
     except (TimedOutError, OSError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{shown(address)}: no Dask scheduler answered within {patience:g} s "
-            f"({sentence(error)}); start one with 'dask scheduler', or check the address, and that "
-            f"it has distributed {distributed.__version__} too"
+            f"{shown(address)}: no Dask scheduler answers ({sentence(error)}); check that one runs "
+            f"there, with distributed {distributed.__version__}"
         ) from error
     try:
         _check_workers(client, address, patience)
@@ -103,10 +102,7 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
     end = time.monotonic() + patience
     while not has_workers(client):
         if time.monotonic() > end:
-            raise InputError(
-                f"{shown(address)}: the cluster has no workers; start some with 'dask worker "
-                f"{address}'"
-            )
+            raise InputError(f"{shown(address)}: has no workers; start some: dask worker {address}")
         time.sleep(0.1)
     try:
         everywhere = client.run(installation)
@@ -120,7 +116,7 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
             if there.get(name) != version:
                 raise InputError(
                     f"worker {worker} has {name} {there.get(name, '(none)')}, and this machine has "
-                    f"{version}; results would not be the same, so install the same everywhere"
+                    f"{version}; install the same everywhere"
                 )
 
 

@@ -28,7 +28,6 @@ from rankscope.tables.columns import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Executor
 
     from rankscope.files import PathLike
     from rankscope.scoring.judgments import Judgments
@@ -156,9 +155,8 @@ def score_files(
     Raises:
         RankscopeError: a run is broken, and nobody is told; or all are.
     """
-    executor = question.scoring.executor
     scored: dict[str, ScoredRun] = {}
-    for done, (name, answer) in enumerate(_answers(files, question, executor), start=1):
+    for done, (name, answer) in enumerate(_answers(files, question), start=1):
         if answer.problem:
             if broken is None:
                 raise _refusal(files[name], name, question, answer.problem)
@@ -174,10 +172,9 @@ def score_files(
     return {name: scored[name] for name in files if name in scored}
 
 
-def _answers(
-    files: Mapping[str, PathLike], question: Question, executor: Executor | None
-) -> Iterator[tuple[str, Answer]]:
+def _answers(files: Mapping[str, PathLike], question: Question) -> Iterator[tuple[str, Answer]]:
     """Yield the answers for all runs by name, in order."""
+    executor = question.scoring.executor
     named = [NamedFile.of(os.path.abspath(path), name) for name, path in files.items()]
     with Workers(executor) as workers:
         if executor is not None and len(named) < workers.count and question.scoring.is_plain:

@@ -93,8 +93,7 @@ class Workers:
                     seen = time.monotonic()
                 if time.monotonic() - seen > WITHOUT_WORKERS:
                     raise InputError(
-                        f"the cluster has had no worker for {WITHOUT_WORKERS:g} s; start some, and "
-                        "run this again"
+                        f"the cluster has had no worker for {WITHOUT_WORKERS:g} s; start some"
                     ) from None
         return future.result()
 
@@ -102,9 +101,8 @@ class Workers:
         """Raise if workers die again and again; Dask has tried by itself."""
         if type(error).__name__ == "KilledWorker" or deaths > DEATHS:
             raise InputError(
-                "workers died again and again at the same piece of work "
-                f"({type(error).__name__}: {shown(str(error), 120)}); give them more memory, or "
-                "take fewer at a time"
+                "workers died again and again; give them more memory "
+                f"({type(error).__name__}: {shown(str(error), 120)})"
             ) from None
 
     def _submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:

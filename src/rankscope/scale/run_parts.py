@@ -59,8 +59,8 @@ class RunParts(LazyRun):
             file = PartedFile.open(path)
             if file is None:
                 raise InputError(
-                    f"{os.fspath(path)}: cannot be read in parts, which TREC runs and Parquet "
-                    "files with the columns query_id, doc_id and score can; read it with read_run"
+                    f"{os.fspath(path)}: is no TREC run, and no Parquet file with query_id, doc_id "
+                    "and score; read it with read_run"
                 )
             self._files.append(file)
         refuse_mixed_files(self._files)
@@ -159,9 +159,6 @@ class RunParts(LazyRun):
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in set(self.query_ids)
-
-    def __repr__(self) -> str:
-        return f"RunParts({[os.fspath(file.path) for file in self._files]!r}, name={self.name!r})"
 
 
 def paths_of(files: PathLike | Iterable[PathLike]) -> list[PathLike]:

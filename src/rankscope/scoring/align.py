@@ -53,8 +53,6 @@ class Aligned:
     """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
     """What gold is measured in, where it is spans or texts: characters, words or passages."""
-    templated: int = 0
-    """How many retrieved passages find several gold passages at once."""
 
     def counting(self, rules: Profile) -> BoolArray:
         """Return by query whether it counts by some rules."""
@@ -177,10 +175,7 @@ def _aligned_pieces(
     from rankscope.scoring.coverage import found_in  # noqa: PLC0415
 
     if not hasattr(run, "pieces"):
-        raise InputError(
-            "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
-            "take spans and texts, and then for both"
-        )
+        raise InputError("gold holds spans or texts, and the run ids; give both alike")
     covered = found_in(judgments, run, name, cutoffs)
     refuse_broken(judgments, run, covered.gained, name=name)
     whole, by_gain = (
@@ -192,5 +187,4 @@ def _aligned_pieces(
         hits=covered.gained,
         by_gain=by_gain.judged,
         unit=covered.unit,
-        templated=covered.templated,
     )

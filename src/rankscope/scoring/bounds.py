@@ -15,6 +15,7 @@ import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError
+from rankscope.measures.judged import place_in
 from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
@@ -25,7 +26,7 @@ from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Measures
@@ -107,10 +108,7 @@ def bounds_of(
     if not 0 <= hole_grade < math.inf:
         raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
     if judgments.gold is not None:
-        raise InputError(
-            "bounds are of judged documents, and the golden set holds spans or texts; evaluate, "
-            "compare and gate take these"
-        )
+        raise InputError("bounds are of judged ids, and the golden set holds spans or texts")
     _, given = as_one_run(run, judgments, scoring)
     world_of = cache(lambda rules: World(judgments, given, rules))
     table = []
@@ -231,10 +229,36 @@ def graded_from(judged: JudgedRun, grade: float) -> JudgedRun:
     )
 
 
+def _without_hits(judged: JudgedRun, hits: BoolArray) -> JudgedRun:
+    """Return a run without these hits and their judgments."""
+    if not hits.any():
+        return judged
+    query = np.append(judged.hit_query[hits], judged.judged_query)
+    grade = np.append(judged.hit_grade[hits], judged.judged_grade)
+    is_hit = np.arange(len(query)) < np.count_nonzero(hits)
+    order = np.lexsort((~is_hit, -grade, query))  # in each group of equal grades the hits first
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (np.diff(query[order]) != 0) | (np.diff(grade[order]) != 0)
+    group = np.cumsum(begins) - 1
+    size = np.bincount(group, weights=is_hit[order])[group]
+    left = order[place_in(group) > 2 * size]  # as many judgments go as there are hits
+    return replace(
+        judged,
+        hit_query=judged.hit_query[~hits],
+        hit_rank=judged.hit_rank[~hits],
+        hit_grade=judged.hit_grade[~hits],
+        judged_query=query[left],
+        judged_grade=grade[left],
+    )
+
+
 def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
     query, rank = holes_in(judged, depth)
-    known, new = graded_from(judged, 0.0), np.full(len(query), grade)
+    pooled = judged.hit_grade < 0
+    if depth is not None:
+        pooled &= judged.hit_rank <= depth
+    known, new = _without_hits(judged, pooled), np.full(len(query), grade)
     hit_query, hit_rank = np.append(known.hit_query, query), np.append(known.hit_rank, rank)
     all_query, all_grade = np.append(known.judged_query, query), np.append(known.judged_grade, new)
     by_rank, by_grade = np.lexsort((hit_rank, hit_query)), np.lexsort((-all_grade, all_query))

@@ -161,10 +161,7 @@ def _taken(run: Any, name: str, judgments: Judgments, scoring: Scoring) -> Any:
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         if scoring.chunking is not None:
-            raise InputError(
-                "doc_id_from is for judgments that name documents, and the golden set holds spans "
-                "or texts; leave it out"
-            )
+            raise InputError("doc_id_from is for ids, and the golden set holds spans or texts")
         return as_piece_run(
             run, name=name, order=scoring.order, corpus=scoring.corpus, columns=scoring.columns
         )
@@ -367,8 +364,8 @@ def _by_position(run: Any, judgments: Judgments, *, is_numbered: bool) -> Any:
         return run.renamed([names[int(number) - 1] for number in run.query_ids])
     by_place, by_id = ("run", "gold") if is_numbered else ("gold", "run")
     raise InputError(
-        f"the {by_place} is a list by position, and the {by_id} has ids of queries; numbers are no "
-        f"ids: give the {by_place} as {{query: [doc, …]}}, or both as lists"
+        f"the {by_place} is a list by position, and the {by_id} has ids of queries; give the "
+        f"{by_place} as {{query: [doc, …]}}, or both as lists"
     )
 
 
@@ -383,8 +380,7 @@ def _refuse_shifted(judgments: Judgments, run: Any) -> None:
         for each, base in zip((gold, ids), first, strict=True)
     ):
         raise InputError(
-            f"gold numbers its questions from {first[0]} and the run from {first[1]}; number both "
-            "alike, or give the ids of the questions"
+            f"gold numbers questions from {first[0]} and the run from {first[1]}; number both alike"
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.dicts import is_plain, numbers_of
 from rankscope.scoring.judged_pairs import FilePairs, NativePairs, PackedPairs, fingerprint
@@ -141,19 +141,15 @@ class Judgments:
 
             code = language_code(str(language))
             if not self.languages:
-                raise InputError(
-                    f"language {shown(language)}: the questions have no language; cases have one "
-                    "by the field language, or by a folder such as german/"
-                )
+                raise InputError("the questions have no language; leave out language=")
             if code not in known:
                 raise UnknownNameError("language", str(language), known)
         if len(known) < 2 or self.may_mix_languages:
             return self
         if language is None:
             raise InputError(
-                f"the cases are in {len(known)} languages ({', '.join(known)}), which are not "
-                f"averaged unasked; take one with language={next(iter(known))!r}, or all with "
-                "language='all'"
+                f"the cases are in {len(known)} languages ({', '.join(known)}); take one with "
+                f"language={next(iter(known))!r}, or all with language='all'"
             )
         if code is None:
             mixed = copy.copy(self)

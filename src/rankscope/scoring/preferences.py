@@ -131,20 +131,14 @@ def _group(
         level = np.array(list(documents.values()))
         earlier = levels[at]
         if (~np.isnan(earlier) & ((earlier != 0) != (level != 0))).any():
-            raise InputError(
-                f"{where}: a document has level 0 in one subgroup and another level in a second; "
-                "correct one of them"
-            )
+            raise InputError(f"{where}: a document has level 0 in one subgroup only; correct it")
         levels[at] = level
         preferred[np.ix_(at, at)] |= level[:, None] > level[None, :]
     if len(subgroups) > 1:
         for middle in range(len(places)):  # a over b and b over c: a over c
             preferred |= preferred[:, middle, None] & preferred[None, middle, :]
     if preferred.diagonal().any():
-        raise InputError(
-            f"{where}: the subgroups contradict each other: they prefer a document to itself; "
-            "correct their levels"
-        )
+        raise InputError(f"{where}: the subgroups contradict each other; correct their levels")
     return _Group(levels, preferred, len(subgroups) == 1)
 
 

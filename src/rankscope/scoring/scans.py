@@ -264,10 +264,8 @@ class ScannedRun(LazyRun):
         from rankscope.runs.table import read_run  # noqa: PLC0415
 
         if self._file.has_changed:
-            raise InputError(
-                f"{source_name(self._file.path)}: the file was changed while it was read; try "
-                "again when it is complete"
-            )
+            name = source_name(self._file.path)
+            raise InputError(f"{name}: was changed while it was read; try again")
         return read_run(self._file.path, name=self.name)
 
     def scan_for(self, judgments: Judgments, precision: Precision) -> Scan | None:

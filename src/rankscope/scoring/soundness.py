@@ -73,13 +73,13 @@ class Remark:
     def finding(self, run: str) -> Finding:
         """Make the finding about a run."""
         from rankscope.collection import qrels_checks  # noqa: F401, PLC0415
-        from rankscope.findings import declared  # noqa: PLC0415
+        from rankscope.findings import CODES  # noqa: PLC0415
         from rankscope.ontology import term_codes  # noqa: F401, PLC0415
         from rankscope.runs import checks  # noqa: F401, PLC0415
         from rankscope.scoring import soundness_codes  # noqa: F401, PLC0415
 
         places = tuple(Place(run, query_id=query_id) for query_id in self.query_ids)
-        return declared(self.code).finding(
+        return CODES[self.code].finding(
             self.message, count=self.count, places=places, severity=self.severity, system=run
         )
 
@@ -242,10 +242,7 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
         as_qrels(run)
     except (RankscopeError, OSError):
         return
-    raise InputError(
-        f"{shown(str(gold))} holds a run and {shown(str(run))} judgments: they are swapped; give "
-        "the judgments first"
-    ) from error
+    raise InputError(f"judgments and run are swapped: {shown(str(gold))} holds a run") from error
 
 
 def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
@@ -260,8 +257,7 @@ def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
     )
     if 2 * len(scores) <= len(grades) and all(score in (0, 1, 2, 3, 4) for score in scores):
         raise InputError(
-            "most grades are fractions and all scores are whole numbers from 0 to 4: judgments and "
-            "run seem to be swapped; give the judgments first"
+            "judgments and run seem to be swapped: most grades are fractions, and all scores whole"
         )
 
 
@@ -346,8 +342,7 @@ def _order(scene: Scene) -> Iterator[Remark]:
         is_list = not is_plain and getattr(run, "is_list", True)
         queries = counted(several, "query")
         if 2 * climbing > several and (is_list or is_plain):
-            share = f"{climbing:,} of {queries}"
-            message = f"scores rise down the list, as distances do, in {share}"
+            message = f"scores rise down the list, as distances do, in {climbing:,} of {queries}"
             yield Remark("RS114", message, climbing)
         elif is_list:
             message = (
@@ -356,10 +351,8 @@ def _order(scene: Scene) -> Iterator[Remark]:
             )
             yield Remark("RS114", message, rising)
     if several and not rising and not hits.falls.any() and scene.rules.ties != "given":
-        message = (
-            f"all documents of a query have the same score ({counted(several, 'query')}), so "
-            "their ids decide the order"
-        )
+        of = counted(several, "query")
+        message = f"all documents of a query have the same score ({of}), so their ids decide"
         yield Remark("RS123", message, several)
 
 
@@ -397,14 +390,8 @@ def _depth(scene: Scene) -> Iterator[Remark]:
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:
-    """Gold that one text finds together, that is not in the corpus, or that has another id."""
-    count, corpus = scene.aligned.templated, scene.corpus
-    if count:
-        message = (
-            f"{counted(count, 'retrieved passage')} found three gold passages or more at once, as "
-            "passages of one template do"
-        )
-        yield Remark("RS137", message, count)
+    """Gold that is not in the corpus, or that has another id."""
+    corpus = scene.corpus
     if corpus is not None and corpus.outside:
         outside = [doc_id for _, doc_id in corpus.outside]
         queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])

@@ -180,8 +180,7 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
         are = "is" if len(page.missing) == 1 else "are"
         raise InputError(
             f"trec-eval: {counted(len(page.missing), 'judged query')} {are} missing from the "
-            f"results, {shown(page.missing[0])} first, and version 10 stops there; count them as "
-            "0 with -c, or leave them out with --9"
+            f"results, {shown(page.missing[0])} first; count them as 0 with -c, or use --9"
         )
     if options.summary:
         yield from (f"{name:<22}\tall\t{text}" for name, _, text in page.rows if text)

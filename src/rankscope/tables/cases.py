@@ -214,9 +214,9 @@ def case_files_in(folder: PathLike) -> list[Path]:
     return sorted(files.values())
 
 
-def _cases_by_file(folder: PathLike) -> Iterable[tuple[Path, Any]]:
-    """Yield the case files of a folder, and what is in them."""
-    for path in case_files_in(folder):
+def _cases_by_file(paths: Iterable[Path]) -> Iterable[tuple[Path, Any]]:
+    """Yield the case files among some, and what is in them."""
+    for path in paths:
         check_regular(path)
         content = read_json(read_bytes(path), source=str(path))
         if holds_cases(content):
@@ -225,32 +225,39 @@ def _cases_by_file(folder: PathLike) -> Iterable[tuple[Path, Any]]:
 
 def has_case_files(folder: PathLike) -> bool:
     """Tell whether a folder holds a case file."""
-    return any(True for _ in _cases_by_file(folder))
+    return any(True for _ in _cases_by_file(case_files_in(folder)))
 
 
 def cases_in_folder(folder: PathLike) -> list[dict[str, Any]] | None:
     """Return the cases of all case files of a folder; None if it holds none.
 
-    JSON files of another kind are passed over. If cases in two languages share an id, or a text
-    where they have none, all ids begin with the language, as in ``de:Anasarka``. In one language
-    that is an error.
+    JSON files of another kind are passed over.
     """
+    return cases_in_files(case_files_in(folder), os.fspath(folder)) or None
+
+
+def cases_in_files(paths: Sequence[Path], source: str) -> list[dict[str, Any]]:
+    """Return the cases of files, and of folders of files, in the order they are given.
+
+    If cases in two languages share an id, or a text where they have none, all ids begin with the
+    language, as in ``de:Anasarka``. In one language that is an error.
+    """
+    files = [file for path in paths for file in (case_files_in(path) if path.is_dir() else [path])]
     cases: list[dict[str, Any]] = []
     first: dict[tuple[Any, str], Path] = {}
-    for path, content in _cases_by_file(folder):
+    for path, content in _cases_by_file(files):
         held = unwrapped(content, "qrels", str(path), folder_language(path))
         for record in [held] if isinstance(held, Mapping) else held:
             name = find_name(record, ("case_id", "id", "_id", "query_id", "text", *QUESTIONS))
             key = record.get("language"), str(record.get(name, "text"))
             if first.setdefault(key, path) != path:
                 raise InputError(
-                    f"{os.fspath(folder)}: {first[key]} and {path} both hold the case "
-                    f"{shown(key[1])} in one language; name one of these files, or give each case "
-                    "a case_id of its own"
+                    f"{source}: {first[key]} and {path} both hold the case {shown(key[1])} in one "
+                    "language; name one of these files, or give each case a case_id of its own"
                 )
             cases.append({**record, "case_id": key[1]})
     if len({case["case_id"] for case in cases}) < len(first):
         for case in cases:
             if case.get("language"):
                 case["case_id"] = f"{case['language']}:{case['case_id']}"
-    return cases or None
+    return cases

@@ -97,10 +97,8 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     named = columns.relevant if layout.kind == "qrels" else columns.retrieved
     if named is not None and named not in table.columns:
         raise refuse_unknown(word, named, table.names, table.source)
-    if named is not None:
-        return named
-    if columns.doc in table.columns:
-        return columns.doc
+    if named is not None or columns.doc in table.columns:
+        return named or columns.doc or ""
     query = query_names(table.names, columns)
     others = [column for name, column in table.columns.items() if name not in query]
     able = [each for each in others if each.role in (word, "neutral") and each.may_hold_ids]
@@ -172,8 +170,8 @@ def _query_column(
     by_folded = {folded(name): name for name in reversed(others)}
 
     def known(names: Iterable[str]) -> list[str]:
-        found = map(by_folded.get, map(folded, names))
-        return list(dict.fromkeys(name for name in found if name is not None))
+        matching = map(by_folded.get, map(folded, names))
+        return list(dict.fromkeys(name for name in matching if name is not None))
 
     ids, rows, texts = known(QUERY_IDS), known(ROW_IDS)[:1], known(QUESTIONS)
     if by_row:

@@ -23,7 +23,7 @@ from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
 from rankscope.tables.columns import check_columns
 from rankscope.tables.detection import cells_of, shielded
-from rankscope.tables.written_lists import is_number
+from rankscope.tables.table_columns import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -17,7 +17,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -38,13 +38,6 @@ _BATCH = 1 << 16  # rows: larger batches are slower
 _JSON_COLUMNS = "rankscope.json"
 
 
-class ArrowFrame(Protocol):
-    """Any frame with the Arrow PyCapsule interface: pandas, Polars, pyarrow, DuckDB."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the columns as an Arrow stream."""
-
-
 @contextmanager
 def _engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
     """Turn whatever an engine raises into the error that ``refusal`` returns for its reason."""
@@ -53,7 +46,8 @@ def _engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
     except RankscopeError:
         raise
     except ImportError as error:
-        raise _missing(error.name or "pyarrow", "this table") from None
+        package = error.name or "pyarrow"
+        raise MissingExtraError(package, needed_for="this table", extra="frames") from None
     except (Exception, pl.exceptions.PanicException) as error:
         first_line = (str(error).splitlines() or ["no reason given"])[0]
         raise refusal(f"{type(error).__name__}: {shown(first_line, 120)}") from None
@@ -64,31 +58,27 @@ def _imported(needed_for: str, *names: str) -> list[Any]:
     try:
         return [import_module(name) for name in names]
     except ImportError as error:
-        raise _missing(error.name or names[0], needed_for) from None
-
-
-def _missing(package: str, needed_for: str) -> MissingExtraError:
-    """Return the error for a package of the extra ``frames`` that is not installed."""
-    return MissingExtraError(package, needed_for=needed_for, extra="frames")
+        package = error.name or names[0]
+        raise MissingExtraError(package, needed_for=needed_for, extra="frames") from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
     """Only the Arrow side of a frame, so that a named index of pandas is a column."""
 
-    frame: ArrowFrame
+    frame: Any
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
-def _arrow_frame(data: ArrowFrame) -> pl.DataFrame:
+def _arrow_frame(data: Any) -> pl.DataFrame:
     """Take a frame's Arrow stream, without what pandas makes of an index that has no name."""
     frame = pl.DataFrame(_Stream(data))
     return frame.drop(name for name in frame.columns if _INDEX.fullmatch(name))
 
 
-def frame_of(data: ArrowFrame, *, source: str) -> pl.DataFrame:
+def frame_of(data: Any, *, source: str) -> pl.DataFrame:
     """Return a Polars frame of anything that has the Arrow PyCapsule interface."""
     if isinstance(data, pl.DataFrame):
         return data

@@ -35,29 +35,6 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _groups(query_id: pl.Series) -> tuple[pl.Series, NDArray[np.integer], Ints | None]:
-    """Return the queries in order of first appearance, how many rows each has, and their order.
-
-    The order brings the rows of a query together, as they stand; None: they are together already.
-    """
-    stretches = query_id.rle().struct
-    values, lengths = stretches.field("value"), stretches.field("len").to_numpy()
-    ids = values.alias("query_id")
-    if ids.n_unique() == len(ids):
-        return ids, lengths, None
-    unique = ids.unique(maintain_order=True)
-    codes = ids.replace_strict(unique, pl.int_range(len(unique), eager=True), return_dtype=pl.Int64)
-    rows = np.repeat(codes.to_numpy(), lengths)
-    return unique, np.bincount(rows, minlength=len(unique)), np.argsort(rows, kind="stable")
-
-
-def _offsets(lengths: NDArray[np.integer]) -> Ints:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    offsets.flags.writeable = False
-    return offsets
-
-
 def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
     """Return the rows whose keys appeared in the same group before, in row order.
 
@@ -78,7 +55,7 @@ def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
 class PairTable(ABC):
     """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
 
-    __slots__ = (*("_columns", "_index", "_offsets", "_query_ids", "_questions", "_reading"),)
+    __slots__ = ("_columns", "_index", "_offsets", "_query_ids", "_questions", "_reading")
 
     layout: PairLayout
     _query_ids: pl.Series
@@ -119,13 +96,24 @@ class PairTable(ABC):
 
     def _fill(self, query_id: pl.Series, columns: pl.DataFrame, rows: Rows) -> None:
         """Set the content, once, from rows in any order; some queries may have none."""
-        query_ids, sizes, order = _groups(query_id)
-        if len(rows.queries) > len(query_ids):  # those with documents are in this order already
-            known = dict(zip(query_ids, sizes.tolist(), strict=True))
+        stretches = query_id.rle().struct  # a query has several if its rows are not together
+        ids = stretches.field("value").alias("query_id")
+        sizes = stretches.field("len").to_numpy()
+        if ids.n_unique() < len(ids):
+            unique = ids.unique(maintain_order=True)
+            numbers = pl.int_range(len(unique), eager=True)
+            codes = ids.replace_strict(unique, numbers, return_dtype=pl.Int64).to_numpy()
+            of_rows, ids = np.repeat(codes, sizes), unique
+            sizes = np.bincount(of_rows, minlength=len(ids))
+            columns = columns[np.argsort(of_rows, kind="stable")]
+        if len(rows.queries) > len(ids):  # those with documents are in this order already
+            known = dict(zip(ids, sizes.tolist(), strict=True))
             sizes = np.array([known.get(each, 0) for each in rows.queries])
-            query_ids = pl.Series("query_id", rows.queries, dtype=pl.String)
-        columns = columns if order is None else columns[order]
-        self._set(_query_ids=query_ids, _offsets=_offsets(sizes), _columns=columns, _index=None)
+            ids = pl.Series("query_id", rows.queries, dtype=pl.String)
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        offsets.flags.writeable = False
+        self._set(_query_ids=ids, _offsets=offsets, _columns=columns, _index=None)
         self._set(_questions=rows.questions, _reading=rows.reading)
 
     def _set(self, **slots: object) -> None:

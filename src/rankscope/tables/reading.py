@@ -6,6 +6,7 @@ shapes. Records (queries, corpora) are read by `record_rows`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -64,8 +65,8 @@ def open_table(
             )
         cases = cases_in_folder(path) if os.path.isdir(path) else None
         if cases is not None:
-            listed = Sniffed("json list", None)
-            yield TableFile(path, layout, "json", listed, columns, cases=cases)
+            listed, content = Sniffed("json list", None), json.dumps(cases).encode()
+            yield TableFile(path, layout, "json", listed, columns, data=content)
             return
     with enough_memory(source_name(path)), recognised(path) as (sniffed, stream):
         detected = chosen or detect_format(sniffed, layout, columns) or layout.formats[0]
@@ -74,10 +75,7 @@ def open_table(
 
 
 class TableFile(OpenedFile):
-    """A qrels or run file that was opened and recognised; it is read once, and again for errors.
-
-    ``cases`` are those of a folder of case files.
-    """
+    """A qrels or run file that was opened and recognised; it is read once, and again for errors."""
 
     def __init__(
         self,
@@ -89,10 +87,9 @@ class TableFile(OpenedFile):
         *,
         stream: BinaryIO | None = None,
         data: bytes | None = None,
-        cases: Any = None,
     ) -> None:
         super().__init__(path, sniffed, stream, data)
-        self.layout, self.format, self.columns, self._cases = layout, format, columns, cases
+        self.layout, self.format, self.columns = layout, format, columns
         self.source = source_name(path)
 
     @property
@@ -149,8 +146,6 @@ class TableFile(OpenedFile):
         There are roles only where a table has no header.
         """
         source, format = self.source, self.format
-        if self._cases is not None:
-            return self._cases, None, None
         if format == "parquet" and self.data is None and is_plain_file(self.path):
             place = os.path.abspath(os.fspath(self.path))
             return ParquetFile(place, source=source).frame(), None, None

@@ -254,8 +254,8 @@ def _read(
         values: Iterable[tuple[int | None, Any]] = read_json_lines(stream, source=source)
         if sniffed.content != "json lines":
             values = [(None, read_json(stream.read(), source=source))]
-        found = retrievals(values, source=source, query=layout.key)
-        rows = ((each.line or 1, {"_id": each.query_id, "text": each.text}) for each in found)
+        asked = retrievals(values, source=source, query=layout.key)
+        rows = ((each.line or 1, {"_id": each.query_id, "text": each.text}) for each in asked)
     elif format is not None:
         rows = layout.markup[format].read(stream, source)
     else:

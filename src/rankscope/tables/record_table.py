@@ -7,7 +7,7 @@ fields of a record as one JSON text that is parsed when needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -16,7 +16,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import PathLike, source_name
 from rankscope.tables.columns import MOST_COLUMNS, RecordLayout
 from rankscope.tables.detection import format_for
-from rankscope.tables.frames import ArrowFrame, parquet_bytes
+from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.jsontext import dump_json
 from rankscope.tables.record_rows import Record, Row, identified, read_records, records_in
 from rankscope.tables.writing import frame_pieces, json_pieces, write_pieces
@@ -32,7 +32,7 @@ class RecordTable:
 
     layout: ClassVar[RecordLayout]
 
-    def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
+    def __init__(self, data: Any) -> None:
         self._positions: dict[str, int] | None = None
         if isinstance(data, type(self)):
             self._frame: pl.DataFrame = data._frame
@@ -152,8 +152,10 @@ def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
         }
         if "_id" in others:  # another field was named as the id, and _id is what that is called
             others["metadata._id"] = others.pop("_id")
-        are_texts = {name: isinstance(others.get(name), str) for name in layout.columns}
-        texts = [others.pop(name) if is_text else None for name, is_text in are_texts.items()]
+        texts = [
+            others.pop(name) if isinstance(others.get(name), str) else None
+            for name in layout.columns
+        ]
         try:
             dump_json(texts)  # text that is not Unicode is refused here
             extras = dump_json(others) if others else None

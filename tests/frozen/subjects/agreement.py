@@ -117,15 +117,6 @@ def agreement(answer: Any) -> Any:
             }
             for row in answer.raters
         },
-        "pairs": {
-            f"{row.first} and {row.second}": {
-                "items": row.items,
-                "equal": row.equal,
-                "Cohen's kappa": row.kappa.value,
-                "quadratic": row.quadratic.value,
-            }
-            for row in answer.pairs
-        },
     }
 
 

@@ -64,15 +64,15 @@ def _fronts(runs: Any, **config: Any) -> Any:
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
 RUN = {query_id: {"x": 2.0, "d": 1.0} for query_id in QRELS}
 HITS = {
-    "plain": ([10, 8, 6, 8, 10, 8, 6, 8], None, None),
-    "quantised": ([10, 8, 6, 8, 9, 7, 5, 8], [10, 10, 8, 8, 10, 9, 8, 8], None),
-    "filtered": ([10, 10, 10, 10, 9, 9, 2, 4], None, [0.0, 0.0, 0.4, 0.4, 0.8, 0.8, 0.95, 0.98]),
+    "plain": ([10, 8, 6, 8, 10, 8, 6, 8], None),
+    "quantised": ([10, 8, 6, 8, 9, 7, 5, 8], [10, 10, 8, 8, 10, 9, 8, 8]),
+    "uneven": ([10, 10, 10, 10, 9, 9, 2, 4], None),
 }
 
 
 @subject
 def approximation() -> Any:
-    """Planted hits of eight queries: recall, what quantisation and the index lose, filters.
+    """Planted hits of eight queries: recall, what quantisation and the index lose.
 
     Oracle: by hand (`test_oracles_diagnosis`).
     """
@@ -88,11 +88,6 @@ def approximation() -> Any:
             "lowest": row.lowest,
             "lost by quantisation": row.lost_to_quantisation,
             "lost by the index": row.lost_to_index,
-            "by share left out": [
-                [band.more_than, band.up_to, band.queries, band.recall]
-                for band in answer.by_filter
-                if band.system == row.system
-            ],
             "quality": row.quality,
         }
         for row in answer.systems
@@ -100,20 +95,18 @@ def approximation() -> Any:
 
 
 def _exactness(name: str) -> Exactness:
-    hits, stored, filtered = HITS[name]
+    hits, stored = HITS[name]
     return Exactness(
         system=name,
         k=10,
         tolerance=1e-5,
         documents=100,
-        filters=filtered is not None,
         queries=tuple(
             QueryExactness(
                 query_id=f"q{n}",
                 wanted=10,
                 hits=count,
                 stored_hits=None if stored is None else stored[n],
-                filtered=0.0 if filtered is None else filtered[n],
             )
             for n, count in enumerate(hits)
         ),

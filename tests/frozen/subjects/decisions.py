@@ -88,7 +88,6 @@ def routed(answer: Any) -> Any:
         },
         "confusion": {f"{row.right} to {row.sent}": row.count for row in answer.confusion},
         "load": _load(answer.load),
-        "load if right": _load(answer.load_if_right),
         "calibration": _calibration(answer.calibration),
         "unknown, of other queries": [answer.unknown, answer.other_queries],
     }

@@ -92,12 +92,6 @@ def _copies(*given: Any, **options: Any) -> Any:
             }
             for row in answer.systems
         },
-        "graded apart": answer.contradicting,
-        "unjudged copies": answer.unjudged,
-        "similarity": {
-            f"{row.query_id} {row.relevant} {row.copy_id}": row.similarity
-            for row in answer.graded_apart[:5]
-        },
     }
 
 

@@ -239,7 +239,6 @@ def test_filters_are_those_of_exact_search_too() -> None:
     ]
     options: Any = {"filters": {"tags": "tag", "year": "years"}, "lists": 2, "probes": 1}
     result = measured(queries=queries, **options)
-    assert [round(row.filtered, 3) for row in result.queries] == [0.0, 0.5, 0.675]
     assert [row.wanted for row in result.queries] == [10, 10, 10]
     run = fetch(make(**options), queries, depth=20).run
     evens = {doc.doc_id for doc in CORPUS.documents() if "even" in str(doc.fields["tags"])}

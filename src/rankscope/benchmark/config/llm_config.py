@@ -40,7 +40,7 @@ def read_llm_config(
     environment = os.environ if environment is None else environment
     file = ConfigFile({}, "--set") if path is None else read_config_file(path)
     origins = Origins(file)
-    data = apply_overrides(origins, settings, {})
+    data = apply_overrides(origins, settings)
     secrets = find_secrets(data, environment, origins, section=None)
     try:
         read_options(JudgeOptions, data, Reading(unexpanded=True, as_written=True))

@@ -8,20 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.overrides import Origins, apply_overrides
+from rankscope.benchmark.config.rag_spec import BLOCK, with_block_of_file
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.config.specs import check_specs
 from rankscope.benchmark.config.syntax import dotted, read_config_file
-from rankscope.errors import shown
 from rankscope.files import PathLike
-from rankscope.measures.language import Measure, parse_measures
 from rankscope.retrieval.options import SpecError
 
 
@@ -29,15 +28,14 @@ from rankscope.retrieval.options import SpecError
 class LoadedConfig:
     """A config that was read and checked.
 
-    ``folder`` is where its relative paths start, ``overrides`` what was set from outside, by dotted
-    key, and ``notes`` sentences that the user should read.
+    ``folder`` is where its relative paths start, and ``overrides`` what was set from outside, by
+    dotted key.
     """
 
     config: Config
     folder: Path
     overrides: dict[str, Any]
     secrets: Secrets
-    notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
         """Return the whole config, defaults included, ready for JSON; secrets are ``${NAME}``."""
@@ -66,6 +64,13 @@ def config_hash(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def loaded_config(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:
+    """Return a config, which is read if it is not yet."""
+    if isinstance(config, LoadedConfig):
+        return config
+    return read_config(config, settings=settings)
+
+
 def read_config(
     path: PathLike,
     *,
@@ -74,7 +79,7 @@ def read_config(
 ) -> LoadedConfig:
     """Read and check the config of a benchmark.
 
-    ``settings`` are those of ``--set``, such as ``depth=50``; settings and secrets are looked up in
+    ``settings`` are those of ``--set``, such as ``depth=50``; secrets are looked up in
     ``environment`` (None: that of the process).
 
     Raises:
@@ -82,29 +87,19 @@ def read_config(
     """
     environment = os.environ if environment is None else environment
     origins = Origins(read_config_file(path))
-    data = apply_overrides(origins, settings, environment)
+    folder = Path.cwd() if os.fspath(path) == "-" else Path(path).absolute().parent
+    data = with_block_of_file(apply_overrides(origins, settings), folder)
+    if set(origins.file.data) == {BLOCK}:  # the rest is in settings
+        data.setdefault("name", Path(path).name.partition(".")[0])
     secrets = find_secrets(data, environment, origins)
     try:
         config = read_section(Config, data)
         check_specs(config.systems, {name: point.of for name, point in config.swept.items()})
     except SpecError as error:
         raise origins.error(error) from None
-    block = config.retrieval_metrics
-    standard_input = os.fspath(path) == "-"
     return LoadedConfig(
         config=config,
-        folder=Path.cwd() if standard_input else Path(path).absolute().parent,
+        folder=folder,
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
-        notes=(*(block.notes() if block else ()), *_merged(data.get("measures"))),
     )
-
-
-def _merged(names: Any) -> Iterator[str]:
-    """Say which measures are in a list under two names."""
-    known: dict[Measure, str] = {}
-    for name in names if isinstance(names, list) else ():
-        for parsed in parse_measures(name):
-            first = known.setdefault(parsed.measure, name)
-            if first != name:
-                yield f"measures: {shown(name)} is the same as {shown(first)}, and is reported once"

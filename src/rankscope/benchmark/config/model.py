@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from rankscope.benchmark.case_schema import STRATA
-from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.of_terms import with_measures_of_terms
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
 from rankscope.benchmark.config.sections import (
@@ -39,9 +39,8 @@ from rankscope.measures.language import Measure
 from rankscope.retrieval.options import SpecError, given_as
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
-from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.choices import Correction, Family, Method, Test
-from rankscope.statistics.settings import Settings, check_margin
+from rankscope.statistics.settings import Settings
 
 _EXPONENTIAL = "nDCG(gain=exp)@10"
 MEASURES = (
@@ -96,23 +95,10 @@ class StatisticsConfig(Section):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        checks: dict[str, Any] = {
-            "alpha": check_alpha,
-            "level": check_level,
-            "resamples": check_resamples,
-            "margin": check_margin,
-        }
-        for name, check in checks.items():
-            value = getattr(self, name)
-            try:
-                if value is not None:
-                    check(value)
-            except InputError as error:
-                refuse(str(error), name)
         try:
             _ = self.settings
         except InputError as error:
-            refuse(str(error), "correction")
+            refuse(str(error))
         return self
 
 
@@ -132,6 +118,8 @@ class FetchConfig(Section):
     any time."""
     rate: float | None = Field(default=None, gt=0)
     """How many queries are asked in a second at most; if not given, any number."""
+    cache: bool = True
+    """Whether indexes and answers are cached, so that a stopped benchmark goes on where it was."""
 
 
 class RepeatConfig(Section):

@@ -1,19 +1,29 @@
 """The block ``retrieval_metrics`` of the RAG specification, another way to say what is measured.
 
-It is translated into ``measures``, ``statistics.alpha`` and ``fetch`` of a config. A setting of it
-that has no effect here becomes a note.
+It is translated into ``measures``, ``statistics.alpha`` and ``fetch`` of a config, which may also
+name a file that holds the block and nothing else: ``retrieval_metrics: metrics.yaml``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from rankscope.benchmark.config.sections import Measures, Section, asked_for, refuse
+from rankscope.benchmark.config.sections import (
+    Measures,
+    Section,
+    asked_for,
+    read_section,
+    refuse,
+)
+from rankscope.benchmark.config.syntax import read_config_file
 from rankscope.benchmark.environment import cores
+from rankscope.errors import FormatError
 from rankscope.measures.language import Measure, parse_measures
+from rankscope.retrieval.options import SpecError
 
 BLOCK = "retrieval_metrics"
 """The key of the block at the top of a config."""
@@ -22,12 +32,20 @@ BLOCK = "retrieval_metrics"
 class StatisticalAnalysis(Section):
     """Intervals and tests."""
 
-    confidence_intervals: bool = True
-    """Whether means have intervals; they always do."""
-    significance_testing: bool = True
-    """Whether systems are tested against each other; they always are."""
+    confidence_intervals: Literal[True] = True
+    """Means have intervals."""
+    significance_testing: Literal[True] = True
+    """Systems are tested against each other."""
     alpha_level: float | None = Field(default=None, gt=0, lt=1)
     """The accepted chance of a false alarm: statistics.alpha."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _always(cls, data: Any) -> Any:
+        for name in ("confidence_intervals", "significance_testing"):
+            if isinstance(data, dict) and data.get(name) is False:
+                refuse("every mean has an interval and every pair a test; leave this out", name)
+        return data
 
 
 class Performance(Section):
@@ -35,10 +53,10 @@ class Performance(Section):
 
     batch_size: int | None = Field(default=None, ge=1)
     """How many queries are sent at once: fetch.batch."""
-    caching_enabled: bool = True
-    """Whether answers are cached; they always are."""
-    parallel_processing: bool = False
-    """Whether several batches are asked at the same time: fetch.jobs, one for each core."""
+    caching_enabled: bool | None = None
+    """Whether indexes and answers are cached: fetch.cache."""
+    parallel_processing: bool | None = None
+    """Whether several batches are asked at the same time: fetch.jobs, one for each core, or 1."""
 
 
 class RetrievalMetrics(Section):
@@ -74,11 +92,16 @@ class RetrievalMetrics(Section):
         Raises:
             SpecError: the config has one of them already.
         """
-        performance = self.performance
-        jobs = cores() if performance.parallel_processing else None
+        performance, jobs = self.performance, None
+        if performance.parallel_processing is not None:
+            jobs = cores() if performance.parallel_processing else 1
         sections: dict[str, dict[str, Any]] = {
             "statistics": {"alpha": self.statistical_analysis.alpha_level},
-            "fetch": {"batch": performance.batch_size, "jobs": jobs},
+            "fetch": {
+                "batch": performance.batch_size,
+                "jobs": jobs,
+                "cache": performance.caching_enabled,
+            },
         }
         merged = _merged(data, {"measures": self.measures()})
         for key, values in sections.items():
@@ -87,28 +110,20 @@ class RetrievalMetrics(Section):
                 merged[key] = _merged(section, values, key)
         return merged
 
-    def notes(self) -> list[str]:
-        """Say which settings have no effect."""
-        statistics, performance = self.statistical_analysis, self.performance
-        effects = {
-            "confidence_intervals": (
-                statistics.confidence_intervals,
-                "every mean has an interval",
-            ),
-            "significance_testing": (
-                statistics.significance_testing,
-                "systems are always tested against each other",
-            ),
-            "caching_enabled": (
-                performance.caching_enabled,
-                "answers are always cached, so that a stopped run can continue; see --fresh",
-            ),
-        }
-        return [
-            f"{BLOCK}: {name} is false; this setting has no effect: {text}"
-            for name, (is_on, text) in effects.items()
-            if not is_on
-        ]
+
+def with_block_of_file(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a config's data with the block itself where it names the file that holds it."""
+    name = data.get(BLOCK)
+    if not isinstance(name, str):
+        return data
+    file = read_config_file(folder / name)
+    if set(file.data) != {BLOCK}:
+        raise FormatError(f"expected the key {BLOCK} and no other", source=file.source, line=1)
+    try:
+        read_section(RetrievalMetrics, file.data[BLOCK] or {})
+    except SpecError as error:
+        raise file.error(error.inside(BLOCK)) from None
+    return {**data, BLOCK: file.data[BLOCK]}
 
 
 def _merged(data: Mapping[str, Any], values: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -16,13 +16,6 @@ from rankscope.retrieval.registry import SYSTEMS
 _INSIDE = "-_.+ ,="
 _LONGEST = 80
 _MOST_BYTES = 200
-_DEVICES = {
-    "con",
-    "prn",
-    "aux",
-    "nul",
-    *(f"{kind}{at}" for kind in ("com", "lpt") for at in "123456789"),
-}
 
 
 def _checked_names(systems: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +27,7 @@ def _checked_names(systems: dict[str, Any]) -> dict[str, Any]:
         problem = _name_problem(name)
         if problem is not None:
             refuse(f"the name becomes a file name: {problem}", name)
-        other = by_file.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
+        other = by_file.setdefault(name.casefold(), name)
         if other != name:
             refuse(f"the systems {other} and {name} differ by case only; rename one", name)
     return systems
@@ -53,8 +46,6 @@ def _name_problem(name: str) -> str | None:
         return f"expected letters, digits and {_INSIDE.strip()}, got {shown(others[0])}"
     if not _is_letter(name[0]) or name[-1] in ". ":
         return "it must begin with a letter or digit, and not end with a dot or space"
-    if name.partition(".")[0].rstrip().casefold() in _DEVICES:
-        return f"on Windows {name} is a device; add something to it"
     return None
 
 

@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 from yaml.reader import ReaderError
-from yaml.scanner import ScannerError
 
 from rankscope.errors import FormatError, counted, shown
 from rankscope.files import PathLike, decoded, open_bytes, source_name, suffix_of
@@ -81,7 +80,7 @@ def dotted(keys: Keys) -> str:
 
 
 def read_config_file(path: PathLike) -> ConfigFile:
-    """Read a config file; the suffix tells the format, and the content where the suffix does not.
+    """Read a config file: TOML, if its suffix says so, else YAML or JSON.
 
     Raises:
         FormatError: the content cannot be used; names the line.
@@ -95,17 +94,12 @@ def read_config_file(path: PathLike) -> ConfigFile:
 def parse_config(data: bytes, *, source: str, suffix: str = ".yaml") -> ConfigFile:
     """Make plain data of a config's bytes."""
     if len(data) > LARGEST:
-        raise FormatError(
-            f"larger than {LARGEST >> 10} KB, too large for a config; name the config, not the "
-            "data",
-            source=source,
-        )
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FormatError("is UTF-16; save the file as UTF-8", source=source, line=1)
+        problem = f"larger than {LARGEST >> 10} KB, too large for a config"
+        raise FormatError(f"{problem}; name the config, not the data", source=source)
     text = decoded(data, source=source).removeprefix("\ufeff")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines: dict[Keys, int] = {}
-    if suffix == ".toml" or (suffix not in (".yaml", ".yml", ".json") and _is_toml(text)):
+    if suffix == ".toml":
         content = _read_toml(text, source)
     else:
         text = text.replace("\t", " ") if suffix == ".json" else text
@@ -114,11 +108,8 @@ def parse_config(data: bytes, *, source: str, suffix: str = ".yaml") -> ConfigFi
         raise FormatError("is empty; expected keys and values, such as name: soup", source=source)
     if not isinstance(content, dict):
         actual = "a list" if isinstance(content, list) else f"the value {shown(content)}"
-        raise FormatError(
-            f"expected keys and values at the top, such as name: soup, got {actual}",
-            source=source,
-            line=lines.get(()),
-        )
+        problem = f"expected keys and values at the top, such as name: soup, got {actual}"
+        raise FormatError(problem, source=source, line=lines.get(()))
     return ConfigFile(content, source, lines)
 
 
@@ -174,68 +165,37 @@ def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
     try:
         composer = _Composer(text)
         node = composer.get_single_node()
-        data = None if node is None else _plain(node, (), lines)
+        return None if node is None else _plain(node, (), lines), lines
     except yaml.MarkedYAMLError as error:
-        problem, mark = _yaml_problem(error, text)
+        mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        raise FormatError(problem, source=source, line=line) from None
+        raise FormatError(_yaml_problem(error, text), source=source, line=line) from None
     except ReaderError as error:
-        raise FormatError(
-            f"the character {shown(chr(int(error.character)))} is not allowed; remove it",
-            source=source,
-            line=text.count("\n", 0, error.position) + 1,
-        ) from None
+        problem = f"the character {shown(chr(int(error.character)))} is not allowed; remove it"
+        line = text.count("\n", 0, error.position) + 1
+        raise FormatError(problem, source=source, line=line) from None
     except (ValueError, OverflowError):  # an escape beyond Unicode
-        raise FormatError(
-            "an escape is not a valid character; write the character itself",
-            source=source,
-            line=composer.line + 1,
-        ) from None
-    return data, lines
+        problem = "an escape is not a valid character; write the character itself"
+        raise FormatError(problem, source=source, line=composer.line + 1) from None
 
 
-def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> tuple[str, yaml.Mark | None]:
-    """Say what is wrong in our words, and where."""
-    mark = error.problem_mark or error.context_mark
+def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> str:
+    """Say what is wrong in our words."""
     if isinstance(error, _Refused):
-        return str(error.problem), mark
+        return str(error.problem)
     if isinstance(error, ComposerError):  # the only one that can be left
-        return "a second document begins (---); a config is a single document", mark
+        return "a second document begins (---); a config is a single document"
+    mark = error.problem_mark
     letter = "" if mark is None else text[mark.index : mark.index + 1]
-    if mark is not None and letter == ":":
-        before = text[: mark.index].rpartition("\n")[2]
-        if ": " in before:
-            return "unexpected ':'; quote the text if the colon is part of it", mark
-        return _colon_problem(text, mark)
     if letter == "\t":
-        return "unexpected tab; indent with spaces", mark
-    if isinstance(error, ScannerError):  # what is unfinished is wrong where it begins
-        mark = error.context_mark or mark
-        if mark is not None and error.problem == "could not find expected ':'":
-            line = _BREAK.split(text)[mark.line].partition("#")[0].strip()
-            return f"expected 'key: value', got {shown(line)}", mark
+        return "unexpected tab; indent with spaces"
+    if letter == ":":
+        return (
+            "unexpected ':'; quote the text if the colon is part of it, or look at the line above: "
+            "is it 'key: value', and is every bracket closed?"
+        )
     problem = " ".join(str(error.problem or error.context or "cannot be read").split())
-    return f"not valid YAML ({problem}); check indentation, quotes and brackets", mark
-
-
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line in YAML."""
-
-
-def _colon_problem(text: str, mark: yaml.Mark) -> tuple[str, yaml.Mark]:
-    """Say what a line before this key lacks, and where; an unexpected colon is the consequence."""
-    line = mark.line - 1
-    lines = _BREAK.split(text)
-    while line >= 0 and not lines[line].partition("#")[0].strip():
-        line -= 1
-    above = lines[line].partition("#")[0] if line >= 0 else ""
-    place = yaml.Mark(mark.name, mark.index, line, 0, None, 0)
-    for opening, closing in ("{}", "[]"):
-        if above.count(opening) > above.count(closing):
-            return f"'{opening}' is not closed by '{closing}'", place
-    if line >= 0 and ":" not in above:
-        return f"expected 'key: value', got {shown(above.strip())}", place
-    return "unexpected ':'; this line may be indented too far", mark
+    return f"not valid YAML ({problem}); expected 'key: value', check quotes and brackets"
 
 
 def _plain(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Any:
@@ -253,8 +213,7 @@ def _plain(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Any:
         key, line = _text(key_node), key_node.start_mark.line + 1
         below = (*keys, key)
         if key in data:
-            first = "this line" if lines[below] == line else f"line {lines[below]}"
-            problem = f"the key {shown(key)} appears twice, first on {first}; keep one"
+            problem = f"the key {shown(key)} appears twice, first on line {lines[below]}; keep one"
             raise _Refused(problem, key_node.start_mark)
         lines[below] = line
         data[key] = _plain(value_node, below, lines)
@@ -301,33 +260,21 @@ def _scalar(node: yaml.ScalarNode) -> Any:
 
 # --- TOML ----------------------------------------------------------------------------------------
 
-_TABLE_OR_ENTRY = re.compile(r"\[\[?[^\[\],]+\]\]?\s*(#.*)?|[^:{}\[\]=]+=.*")
-
-
-def _is_toml(text: str) -> bool:
-    """Tell whether text whose suffix says nothing is TOML: its first line is a table or an =."""
-    rows = (row.strip() for row in text.split("\n"))
-    first = next((row for row in rows if row and not row.startswith("#")), "")
-    return _TABLE_OR_ENTRY.fullmatch(first) is not None
-
 
 def _read_toml(text: str, source: str) -> Any:
     """Return what the text says."""
-    rows = (row for row in text.split("\n") if not row.lstrip().startswith("#"))
-    if any(row.partition("=")[0].count(".") > DEEPEST for row in rows):
+    if any(row.partition("=")[0].count(".") > DEEPEST for row in text.split("\n")):
         # tomllib takes minutes for a key of many parts
-        raise FormatError(f"a key has more than {DEEPEST} parts", source=source)
+        raise FormatError(f"a line has a key of more than {DEEPEST} parts", source=source)
     try:
         return _without_dates(tomllib.loads(text), (), source)
     except RecursionError:
         raise FormatError(_TOO_DEEP, source=source) from None
-    except tomllib.TOMLDecodeError as error:
-        problem = " ".join(str(error).split())
-        raise FormatError(f"not valid TOML: {problem}", source=source) from None
     except FormatError:
         raise
-    except ValueError:  # of int(): more digits than Python takes
-        raise FormatError("a number is too long; use fewer digits", source=source) from None
+    except ValueError as error:  # tomllib's own, and int() of more digits than Python takes
+        problem = " ".join(str(error).split())
+        raise FormatError(f"not valid TOML: {problem}", source=source) from None
 
 
 def _without_dates(value: Any, keys: Keys, source: str) -> Any:

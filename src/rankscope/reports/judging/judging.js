@@ -655,8 +655,6 @@
     });
   }
 
-  const coefficient = (value) => (value.value === null ? "–" : value.value.toFixed(2));
-
   async function agreement() {
     if (panelName === "agreement") {
       closePanel();
@@ -678,25 +676,6 @@
       : `Krippendorff’s alpha (ordinal) is ${answer.alpha.value.toFixed(2)}; from 0.8 on grades are `
         + "reliable, below 0.67 they are not";
     body.append(make("p", `On ${count(answer.shared, "pair")} that you and others graded: ${alpha}.`));
-    const table = make("table");
-    const head = make("tr");
-    for (const title of ["Raters", "Pairs", "Same", "κ", "κ weighted"]) {
-      const cell = make("th", title);
-      cell.scope = "col";
-      head.append(cell);
-    }
-    const top = make("thead");
-    top.append(head);
-    const rows = make("tbody");
-    for (const two of answer.pairs) {
-      const row = make("tr");
-      const cells = [`${two.first}, ${two.second}`, two.shared, `${Math.round(100 * two.equal)} %`,
-        coefficient(two.kappa), coefficient(two.quadratic)];
-      for (const cell of cells) row.append(make("td", cell));
-      rows.append(row);
-    }
-    table.append(top, rows);
-    body.append(table);
     body.append(make("h3", "What to judge again"));
     if (!answer.again.length) {
       body.append(make("p", "Nobody differs from you."));

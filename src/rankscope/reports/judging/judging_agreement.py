@@ -7,7 +7,6 @@ says much more of an exported file.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,33 +22,10 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.errors import counted
-from rankscope.statistics.rater_agreement import (
-    RaterAgreement,
-    cohen_kappa,
-    krippendorff_alpha,
-)
+from rankscope.statistics.rater_agreement import RaterAgreement, krippendorff_alpha
 
 if TYPE_CHECKING:
     from rankscope.reports.judging.judgment_log import JudgmentLog, Judgments, Pair
-
-MOST_RATERS = 30
-"""With more raters than this they are not compared two by two."""
-
-
-@dataclass(frozen=True, slots=True)
-class TwoRaters:
-    """How far two raters agree."""
-
-    first: str
-    second: str
-    shared: int
-    """Pairs that both graded."""
-    equal: float | None
-    """Share of them with the same grade."""
-    kappa: RaterAgreement
-    """Cohen's kappa."""
-    quadratic: RaterAgreement
-    """Cohen's kappa with quadratic weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +50,6 @@ class JudgingAgreement:
     """Pairs that at least two graded."""
     alpha: RaterAgreement
     """Krippendorff's alpha, of grades in an order."""
-    pairs: tuple[TwoRaters, ...]
-    """By two raters who share pairs."""
     again: tuple[Disputed, ...]
     """What to judge again: the largest differences first."""
 
@@ -92,20 +66,11 @@ def judging_agreement(judgments: Judgments, *, seen_by: str | None = None) -> Ju
     table = np.array(
         [[by_rater.get(name, np.nan) for by_rater in grades.values()] for name in raters], float
     ).reshape(len(raters), len(grades))
-    compared = []
-    for first, second in combinations(range(len(raters) if len(raters) <= MOST_RATERS else 0), 2):
-        both = ~np.isnan(table[first]) & ~np.isnan(table[second])
-        left, right = table[first][both], table[second][both]
-        if len(left):
-            kappas = cohen_kappa(left, right), cohen_kappa(left, right, weights="quadratic")
-            equal = float((left == right).mean())
-            compared.append(TwoRaters(raters[first], raters[second], len(left), equal, *kappas))
     disputed = [Disputed(*item) for item in grades.items() if len(set(item[1].values())) > 1]
     disputed.sort(key=lambda each: (-each.span, each.pair))
     return JudgingAgreement(
         shared=sum(len(by_rater) > 1 for by_rater in grades.values()),
         alpha=krippendorff_alpha(table, level="ordinal"),
-        pairs=tuple(compared),
         again=tuple(disputed),
     )
 
@@ -136,30 +101,14 @@ def status_document(log: JudgmentLog) -> Document:
         columns = (*text_columns("rater"), Column("graded"), Column("cannot judge"))
         sections.append(Section("Raters", (Table(columns, tuple(rows)),)))
     if len(rows) > 1:
-        sections.append(_agreement(agreed))
+        alpha = agreed.alpha
+        value = alpha.reason if alpha.value is None else f"{alpha.value:.3f}"
+        pairs = counted(agreed.shared, "shared pair")
+        line = f"Krippendorff's alpha (ordinal) on {pairs}: {value}"
+        sections.append(Section("Agreement", (sentences([line]),)))
     if agreed.again:
         sections.append(_again(agreed))
     return Document("Judgments", tuple(sections))
-
-
-def _agreement(agreed: JudgingAgreement) -> Section:
-    alpha = agreed.alpha
-    value = alpha.reason if alpha.value is None else f"{alpha.value:.3f}"
-    line = f"Krippendorff's alpha (ordinal) on {counted(agreed.shared, 'shared pair')}: {value}"
-    columns = (
-        *text_columns("rater", "other"),
-        Column("pairs"),
-        Column("same grade", digits=3),
-        Column("kappa", digits=3),
-        Column("weighted kappa", digits=3),
-    )
-    rows = tuple(
-        cells(two.first, two.second, two.shared, two.equal, two.kappa.value, two.quadratic.value)
-        for two in agreed.pairs
-    )
-    notes = ("kappa: Cohen's; weighted: by the square of the distance of two grades",)
-    table = Table(columns, rows, notes=notes, name_columns=2)
-    return Section("Agreement", (sentences([line]), *([table] if rows else [])))
 
 
 def _again(agreed: JudgingAgreement) -> Section:

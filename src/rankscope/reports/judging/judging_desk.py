@@ -236,17 +236,6 @@ class Desk:
             "raters": [{"rater": name(each), "graded": count} for each, count in graded.items()],
             "shared": agreed.shared,
             "alpha": _coefficient(agreed.alpha),
-            "pairs": [
-                {
-                    "first": name(two.first),
-                    "second": name(two.second),
-                    "shared": two.shared,
-                    "equal": two.equal,
-                    "kappa": _coefficient(two.kappa),
-                    "quadratic": _coefficient(two.quadratic),
-                }
-                for two in agreed.pairs
-            ],
             "disputed": len(agreed.again),
             "again": [
                 {

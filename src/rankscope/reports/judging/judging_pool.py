@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,8 +87,7 @@ class JudgingPool:
         """Return both pools as one; what the first one knows wins."""
         ranks = dict(self.ranks)
         for pair, rank in other.ranks.items():
-            known = ranks.get(pair)
-            ranks[pair] = rank if known is None else known if rank is None else min(known, rank)
+            ranks[pair] = _better(ranks.get(pair), rank)
         return JudgingPool(
             self.source,
             ranks,
@@ -115,6 +115,10 @@ class JudgingPool:
         return ((doc_id, document) for doc_id, document in documents if doc_id in wanted)
 
 
+def _better(known: int | None, rank: int | None) -> int | None:
+    return min((each for each in (known, rank) if each is not None), default=None)
+
+
 def read_pool(path: PathLike) -> JudgingPool:
     """Read a pool: TREC lines, or a table with a query and a document in each row."""
     source = source_name(path)
@@ -130,8 +134,7 @@ def read_pool(path: PathLike) -> JudgingPool:
     for record in read_records(path, POOL):
         row = record.fields
         pair, rank = _pair(record), _rank(row)
-        known = ranks.get(pair)
-        ranks[pair] = rank if known is None else known if rank is None else min(known, rank)
+        ranks[pair] = _better(ranks.get(pair), rank)
         asked = _text(row, _QUERY_TEXTS)
         if asked and asked != pair.query_id:
             queries.setdefault(pair.query_id, Asked(asked, _needs(row)))
@@ -163,15 +166,12 @@ def _text(row: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 def _rank(row: Mapping[str, Any]) -> int | None:
     """Return the best rank that a row tells: of all systems, or its only one."""
-    ranks = row.get("ranks")
-    numbers: list[Any] = list(ranks.values()) if isinstance(ranks, dict) else [row.get("rank")]
-    known_ranks = []
-    for value in numbers:
-        try:
-            known_ranks.append(int(value))
-        except (TypeError, ValueError, OverflowError):
-            continue
-    return min(known_ranks, default=None)
+    ranks, known = row.get("ranks"), []
+    values: list[Any] = [*ranks.values()] if isinstance(ranks, dict) else [row.get("rank")]
+    for value in values:
+        with suppress(TypeError, ValueError, OverflowError):
+            known.append(int(value))
+    return min(known, default=None)
 
 
 def pool_of(pairs: Iterable[ToJudge], source: str) -> JudgingPool:
@@ -200,15 +200,11 @@ def pool_of_runs(runs: Iterable[Run], depth: int, source: str) -> JudgingPool:
                 ranks[pair] = min(ranks.get(pair) or rank, rank)
     if not ranks:
         raise InputError(f"{source}: the runs hold no document; give runs that do")
-    by_query: dict[str, list[Pair]] = {}
+    first: dict[str, int] = {}
     for pair in ranks:
-        by_query.setdefault(pair.query_id, []).append(pair)
-    grouped = {
-        pair: ranks[pair]
-        for pairs in by_query.values()
-        for pair in sorted(pairs, key=lambda each: ranks[each] or 0)
-    }
-    return JudgingPool(source, grouped)
+        first.setdefault(pair.query_id, len(first))
+    order = sorted(ranks, key=lambda pair: (first[pair.query_id], ranks[pair] or 0))
+    return JudgingPool(source, {pair: ranks[pair] for pair in order})
 
 
 # --- what is known about queries and documents ---------------------------------------------------
@@ -224,23 +220,13 @@ def _needs(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def asked_in(queries: Queries) -> dict[str, Asked]:
-    """Return what queries ask and look for, by id."""
-    return {
-        query_id: Asked(text, _needs(queries.metadata_of(query_id)))
-        for query_id, text in queries.items()
-    }
-
-
-def asked_in_experiment(queries: Queries) -> dict[str, Asked]:
-    """Return the same of an experiment's queries, whose metadata is JSON as text."""
+    """Return what queries ask and look for, by id; an experiment keeps metadata as JSON text."""
     asked = {}
     for query_id, text in queries.items():
-        fields = queries.metadata_of(query_id)
-        try:
-            nested = json.loads(str(fields.get("metadata") or "{}"))
-        except ValueError:
-            nested = {}
-        asked[query_id] = Asked(text, _needs(nested if isinstance(nested, dict) else {}))
+        fields = dict(queries.metadata_of(query_id))
+        with suppress(ValueError, TypeError):
+            fields |= json.loads(str(fields.get("metadata") or "{}"))
+        asked[query_id] = Asked(text, _needs(fields))
     return asked
 
 

@@ -88,6 +88,11 @@ class _RefusedError(Exception):
         self.status = status
 
 
+def _refuse_if(is_wrong: bool, status: int, sentence: str) -> None:
+    if is_wrong:
+        raise _RefusedError(status, sentence)
+
+
 class JudgingServer(ThreadingHTTPServer):
     """Serves one desk."""
 
@@ -193,8 +198,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_host(self) -> None:
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
-            raise _RefusedError(403, "this server answers under 127.0.0.1 only")
+        is_own = len(hosts) == 1 and hosts[0].strip().lower() in self.server.hosts
+        _refuse_if(not is_own, 403, "this server answers under 127.0.0.1 only")
 
     def _has_token(self, token: str) -> bool:
         expected = self.server.token.encode()
@@ -202,51 +207,46 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _page(self) -> None:
         address = urlsplit(self.path)
-        if address.path != "/":
-            raise _RefusedError(404, "there is nothing here")
+        _refuse_if(address.path != "/", 404, "there is nothing here")
         try:
             asked = parse_qs(address.query, max_num_fields=4)
         except ValueError:
-            raise _RefusedError(400, "open the link that rankscope judge printed") from None
+            asked = {}
         if "launch" in asked and self.server.take_launch(asked["launch"][0]):
             self._send(303, b"", "text/plain; charset=utf-8", {"Location": self.server.link})
             return
-        if not self._has_token(asked.get("token", [""])[0]):
-            raise _RefusedError(403, "open the whole link that rankscope judge printed")
+        is_known = self._has_token(asked.get("token", [""])[0])
+        _refuse_if(not is_known, 403, "open the whole link that rankscope judge printed")
         page, policy = judging_page()
         self._send(200, page, "text/html; charset=utf-8", policy=policy)
 
     def _asked(self) -> None:
         path = urlsplit(self.path).path
         request = path.removeprefix("/api/")
-        if path == request or request not in self.server.desk.requests:
-            raise _RefusedError(404, "there is nothing here")
-        host = self.headers["Host"].strip().lower()
-        if self.headers.get("Origin", "").lower() != f"http://{host}":
-            raise _RefusedError(403, "requests must come from the judging page itself")
-        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-            raise _RefusedError(403, "requests must come from the judging page itself")
-        if not self._has_token(self.headers.get("X-Rankscope-Token", "")):
-            raise _RefusedError(403, "the token is missing or is not that of this server")
+        is_known = path != request and request in self.server.desk.requests
+        _refuse_if(not is_known, 404, "there is nothing here")
+        own = f"http://{self.headers['Host'].strip().lower()}"
+        is_own = self.headers.get("Origin", "").lower() == own
+        is_own &= self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+        _refuse_if(not is_own, 403, "requests must come from the judging page itself")
+        has_token = self._has_token(self.headers.get("X-Rankscope-Token", ""))
+        _refuse_if(not has_token, 403, "the token is missing or is not that of this server")
         self._send_json(200, self.server.desk.answer(request, self._body()))
 
     def _body(self) -> dict[str, Any]:
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise _RefusedError(415, "send JSON")
+        _refuse_if(kind != "application/json", 415, "send JSON")
         length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or "Transfer-Encoding" in self.headers:
-            raise _RefusedError(411, "say how long the request is")
-        if len(length) > 9 or int(length) > LARGEST_BODY:
-            raise _RefusedError(413, f"a request has at most {LARGEST_BODY:,} bytes")
-        content = self.rfile.read(int(length))
+        is_said = length.isascii() and length.isdigit() and "Transfer-Encoding" not in self.headers
+        _refuse_if(not is_said, 411, "say how long the request is")
+        is_large = len(length) > 9 or int(length) > LARGEST_BODY
+        _refuse_if(is_large, 413, f"a request has at most {LARGEST_BODY:,} bytes")
         try:
-            body = json.loads(content)
+            body = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise _RefusedError(400, "the request is not valid JSON") from None
-        if not isinstance(body, dict):
-            raise _RefusedError(400, "the request is not a JSON object")
-        return body
+            body = None
+        _refuse_if(not isinstance(body, dict), 400, "the request is not a JSON object")
+        return dict(body)
 
     def _send_json(self, status: int, answer: dict[str, Any]) -> None:
         self._send(status, json.dumps(answer).encode(), "application/json; charset=utf-8")

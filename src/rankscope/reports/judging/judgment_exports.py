@@ -7,8 +7,8 @@ that nobody could judge are not among them.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
@@ -27,17 +27,12 @@ if TYPE_CHECKING:
 
 ExportFormat = Literal["trec", "beir", "ratings"]
 
+_RATINGS = (".csv", ".jsonl", ".ndjson", ".tsv")
 _BY_SUFFIX: dict[str, ExportFormat] = {
-    ".qrels": "trec",
-    ".txt": "trec",
-    ".trec": "trec",
+    **dict.fromkeys((".qrels", ".txt", ".trec"), "trec"),
+    **dict.fromkeys(_RATINGS, "ratings"),
     ".tsv": "beir",
-    ".csv": "ratings",
-    ".jsonl": "ratings",
-    ".ndjson": "ratings",
 }
-
-_RATINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
 def export_format(path: PathLike, chosen: str | None = None) -> ExportFormat:
@@ -107,11 +102,7 @@ def check_nothing_lost(
     path: PathLike, judgments: Judgments, existing: Mapping[Pair, float] | None
 ) -> None:
     """Refuse to replace qrels that hold what neither the log nor ``existing`` has."""
-    from pathlib import Path  # noqa: PLC0415
-
-    if not Path(path).is_file():
-        return
-    if not Path(path).stat().st_size:
+    if not Path(path).is_file() or not Path(path).stat().st_size:
         return
     known = judgments.pairs | set(existing or ())
     lost = [pair for pair in existing_grades(path) if pair not in known]
@@ -131,17 +122,25 @@ def export_bytes(
     suffix: str = ".tsv",
 ) -> bytes:
     """Return the judgments as a file; ``suffix`` tells how ratings are written."""
-    if format == "ratings":
-        return _ratings_bytes(judgments, suffix)
-    settled = grades_of(judgments, existing)
-    if not settled:
+    settled = {} if format == "ratings" else grades_of(judgments, existing)
+    if not settled and not (format == "ratings" and judgments.raters):
         raise InputError(
             "nothing is judged yet, and there is nothing to export; judge a document first"
         )
-    nested: dict[str, dict[str, float]] = {}
-    for pair, grade in settled.items():
-        nested.setdefault(pair.query_id, {})[pair.doc_id] = grade
-    return _qrels_bytes(Qrels(nested), format)
+    if format != "ratings":
+        nested: dict[str, dict[str, float]] = {}
+        for pair, grade in settled.items():
+            nested.setdefault(pair.query_id, {})[pair.doc_id] = grade
+        return _qrels_bytes(Qrels(nested), format)
+    schema = dict.fromkeys(("query_id", "doc_id", "rater"), pl.String)
+    frame = pl.DataFrame(
+        [(*each.pair, each.rater, each.grade, each.reason) for each in judgments.all()],
+        schema={**schema, "grade": pl.Int64, "reason": pl.String},
+        orient="row",
+    )
+    if suffix in (".jsonl", ".ndjson"):
+        return "".join(f"{dump_json(row)}\n" for row in frame.iter_rows(named=True)).encode()
+    return delimited_bytes(frame, "," if suffix == ".csv" else "\t")
 
 
 def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
@@ -152,33 +151,8 @@ def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
 def _qrels_bytes(qrels: Qrels, format: ExportFormat) -> bytes:
     if format == "trec":
         return trec_or_jsonl_bytes(qrels)
-    frame = qrels.to_polars().select("query_id", "doc_id", "grade")
-    return delimited_bytes(frame.rename(dict(zip(frame.columns, _BEIR, strict=True))), "\t")
-
-
-_BEIR = ("query-id", "corpus-id", "score")
-
-
-def _ratings_bytes(judgments: Judgments, suffix: str) -> bytes:
-    """Write a row for each rating; the grade is empty where the rater could not judge."""
-    rows = [
-        (*judgment.pair, judgment.rater, judgment.grade, judgment.reason)
-        for judgment in judgments.all()
-    ]
-    if not rows:
-        raise InputError(
-            "nothing is judged yet, and there is nothing to export; judge a document first"
-        )
-    schema = dict.fromkeys(("query_id", "doc_id", "rater"), pl.String)
-    frame = pl.DataFrame(
-        rows, schema={**schema, "grade": pl.Int64, "reason": pl.String}, orient="row"
-    )
-    if suffix in (".jsonl", ".ndjson"):
-        sink = io.StringIO()
-        for row in frame.iter_rows(named=True):
-            sink.write(f"{dump_json(row)}\n")
-        return sink.getvalue().encode()
-    return delimited_bytes(frame, "," if suffix == ".csv" else "\t")
+    names = {"query_id": "query-id", "doc_id": "corpus-id", "grade": "score"}
+    return delimited_bytes(qrels.to_polars().select(*names).rename(names), "\t")
 
 
 def write_export(

@@ -104,7 +104,6 @@ def _compared(
         k=settings.k,
         tolerance=settings.tolerance,
         documents=len(stored.doc_ids),
-        filters=bool(engine.options.filters),
         queries=tuple(rows),
     )
 
@@ -129,7 +128,6 @@ def _rows(
         matrix = stored.matrix[allowed]
         vectors = np.stack([_vector(asked) for asked in group])
         best = Vectors(matrix, np.arange(len(matrix))).best(vectors, k)
-        left_out = 1 - len(allowed) / len(stored.doc_ids)
         for asked, (_, scores) in zip(group, best, strict=True):
             floor = float(scores[-1]) - tolerance
             answer = list(run[asked.query.query_id])[:k]
@@ -143,7 +141,6 @@ def _rows(
                 else min(
                     _hits(stored, asked, Ranking.of(exhaustive, k).doc_ids, floor), len(scores)
                 ),
-                filtered=left_out,
             )
     yield from (by_query[query.query_id] for query in queries if query.query_id in by_query)
 

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,9 @@ from rankscope.retrieval.protocol import Query, fingerprint
 
 Pairs = Sequence[tuple[str, float]]
 """Ids of documents, with their scores."""
+
+_REMEMBERED = 4_096
+"""Texts whose terms are remembered: a document is a candidate of many queries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +50,8 @@ class WordFeatures:
     def __init__(self, fields: tuple[str, ...] | None, language: str) -> None:
         self._fields = fields
         self.fields = ("title", "text") if fields is None else fields
-        self._analyzer = Analyzer(language)
+        self._terms = Analyzer(language).terms
+        self._read = lru_cache(maxsize=_REMEMBERED)(self._reading)
         self.statistics = Statistics()
 
     @property
@@ -75,7 +80,7 @@ class WordFeatures:
         holding: Counter[str] = Counter()
         totals = [0] * len(self.fields)
         for document in corpus.documents():
-            terms = [self._analyzer.terms(text) for text in self.texts(document)]
+            terms = [self._terms(text) for text in self.texts(document)]
             holding.update({term for several in terms for term in several})
             totals = [total + len(some) for total, some in zip(totals, terms, strict=True)]
         averages = tuple(total / max(len(corpus), 1) for total in totals)
@@ -83,20 +88,19 @@ class WordFeatures:
 
     def rows(self, query: Query, documents: Sequence[Document]) -> list[list[float]]:
         """Return one row of features for each document."""
-        asked = self._analyzer.terms(query.text)
+        asked = self._terms(query.text)
         weights = {term: self.statistics.idf(term) for term in asked}
         return [self._row(asked, weights, document) for document in documents]
 
     def _row(
         self, asked: Sequence[str], weights: Mapping[str, float], document: Document
     ) -> list[float]:
-        fields = [self._analyzer.terms(text) for text in self.texts(document)]
+        fields = [self._read(text) for text in self.texts(document)]
         row: list[float] = []
         pairs = {*pairwise(asked)}
-        for terms, average in zip(fields, self._averages(), strict=True):
-            counts = Counter(terms)
+        for (terms, counts, neighbours), average in zip(fields, self._averages(), strict=True):
             norm = 1.5 * (0.25 + 0.75 * len(terms) / average) if average else 1.5
-            side_by_side = pairs & {*pairwise(terms)}
+            side_by_side = pairs & neighbours
             row += [
                 *_coverage(weights, counts),
                 _share(
@@ -109,9 +113,16 @@ class WordFeatures:
                 len(side_by_side) / len(pairs) if pairs else 0.0,
                 math.log1p(len(terms)),
             ]
-        everything = {term for terms in fields for term in terms}
-        phrase = len(asked) > 1 and any(_holds(terms, asked) for terms in fields)
+        everything = {term for term in weights if any(term in counts for _, counts, _ in fields)}
+        phrase = len(asked) > 1 and any(
+            pairs <= neighbours and _holds(terms, asked) for terms, _, neighbours in fields
+        )
         return [*row, *_coverage(weights, everything), float(phrase)]
+
+    def _reading(self, text: str) -> tuple[list[str], Counter[str], set[tuple[str, str]]]:
+        """Return a text's terms, how often each occurs, and which are side by side."""
+        terms = self._terms(text)
+        return terms, Counter(terms), {*pairwise(terms)}
 
     def _averages(self) -> Sequence[float]:
         return self.statistics.lengths or (0.0,) * len(self.fields)

@@ -192,9 +192,8 @@ class Fusion:
                 if bad.size:
                     number, doc_id = pool.known.row(int(bad[0]))
                     raise InputError(
-                        f"query {shown(self._side.query_ids[pool.low + number])}: the fused score "
-                        f"of document {shown(doc_id)} is too large to be a number; scale the "
-                        "scores or normalise them"
+                        f"query {shown(self._side.query_ids[pool.low + number])}, document "
+                        f"{shown(doc_id)}: the fused score is too large; normalise the scores"
                     )
                 yield pool, values
 

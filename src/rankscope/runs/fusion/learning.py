@@ -56,10 +56,7 @@ class Training:
             raise InputError(f"{method} learns from judgments; give qrels of queries in the runs")
         table = as_qrels(qrels)
         if sum(query_id in table for query_id in side.query_ids) < 2:
-            raise InputError(
-                f"{method} never fuses a query by its own judgments; give judgments of at least "
-                "two queries that are in the runs"
-            )
+            raise InputError(f"{method} needs judgments of two queries that are in the runs")
         self._lesson = lesson
         self._judged = np.array([query_id in table for query_id in side.query_ids], np.int64)
         ids = pl.DataFrame({"query_id": pl.Series(side.query_ids, dtype=pl.String)})

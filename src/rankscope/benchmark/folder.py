@@ -41,6 +41,26 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:40] or "experiment"
 
 
+def run_file(system: str, time: int = 1) -> str:
+    """Return where the run of a system is; ``time``: which, if it was asked more than once."""
+    return f"runs/{system}.run.gz" if time == 1 else f"runs/again/{time}/{system}.run.gz"
+
+
+def report_file(system: str) -> str:
+    """Return where the report of a system is."""
+    return f"EvaluationReport.{system}.json"
+
+
+def values_file(system: str) -> str:
+    """Return where the values by query of a system are."""
+    return f"per_query/{system}.parquet"
+
+
+def results_file(system: str) -> str:
+    """Return where the top of the answers of a system is."""
+    return f"results/{system}.parquet"
+
+
 def file_ref(path: Path, root: Path) -> FileRef:
     """Describe a file of an experiment."""
     with path.open("rb") as stream:

@@ -11,7 +11,7 @@ import pytest
 import rankscope as rs
 from benchmark.world import cli
 from rankscope.benchmark.case_schema import case_schema, size_of
-from rankscope.benchmark.golden_sets import CasesValidation, validate_cases
+from rankscope.benchmark.case_validation import CasesValidation, validate_cases
 from rankscope.errors import InputError
 
 

@@ -6,19 +6,21 @@ of its own. What they have in common is looked at afterwards, in the table of la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankscope.benchmark.collection import questions_in
+from rankscope.benchmark.collection_files import find_files
 from rankscope.benchmark.config.loading import LoadedConfig
-from rankscope.benchmark.drawn_pages import pages_of
 from rankscope.benchmark.environment import now
-from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
-from rankscope.collection.queries import read_queries
+from rankscope.benchmark.folder import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.diagnosis.languages import Languages, language_table, translations
+from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, counted
 from rankscope.files import replacing
@@ -77,13 +79,13 @@ def languages_to_run(loaded: LoadedConfig) -> list[str]:
     config = loaded.config.collection
     if config.cases is None or config.language is not None or config.languages == "together":
         return []
-    files = config.files(loaded.folder, loaded.config.training)
-    queries = read_queries(files.queries, query=config.columns.query)
+    files = find_files(config, loaded.folder, loaded.config.training)
+    queries = questions_in(files, config)
     languages = [fields.get("language") for fields in queries.metadata.values()]
     codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
     if len(codes) > 1 and None in languages:
         raise InputError(
-            f"{files.queries}: {counted(languages.count(None), 'case')} without a language beside "
+            f"{files.source}: {counted(languages.count(None), 'case')} without a language beside "
             f"cases in {', '.join(codes)}; name the language of all of them"
         )
     return codes if len(codes) > 1 else []
@@ -101,18 +103,23 @@ def in_language(loaded: LoadedConfig, code: str) -> LoadedConfig:
     )
 
 
-def run_each(
-    loaded: LoadedConfig,
-    codes: Iterable[str],
-    output: Path,
-    run: Callable[[LoadedConfig], Result],
-) -> LanguageResults:
-    """Run the benchmark of each language, and write what they have in common."""
-    results = {code: run(in_language(loaded, code)) for code in codes}
+def refuse_languages(loaded: LoadedConfig, remedy: str) -> None:
+    """Refuse cases in several languages, of which one run or mean would be made."""
+    codes = languages_to_run(loaded)
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}); name one of them "
+            f"(collection.language={codes[0]}), or {remedy}"
+        )
+
+
+def compare_languages(
+    loaded: LoadedConfig, output: Path, results: Mapping[str, Result]
+) -> tuple[Path, LanguageReport]:
+    """Write what the benchmarks of several languages have in common; return where, and what."""
+    values, members = _values(results)
     settings = loaded.config.statistics.settings
     reports = {code: result.report for code, result in results.items()}
-    values, members = _values(results)
-    table = language_table(values, settings, cases=_translations(loaded, members))
     report = LanguageReport(
         name=loaded.config.name,
         created=now(),
@@ -125,18 +132,20 @@ def run_each(
             )
             for code, each in reports.items()
         ),
-        table=table,
+        table=language_table(values, settings, cases=_translations(loaded, members)),
     )
     key = fingerprint(*(each.experiment for each in report.experiments))
     name = f"{slug(loaded.config.name)}-languages-{key[:12]}"
+    document = document_of(report)
     with unfinished(output, name) as folder:
         for file, text in {
             LANGUAGE_REPORT: report.to_json(),
-            **pages_of(document_of(report), "LanguageComparison.md", "LanguageReport.html"),
+            "LanguageComparison.md": as_markdown(document),
+            "LanguageReport.html": page(document),
         }.items():
             with replacing(folder.path(file)) as sink:
                 sink.write(text.encode())
-    return LanguageResults(output / name, report, results)
+    return output / name, report
 
 
 def _translations(
@@ -144,8 +153,7 @@ def _translations(
 ) -> dict[str, list[str]]:
     """Return what the cases of each language are translations of, where all of them say so."""
     config = loaded.config.collection
-    files = config.files(loaded.folder, loaded.config.training)
-    queries = read_queries(files.queries, query=config.columns.query)
+    queries = questions_in(find_files(config, loaded.folder, loaded.config.training), config)
     asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
     return translations(asked, members)
 

@@ -1,0 +1,72 @@
+"""Steps: what a benchmark is doing, told to whoever watches, and how long each step took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Protocol
+
+from rankscope.retrieval.progress import cancellable
+
+
+class Progress(Protocol):
+    """Called with how much of a step, or of a part of it, is done, and of how much."""
+
+    def __call__(self, done: int, total: int, /, part: str = "") -> None:
+        """Report progress."""
+
+
+class Watcher(Protocol):
+    """Is told what happens; may draw a progress bar."""
+
+    def begun(self, step: str) -> None:
+        """A step is being worked on."""
+
+    def step(self, step: str, done: int, total: int, part: str = "") -> None:
+        """So much of it, or of a part of it, is done."""
+
+    def ended(self, step: str, seconds: float) -> None:
+        """It is done."""
+
+
+class Silent:
+    """A watcher that shows nothing."""
+
+    def begun(self, step: str) -> None:
+        """Show nothing."""
+
+    def step(self, step: str, done: int, total: int, part: str = "") -> None:
+        """Show nothing."""
+
+    def ended(self, step: str, seconds: float) -> None:
+        """Show nothing."""
+
+
+class Cancelled(Exception):  # noqa: N818  (not an error: nobody waits for the work any more)
+    """Another step has failed; what this one is doing is not wanted any more."""
+
+
+class Steps:
+    """The steps of one benchmark; ``seconds`` has how long each took, by name."""
+
+    def __init__(self, watcher: Watcher | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._watcher = watcher or Silent()
+
+    @contextmanager
+    def step(self, name: str, cancelled: Event | None = None) -> Iterator[Progress]:
+        """Time a step, and yield what reports its progress; once ``cancelled`` is set, it ends."""
+
+        def progress(done: int, total: int, /, part: str = "") -> None:
+            if cancelled is not None and cancelled.is_set():
+                raise Cancelled
+            self._watcher.step(name, done, total, part)
+
+        self._watcher.begun(name)
+        began = time.perf_counter()
+        with cancellable(cancelled):  # also ends what waits inside, such as a slow engine
+            yield progress
+        self.seconds[name] = time.perf_counter() - began
+        self._watcher.ended(name, self.seconds[name])
