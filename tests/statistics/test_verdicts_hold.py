@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError
 from rankscope.statistics.choices import CORRECTIONS, TESTS
 from rankscope.statistics.clusters import Sample
-from rankscope.statistics.comparison import compare, compare_pairs, family_tests, system_groups
+from rankscope.statistics.comparison import compare, compare_pairs, system_groups
 from rankscope.statistics.intervals import Interval, agreeing
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.noise import run_noise
@@ -110,21 +110,6 @@ def test_agreeing(
     interval = Interval(low=low, high=high, level=0.95, method="t")
     moved = agreeing(interval, difference, p, 0.05)
     assert (moved.low, moved.high) == pytest.approx(ends)
-
-
-# --- many systems --------------------------------------------------------------------------------
-
-
-def warning(matrix: Matrix, **options: Any) -> str:
-    return family_tests(matrix, all_pairs(matrix), Settings.of(**options)).note
-
-
-def test_what_cannot_be_reached_is_said() -> None:
-    random = np.random.default_rng(1)
-    matrix = matrix_of(random.random((3, 4)))
-    assert "too few queries" in warning(matrix)
-    values = random.random((3, 40))
-    assert warning(matrix_of(values)) == warning(matrix_of([*values, values[0]])) == ""
 
 
 # --- clusters, weights, noise --------------------------------------------------------------------

@@ -163,10 +163,9 @@ def _two_systems(comparison: Comparison) -> Table:
 def _points(comparison: Comparison) -> Iterator[Point]:
     """Yield what should be known beside the decision, and what comes next."""
     careful = finding_lines(comparison.findings)
-    undecidable = [pair for pair in comparison.pairs if not pair.decidable]
     if len(comparison.runs) == 2:  # of more there are too many to speak of
         careful += [f"{each.measure}: only {differ(each)}, too few for any test"
-                    for each in undecidable]  # fmt: skip
+                    for each in comparison.pairs if not each.decidable]  # fmt: skip
     if careful:
         yield Point("Careful", tuple(careful[:MOST_CAREFUL]), "warning")
     notes = [*aliases(comparison.measures), *_parts(comparison)]

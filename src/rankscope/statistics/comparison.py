@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankscope.document.views import Shown, document_of
-from rankscope.errors import InputError, UnknownNameError, counted
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.part import Part, Record, json_of
@@ -47,6 +47,9 @@ __all__ = ["Comparison", "compare"]
 LETTERED = 15
 """Up to so many systems letters are read beside means; of more, who may be the best is marked."""
 
+MOST_LETTERED = 200
+"""Systems in larger comparisons have no letters: nobody can read hundreds of them."""
+
 MOST_TOGETHER = 50
 """Of more systems than this an analysis compares only the pairs that it is about."""
 
@@ -54,7 +57,7 @@ MOST_TOGETHER = 50
 # --- a family of tests ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Tested:
     """Pairs that were tested as a family; arrays have a number for each row, measure by measure."""
 
@@ -76,7 +79,12 @@ class Tested:
             return 1
         return len(self.rows) if self.settings.family == "all" else len(self.pairs)
 
-    @property
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean of each measure and system."""
+        return self.matrix.means()
+
+    @cached_property
     def verdicts(self) -> npt.NDArray[np.int8]:
         """The verdict of each row, as places in `VERDICTS`."""
         alpha = self.settings.alpha
@@ -88,7 +96,7 @@ class Tested:
             verdict[self.same <= alpha] = VERDICTS.index("equivalent")
         return verdict.astype(np.int8)
 
-    @property
+    @cached_property
     def decidable(self) -> BoolArray:
         """Tell which rows could have been shown to differ, had their queries said it clearly.
 
@@ -111,26 +119,6 @@ class Tested:
         alpha = self.settings.alpha
         return alpha if self.settings.correction in ("none", "bh") else alpha / max(self.size, 1)
 
-    @property
-    def note(self) -> str:
-        """Say what the tests could not show, whatever the outcome; '' if they could."""
-        differ = self.rows.differing > 0
-        unable = ~self.decidable & differ
-        if not unable.any():
-            return ""
-        alpha, total = self.settings.alpha, int(np.count_nonzero(differ))
-        if unable.sum() < total:
-            return (
-                f"{counted(int(unable.sum()), 'pair')} of {total:,} differ on too few queries for "
-                f"any outcome to be significant at {alpha:g}"
-            )
-        floor = self.rows.floor[differ].min()
-        over = f" before correction over {self.size:,} tests" if self.size > 1 else ""
-        return (
-            f"too few queries differ to show anything: the smallest possible p-value is "
-            f"{floor:.3g}{over}, and {alpha:g} is asked for"
-        )
-
     def compared(self) -> Pairs:
         """Return the pairs, measure by measure; each is made when it is looked at."""
         measure, place = np.divmod(np.arange(len(self.rows)), max(len(self.pairs), 1))
@@ -149,7 +137,7 @@ class Tested:
         matrix, rows, settings = self.matrix, self.rows, self.settings
         verdicts, decidable = self.verdicts, self.decidable
         intervals = rows.intervals(self.corrected, settings.alpha, chosen)
-        means, detectable = matrix.means(), self._detectable(chosen)
+        means, detectable = self.means, self._detectable(chosen)
         made = []
         for at, row in enumerate(chosen.tolist()):
             measure, place = divmod(row, len(self.pairs))
@@ -299,8 +287,10 @@ def system_groups(matrix: Matrix, compared: Pairs) -> list[tuple[list[str], set[
     groups = []
     for scale, means in zip(matrix.scales, matrix.means(), strict=True):
         apart = compared.apart(scale.name, matrix.systems)
+        few = len(matrix.systems) <= MOST_LETTERED
         order = np.argsort(-means if scale.higher_is_better else means, kind="stable").tolist()
-        groups.append((letters(apart, order), set(as_good_as_best(apart, order))))
+        labels = letters(apart, order) if few else [""] * len(order)
+        groups.append((labels, set(as_good_as_best(apart, order))))
     return groups
 
 
@@ -319,7 +309,8 @@ class SystemMean(Part):
     interval: Interval
     """Of the mean."""
     letters: str
-    """Systems that share one are not shown to differ; '' where only a baseline is compared with.
+    """Systems that share one are not shown to differ; '' where only a baseline is compared with,
+    or of more than 200 systems.
     A letter may have a number behind it: ab2 is a and b2."""
     near_best: bool | None = None
     """Whether it is not shown to be worse than the best mean; null where that is not tested."""
@@ -349,7 +340,7 @@ class Comparison(Record, Shown):
     family: str
     """Which tests were corrected together, and how, in words."""
     note: str = ""
-    """What the tests could not have shown, whatever the outcome; '' if nothing."""
+    """What clusters and weights leave of the queries, where that is little or guessed."""
     clusters: int | None = None
     """How many clusters the queries are in, where some belong together: the unit of chance."""
     weighted: bool = False
@@ -524,7 +515,6 @@ def compare_scores(
     groups = None
     if len(pairs) == math.comb(len(systems), 2):
         groups = system_groups(matrix, compared)
-    drawn = "" if sample is None else sample.note(len(matrix.query_ids))
     return Comparison(
         runs=systems,
         measures=scores.asked,
@@ -534,7 +524,7 @@ def compare_scores(
         profile=scores.profile.name,
         settings=settings,
         family=_family_words(len(pairs), len(scores.measures), settings),
-        note="; ".join(filter(None, (tested.note, drawn))),
+        note="" if sample is None else sample.note(len(matrix.query_ids)),
         clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
         means=tuple(_system_means(matrix, settings, groups)),

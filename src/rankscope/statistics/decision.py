@@ -100,7 +100,7 @@ def decide(comparison: Comparison, measure: str, prices: Sequence[Price] = ()) -
     field = _Field(comparison, measure, prices)
     first, *others = field.means
     base = next((mean for mean in field.means if mean.run == comparison.baseline), None)
-    if all(pair.is_same for pair in comparison.pairs.select(measure=measure)):
+    if all(pair.is_same for pair in comparison.pairs.each(measure=measure)):
         systems = "Both systems" if len(others) == 1 else f"All {len(others) + 1} systems"
         return Decision(
             rule="all the same",

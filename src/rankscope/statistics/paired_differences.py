@@ -153,7 +153,7 @@ class Differences:
         """
         rows = np.arange(len(self)) if rows is None else rows
         p_corrected = np.asarray(corrected, dtype=np.float64)[rows]
-        shown, to_zero = self.shown(corrected, alpha)[rows], self.p_interval[rows]
+        shown, to_zero = (p_corrected <= alpha) & (self.mean[rows] != 0), self.p_interval[rows]
         outside = alpha * self.p[rows] / p_corrected
         moved = alpha * to_zero / p_corrected
         outside = np.where(~shown & (to_zero <= outside), np.minimum(outside, moved), outside)

@@ -119,7 +119,10 @@ class Pairs(Sequence[Pair]):
     ``measures``, and which of ``systems`` is the base and which the system.
     """
 
-    __slots__ = ("_kept", "_make", "base", "measure", "measures", "system", "systems", "verdict")
+    __slots__ = (
+        *("_kept", "_make", "_places"),
+        *("base", "measure", "measures", "system", "systems", "verdict"),
+    )
 
     def __init__(
         self,
@@ -134,6 +137,7 @@ class Pairs(Sequence[Pair]):
     ) -> None:
         self._make = make
         self._kept: tuple[Pair, ...] | None = None
+        self._places: tuple[IntArray, IntArray] | None = None
         self.measures = tuple(measures)
         self.systems = tuple(systems)
         self.measure, self.base, self.system, self.verdict = measure, base, system, verdict
@@ -168,8 +172,7 @@ class Pairs(Sequence[Pair]):
         return self.at([rows])[0] if isinstance(rows, int) else tuple(self.at(rows))
 
     def __iter__(self) -> Iterator[Pair]:
-        for start in range(0, len(self), MADE):
-            yield from self.at(range(start, min(len(self), start + MADE)))
+        return self.each()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs | tuple):
@@ -212,16 +215,32 @@ class Pairs(Sequence[Pair]):
             chosen &= shown[self.base] & shown[self.system]
         return np.flatnonzero(chosen)
 
+    def each(self, **chosen: Any) -> Iterator[Pair]:
+        """Yield the pairs of `rows`; those that are not looked at are not made."""
+        rows = self.rows(**chosen)
+        for start in range(0, len(rows), MADE):
+            yield from self.at(rows[start : start + MADE])
+
     def select(self, **chosen: Any) -> list[Pair]:
         """Return the pairs of `rows`."""
-        return self.at(self.rows(**chosen))
+        return list(self.each(**chosen))
 
     def find(self, *, measure: str, base: str | None, system: str) -> Pair | None:
         """Return the pair of a base and a system; None if they were not compared so."""
-        if base is None:
+        count = len(self.systems)
+        if self._places is None:
+            keys = (self.measure * count + self.base) * count + self.system
+            order = np.argsort(keys)
+            self._places = keys[order], order
+        try:
+            place = self.measures.index(measure)
+            first, second = (self.systems.index(name) for name in (base or "", system))
+        except ValueError:
             return None
-        rows = self.rows(measure=measure, base=base, system=system)
-        return self.at(rows[:1])[0] if len(rows) else None
+        keys, order = self._places
+        key = (place * count + first) * count + second
+        at = int(np.searchsorted(keys, key))
+        return self.at(order[at : at + 1])[0] if at < len(keys) and keys[at] == key else None
 
     def names(self, *, measure: str) -> list[str]:
         """Return which pairs there are, as people call them."""
