@@ -49,7 +49,7 @@ from rankscope.reports.system_tables import (
     not_shown,
     shown_systems,
 )
-from rankscope.reports.targets import figure_table, target_table
+from rankscope.reports.target_tables import figure_table, target_table
 from rankscope.reports.verdict import (
     cautions,
     decision_of,

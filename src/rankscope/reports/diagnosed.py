@@ -32,7 +32,7 @@ from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.found_sentences import found_sentence, is_quiet
-from rankscope.reports.targets import figure_table
+from rankscope.reports.target_tables import figure_table
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis

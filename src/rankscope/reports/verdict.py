@@ -17,7 +17,7 @@ from rankscope.diagnosis.segments import segments
 from rankscope.document.text import interval, number
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.targets import figure_text
+from rankscope.reports.target_tables import figure_text
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
