@@ -20,7 +20,7 @@ from rankscope.retrieval.engines.connections import Connections
 from rankscope.retrieval.engines.loaded import Batch, LoadedEngine
 from rankscope.retrieval.engines.postgres_options import PostgresOptions, flat, placeholders
 from rankscope.retrieval.hiding import Hider
-from rankscope.retrieval.protocol import fingerprint, time_limit
+from rankscope.retrieval.protocol import UnansweredError, fingerprint, time_limit
 from rankscope.retrieval.registry import SYSTEMS, Context, engine
 
 _CONNECT_SECONDS = 10
@@ -448,7 +448,7 @@ class Postgres(LoadedEngine):
         return {**super().settings(), **{name: getattr(self.options, name) for name in names}}
 
 
-class PostgresError(Exception):
+class PostgresError(UnansweredError):
     """What the server could not do, in one sentence."""
 
 
