@@ -45,6 +45,7 @@ __all__ = [
     "Secret",
     "Snapshot",
     "System",
+    "UnansweredError",
     "check_depth",
     "contained",
     "fingerprint",
@@ -107,7 +108,8 @@ class Ranking:
     @classmethod
     def failed_by(cls, error: Exception, seconds: float = 0.0) -> Ranking:
         """Return the answer that there is none, because of an exception."""
-        text = str(error) if isinstance(error, InputError) else sentence(error)
+        is_sentence = isinstance(error, InputError | UnansweredError)
+        text = str(error) if is_sentence else sentence(error)
         wait = getattr(error, "retry_after", None)
         is_number = isinstance(wait, int | float) and math.isfinite(wait)
         return cls.failed(text, seconds, retry_after=wait if is_number else None)
@@ -129,6 +131,10 @@ def sentence(error: BaseException) -> str:
     if len(text) > 300:
         text = f"{text[:299]}…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class UnansweredError(Exception):
+    """Why a query has no answer, as a sentence to be shown as it is."""
 
 
 class RetryLater(Exception):  # noqa: N818  (a request, not a fault)

@@ -30,7 +30,7 @@ from pydantic import Field, field_validator
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import RemoteOptions, Secret, SpecError, Text, Unexpanded
-from rankscope.retrieval.protocol import sentence, time_limit
+from rankscope.retrieval.protocol import UnansweredError, sentence, time_limit
 from rankscope.retrieval.registry import check_engine, engine
 from rankscope.retrieval.trust import certificate_problem, is_proxied, trusted, untrusted
 from rankscope.retrieval.waiting import TimedOutError, pause, within
@@ -108,7 +108,7 @@ def check_url(url: str) -> None:
         )
 
 
-class WebError(Exception):
+class WebError(UnansweredError):
     """A request without a usable answer, in one sentence.
 
     ``status`` is the state of the answer (None: there was none), ``may_repeat`` whether asking

@@ -338,7 +338,8 @@ class Engine(System):
             if isinstance(error, RankscopeError) or hasattr(error, "retry_after"):
                 raise error from None
             scrub(error, lambda text: without_secrets(text, self))
-            raise InputError(f"{self.kind} could not {doing}: {sentence(error)}") from error
+            problem = Ranking.failed_by(error).error
+            raise InputError(f"{self.kind} could not {doing}: {problem}") from error
 
 
 def ties_at_cut(ask: Callable[[int], Pairs], depth: int) -> Pairs:

@@ -22,7 +22,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.engines.base import Engine, EngineOptions, Pairs, Question
 from rankscope.retrieval.options import SpecError, Text, TextList, Unexpanded
-from rankscope.retrieval.protocol import Identity
+from rankscope.retrieval.protocol import Identity, UnansweredError
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.web import REFUSED, Web, WebError, WebOptions
@@ -211,7 +211,7 @@ class SearchApi(Engine):
         return [(name, sign * _score(value)) for name, value in zip(names, scores, strict=True)]
 
 
-class AnswerError(Exception):
+class AnswerError(UnansweredError):
     """An answer that does not hold what it should, in one sentence."""
 
 

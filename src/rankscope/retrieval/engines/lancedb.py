@@ -125,9 +125,8 @@ class Lance(StoredEngine):
 
     def create(self) -> None:
         """Make an empty table, in the place of one that was half loaded."""
-        self._table = self._database.create_table(
-            self.index_name, schema=self._schema(), mode="overwrite"
-        )
+        self.drop()
+        self._table = self._database.create_table(self.index_name, schema=self._schema())
 
     def add(self, batch: Batch) -> None:
         """Append a batch."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any
 
 from rankscope.errors import InputError, shown
@@ -19,6 +17,16 @@ from rankscope.retrieval.engines.base import Pairs, Question
 from rankscope.retrieval.engines.connections import Connections
 from rankscope.retrieval.engines.loaded import Batch, LoadedEngine
 from rankscope.retrieval.engines.postgres_options import PostgresOptions, flat, placeholders
+from rankscope.retrieval.engines.postgres_sql import (
+    ANY_WORD,
+    PostgresError,
+    identifier,
+    literal,
+    pairs_of,
+    setting_text,
+    vector_text,
+    without_nul,
+)
 from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.protocol import fingerprint, time_limit
 from rankscope.retrieval.registry import SYSTEMS, Context, engine
@@ -138,7 +146,7 @@ class Postgres(LoadedEngine):
 
     def _session(self) -> dict[str, str]:
         """Return what is set in each session."""
-        settings = {name: _setting(value) for name, value in flat(self.options.params).items()}
+        settings = {name: setting_text(value) for name, value in flat(self.options.params).items()}
         if self.sql:
             return {**settings, "default_transaction_read_only": "on"}
         if self.needs_vectors and self.options.vectors != "exact":
@@ -382,7 +390,7 @@ class Postgres(LoadedEngine):
         if not self.needs_vectors:
             parameters["query"] = without_nul(question.text)
             language = f"{literal(self.options.language)}::regconfig".replace("%", "%%")
-            asked = {"any": _ANY_WORD, "websearch": "websearch_to_tsquery({language}, %(query)s)"}
+            asked = {"any": ANY_WORD, "websearch": "websearch_to_tsquery({language}, %(query)s)"}
             by_letter = {letter: weight for weight, letter in self._letters().items()}
             top = max(self.weights)
             factors = ",".join(repr(by_letter.get(letter, 0) / top) for letter in "DCBA")
@@ -446,72 +454,3 @@ class Postgres(LoadedEngine):
             return {"sql": self.sql, "params": self.options.params}
         names = () if self.needs_vectors else ("match", "rank", "normalization")
         return {**super().settings(), **{name: getattr(self.options, name) for name in names}}
-
-
-class PostgresError(Exception):
-    """What the server could not do, in one sentence."""
-
-
-_ANY_WORD = (
-    "(SELECT string_agg('''' || replace(replace(word, '\\', '\\\\'), '''', '''''') || '''', ' | ')"
-    "::tsquery FROM unnest(tsvector_to_array(to_tsvector({language}, %(query)s))) AS word)"
-)
-"""Each word of the query, quoted as tsquery wants it; null if there is none."""
-
-_NO_IDS = (bytes, bool, float, list, tuple, dict)
-"""What a column may hold that has no one spelling as an id."""
-
-
-def pairs_of(rows: Sequence[Sequence[Any]], columns: Sequence[str]) -> Pairs:
-    """Return ids and scores of rows; of ids alone, in the order of the rows.
-
-    Raises:
-        InputError: there is no such pair in the columns.
-        PostgresError: an id or a score is null.
-    """
-    if len(columns) not in (1, 2):
-        there = shown(", ".join(columns))
-        problem = f"but it returns {len(columns)} columns: {there}"
-        raise InputError(f"the sql must return an id and a score, or an id alone, {problem}")
-    pairs: Pairs = []
-    for place, row in enumerate(rows):
-        doc_id, score = row[0], row[1] if len(row) == 2 else float(len(rows) - place)
-        if doc_id is None or score is None:
-            raise PostgresError("the sql returned a row whose id or score is null")
-        if isinstance(doc_id, _NO_IDS):
-            problem = f"must be an id, but it holds {shown(doc_id)}; write it as text there"
-            raise InputError(f"the first column of the sql, {shown(columns[0])}, {problem}")
-        if isinstance(score, bool) or not isinstance(score, int | float | Decimal):
-            problem = f"must be a score, but it holds {shown(score)}"
-            raise InputError(f"the second column of the sql, {shown(columns[1])}, {problem}")
-        pairs.append((str(doc_id), float(score)))
-    return pairs
-
-
-def _setting(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
-
-
-def identifier(name: str) -> str:
-    """Return a name as SQL.
-
-    >>> identifier('a"b')
-    '"a""b"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text as SQL."""
-    doubled = text.replace("\\", "\\\\").replace("'", "''")
-    return f"E'{doubled}'"
-
-
-def vector_text(vector: Any) -> str:
-    """Return a vector as pgvector reads it."""
-    return f"[{','.join(map(repr, vector.tolist()))}]"
-
-
-def without_nul(text: str) -> str:
-    """Return a text without the one character that PostgreSQL cannot hold."""
-    return text.replace("\0", " ")
