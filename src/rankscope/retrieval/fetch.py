@@ -65,6 +65,9 @@ log = logging.getLogger(__name__)
 LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
 
+SINGLY = 1_000
+"""Up to so many queries are put one by one to systems that else answer a batch at once."""
+
 FIRST, FEW, ENOUGH, PATIENCE = 2, 5, 20, 120.0
 """A remote system is asked the first queries one by one. If these get no answer in time, it is not
 asked on; nor if it has answered none of so many, or of a few that are all there are, or took more
@@ -150,9 +153,6 @@ def fetch(
     (['d1'], {})
     """
     check_depth(depth)
-    size = _whole("batch", system.batch_size if batch is None else batch, 1)
-    if batch is None and rate is not None and system.capabilities.remote:
-        size = 1  # a batch is asked at once, which a server that counts would not let pass
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
@@ -161,6 +161,8 @@ def fetch(
         remote = [part for part in all_parts(system) if part.capabilities.remote]
         timeout = max(part.seconds_to_answer for part in remote)
     asked = queries_of(queries)
+    times_each = all(part.times_each for part in all_parts(system))
+    size = _batch_size(system, batch, len(asked), is_slowed=rate is not None, timed=times_each)
     identity = system.identity()
     title = name or identity.name
     began = time.monotonic()
@@ -214,13 +216,23 @@ def fetch(
             asked=len(unanswered),
             stored=stored,
             retried=retried,
-            times_each=(size == 1 and not stored)
-            or all(part.times_each for part in all_parts(system)),
+            times_each=times_each or (size == 1 and not stored),
         ),
         identity,
         system.notes,
         _facts(system, answers),
     )
+
+
+def _batch_size(
+    system: System, batch: int | None, queries: int, *, is_slowed: bool, timed: bool
+) -> int:
+    """Return how many queries are put to a system at once."""
+    if batch is not None:
+        return _whole("batch", batch, 1)
+    if system.capabilities.remote:  # a server that counts would not let a batch pass
+        return 1 if is_slowed else system.batch_size
+    return system.batch_size if timed or queries > SINGLY else 1  # so that each has its own time
 
 
 def _end_if_nothing_works(
