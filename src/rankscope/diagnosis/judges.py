@@ -31,7 +31,7 @@ from rankscope.diagnosis.rater_orders import (
     rater_orders,
     reason_against,
 )
-from rankscope.diagnosis.show import part_table, query_table
+from rankscope.diagnosis.show import part_table, query_table, titled
 from rankscope.document.blocks import Block, sentences, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
@@ -420,7 +420,7 @@ def _show(result: Judges) -> Iterator[Block | None]:
             ],
             f"{row.judge} against {row.reference}",
             notes=[f"pairs by grade of {row.judge} (rows) and of {row.reference} (columns)"],
-            columns=f"grade: grade of {row.judge} | counts: {{}}",
+            columns=f"grade: grade of {titled(row.judge)} | counts: {{}}",
         )
     yield part_table(
         sorted(result.repeats, key=lambda row: row.equal)[:SHOWN],

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
-from rankscope.diagnosis.show import system_table
+from rankscope.diagnosis.show import system_table, titled
 from rankscope.document.blocks import Block, Curve, Plot, Table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, declare
@@ -217,7 +217,7 @@ def _findings(front: ParetoFront, pairs: Sequence[Pair], inputs: Inputs) -> Iter
 
 def _table(front: ParetoFront, measure: str) -> Table | None:
     unknown = f"{front.cost} is not known of {listed(front.left_out, 10)}"
-    cost = f"{front.cost} (more is better)" if front.higher_is_better else front.cost
+    cost = titled(front.cost) + (" (more is better)" if front.higher_is_better else "")
     table = system_table(
         front.systems,
         f"{measure} against {front.cost}",

@@ -17,7 +17,7 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, analysis
 from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
-from rankscope.diagnosis.show import part_table
+from rankscope.diagnosis.show import part_table, titled
 from rankscope.document.blocks import Block, sentences
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, declare
@@ -256,13 +256,14 @@ def _show(result: Segments) -> Iterator[Block | None]:
     if not result.named:
         order = sorted(apart, key=lambda group: -group.cost)
         fields = dict.fromkeys(list(dict.fromkeys(group.field for group in order))[:MOST_TABLES])
+    base = titled(result.base or "")
     for field in fields:
         unknown = result.unlabelled[field]
         yield part_table(
             [group for group in result.groups if group.field == field],
             f"By {field}",
             notes=[f"not known for {counted(unknown, 'query')}"] if unknown else [],
-            columns=f"label: group | n: queries | means: {{}} | changes: {{}} over {result.base}",
+            columns=f"label: group | n: queries | means: {{}} | changes: {{}} over {base}",
         )
 
 

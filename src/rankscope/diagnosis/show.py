@@ -67,7 +67,8 @@ def part_table(
             shown.add(field)
         for key in keys or ():
             inner = [None if value is None else value.get(key) for value in values]
-            made.append(_column(heading.format(f"{key:,}" if type(key) is int else key), inner))
+            key_text = f"{key:,}" if type(key) is int else str(key)
+            made.append(_column(heading.replace("{}", key_text), inner))
             shown.add(field)
     docs = field_docs(type(rows[0]))
     explained = [
@@ -153,6 +154,11 @@ def _titles(columns: str) -> dict[str, str]:
     """Return by field the title of its column."""
     pairs = [column.partition(": ") for column in columns.split(" | ")]
     return {field: title or field.replace("_", " ") for field, _, title in pairs}
+
+
+def titled(name: str) -> str:
+    """Return a name of the user's as a part of a title: without what separates columns."""
+    return name.replace(" | ", " ¦ ")
 
 
 def _keys(values: Sequence[Any]) -> list[Any] | None:
