@@ -124,16 +124,23 @@ def test_folders_are_flushed_after_a_rename(
     assert flushed[-1] == str(tmp_path / "out")
 
 
-def test_a_folder_that_cannot_be_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL])
+def test_a_folder_that_cannot_be_flushed(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fsync = os.fsync
 
     def refuse(handle: int) -> None:
         if os.path.isdir(f"/proc/self/fd/{handle}"):
-            raise OSError(errno.EINVAL, "a file system that knows no such call")
+            raise OSError(code, os.strerror(code))
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", refuse)
-    write(tmp_path / "file")
+    if code == errno.EINVAL:  # a file system that knows no such call
+        write(tmp_path / "file")
+    else:
+        with pytest.raises(InputError, match=r"does not confirm .* \(Input/output error\)"):
+            write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
 
 

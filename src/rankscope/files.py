@@ -73,6 +73,7 @@ _MAGIC = {
     b"BZh": ".bz2",
     b"\xfd7zXZ\x00": ".xz",
     b"\x28\xb5\x2f\xfd": ".zst",
+    b"\x04\x22\x4d\x18": ".lz4",  # which is refused by name
 }
 """What compressed files begin with."""
 
@@ -169,7 +170,7 @@ def can_be_read_again(path: PathLike) -> bool:
     return text != "-" and (os.path.isfile(text) or not os.path.exists(text))
 
 
-def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
+def _decompressor(packed: io.BufferedReader[Any], source: str) -> BinaryIO | None:
     """Return a stream of the decompressed bytes; None if they are not compressed."""
     openers: dict[str, Callable[[io.BufferedReader[Any]], Any]] = {
         ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
@@ -178,6 +179,11 @@ def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
         ".zst": lambda packed: io.BufferedReader(_Zstandard(packed), _BLOCK),
     }
     kind = _compression(packed.peek(10)[:10])
+    if kind == ".lz4":
+        raise FormatError(
+            "is compressed by lz4, which is not read; unpack it (lz4 -d), or use gzip or zstd",
+            source=source,
+        )
     return cast("BinaryIO", openers[kind](packed)) if kind else None
 
 
@@ -356,7 +362,7 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
         if os.fspath(path) != "-":
             opened.callback(raw.close)
         stream = opened.enter_context(_guarded(raw, source))
-        unpacked = _decompressor(stream)
+        unpacked = _decompressor(stream, source)
         if unpacked is not None:
             opened.enter_context(unpacked)
             stream = opened.enter_context(_guarded(unpacked, source, stream.raw))

@@ -6,6 +6,7 @@ removed by the next one. Moving them to their place is all at once, and outlasts
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 import shutil
@@ -133,10 +134,22 @@ def remove(path: Path) -> None:
 
 
 def flush_folder(folder: Path | str) -> None:
-    """Let what was moved into a folder outlast a power cut, where the file system can do so."""
-    with suppress(OSError):  # Windows opens no folders, some may be written but not read, …
+    """Make sure that what was moved into a folder outlasts a power cut.
+
+    Raises:
+        InputError: the disk does not confirm it; what was moved is there, but may be lost.
+    """
+    try:
         handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    except OSError:  # Windows opens no folders, and some folders may be written but not read
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems know no such call
+            raise InputError(
+                f"{folder}: the disk does not confirm that what was written here will last "
+                f"({error.strerror}); check the disk, and run this again"
+            ) from None
+    finally:
+        os.close(handle)

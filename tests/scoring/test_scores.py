@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rankscope as rs
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.tables.native import library
 
 if TYPE_CHECKING:
@@ -19,6 +21,27 @@ if TYPE_CHECKING:
 GOLD = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}, "q3": {"d": 3, "e": 0}}
 RUN = {"q1": ["x", "b", "a"], "q2": ["c"], "q3": ["e", "d"]}
 MEASURES = ["nDCG@1,2,3", "P@2", "RR", "AP"]
+
+
+def test_standard_deviations_are_those_of_the_sample() -> None:
+    scores = rs.evaluate(GOLD, RUN, MEASURES)
+    assert scores.std["RR"] == statistics.stdev(scores.values("RR").values())
+    assert scores.std["recip_rank"] == scores.std["RR"]
+    two = rs.evaluate(GOLD, {"a": RUN, "b": RUN}, MEASURES)
+    assert two.std["b"]["RR"] == scores.std["RR"]
+    assert math.isnan(rs.evaluate({"q1": {"a": 1}}, RUN, "RR").std["RR"])
+
+
+def test_means_by_cutoff() -> None:
+    scores = rs.evaluate(GOLD, RUN, MEASURES)
+    assert scores.at_k("nDCG") == {k: scores[f"nDCG@{k}"] for k in (1, 2, 3)}
+    assert scores.at_k("ndcg") == scores.at_k("nDCG")
+    assert scores.at_k("P") == {2: scores["P@2"]}
+    two = rs.evaluate(GOLD, {"a": RUN, "b": RUN}, MEASURES)
+    assert two.at_k("P") == dict.fromkeys("ab", scores.at_k("P"))
+    for unknown in ("R", "RR", "nonsense"):
+        with pytest.raises(UnknownNameError):
+            scores.at_k(unknown)
 
 
 def test_a_pandas_frame_has_a_row_for_each_query() -> None:

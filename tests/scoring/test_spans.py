@@ -198,12 +198,14 @@ def test_texts_match_as_wholes_unless_an_overlap_is_given() -> None:
     assert rs.evaluate(gold, run, "RR", overlap=1).values("RR") == {"q": 0.5, "r": 1.0}
 
 
-def test_a_passage_finds_others_of_its_template_where_an_overlap_is_enough() -> None:
+def test_passages_of_one_template_are_said() -> None:
     text = "the monthly price of plan {} for a team of ten people in Europe"
     gold = {"q": [{"text": text.format(name)} for name in "abcd"]}
-    answer = {"q": [text.format("a")]}
-    assert rs.evaluate(gold, answer, "R@9", overlap=0.5)["R@9"] == 1
-    assert rs.evaluate(gold, answer, "R@1")["R@1"] == 0.25
+    scores = rs.evaluate(gold, {"q": [text.format("a")]}, "R@9", overlap=0.5)
+    assert "RS137" in {finding.code for finding in scores.findings}
+    assert scores["R@9"] == 1
+    whole = rs.evaluate(gold, {"q": [text.format("a")]}, "R@1")
+    assert (whole["R@1"], whole.findings) == (0.25, ())
 
 
 def test_short_passages_must_be_whole_and_other_scripts_count_by_sign() -> None:

@@ -221,6 +221,12 @@ def write_xlsx(path: Path, rows: list[list[Any]]) -> None:
             book.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
 
 
+def test_what_is_packed_by_lz4_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, b"\x04\x22\x4d\x18\x64\x40\xa7", "a.run.lz4")
+    with pytest.raises(FormatError, match=r"a\.run\.lz4: is compressed by lz4, .*; unpack it"):
+        read_run(path)
+
+
 def test_spreadsheets(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     write_xlsx(path, [["question", "expected_ids"], ["a", "d1; d2"], ["b", "d3"]])

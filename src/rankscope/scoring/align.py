@@ -53,6 +53,8 @@ class Aligned:
     """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
     """What gold is measured in, where it is spans or texts: characters, words or passages."""
+    templated: int = 0
+    """How many retrieved passages find several gold passages at once."""
 
     def counting(self, rules: Profile) -> BoolArray:
         """Return by query whether it counts by some rules."""
@@ -187,4 +189,5 @@ def _aligned_pieces(
         hits=covered.gained,
         by_gain=by_gain.judged,
         unit=covered.unit,
+        templated=covered.templated,
     )

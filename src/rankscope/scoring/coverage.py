@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 OVERLAP = 0.5
 """How much of a gold span must be retrieved for it to be found, if nobody says."""
 
+TEMPLATED = 3
+"""A passage that finds so many gold passages at once may share only a template with them."""
+
 STRETCH = 5
 """How many words in a row a text and a passage must share for them to count."""
 
@@ -270,6 +273,9 @@ class Found(NamedTuple):
     gained: Hits
     """Each addition, with its gain."""
     spans: Spans
+    templated: int
+    """Retrieved passages that find `TEMPLATED` gold passages or more at once, where texts overlap
+    in part."""
 
 
 def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int, ...]) -> Found:
@@ -283,6 +289,7 @@ def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int,
     ranks: list[int] = []
     rows: list[tuple[int, int, int, int]] = []
     totals = []
+    templated = 0
     for number, query_id in enumerate(judgments.query_ids):
         pieces = gold.pieces[query_id]
         answer = _Answer(pieces, run.pieces.get(query_id, ()), unit)
@@ -292,6 +299,7 @@ def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int,
         for rank, (shares, more_units, more_retrieved) in enumerate(answer.added(), start=1):
             units, retrieved = units + more_units, retrieved + more_retrieved
             rows.append((number, rank, units, retrieved))
+            found_before = len(whole)
             for at in sorted(shares, key=lambda at: (-shares[at], at)):
                 grade = _grade(pieces[at])
                 last_gained = max(rank, last_gained + 1)
@@ -301,6 +309,7 @@ def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int,
                 if before < needed - 1e-9 <= share[at]:
                     last_found = max(rank, last_found + 1)
                     whole.append((number, last_found, grade))
+            templated += unit == "words" and len(whole) - found_before >= TEMPLATED
         ranks.append(max(len(answer.retrieved), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
@@ -308,7 +317,7 @@ def found_in(judgments: Judgments, run: PieceRun, name: str, cutoffs: tuple[int,
     found_whole, found_in_parts = (
         Hits.untied(np.array(each).reshape(-1, 3), sizes, cutoffs) for each in (whole, gained)
     )
-    return Found(unit, found_whole, found_in_parts, spans)
+    return Found(unit, found_whole, found_in_parts, spans, templated)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:

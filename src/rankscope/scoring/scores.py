@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from statistics import stdev
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -89,6 +90,13 @@ class RunScores:
             list(map(Measure.parse, self.means)), self.values
         )
         return intervals
+
+    @property
+    def std(self) -> dict[str, float]:
+        """The standard deviations over queries; see `Scores.std`."""
+        known = (values[~np.isnan(values)].tolist() for values in self.values)
+        by_row = (stdev(values) if len(values) > 1 else math.nan for values in known)
+        return dict(zip(self.means, by_row, strict=True))
 
     def by_query(self, measure: str) -> dict[str, float]:
         """Return the values of a measure by its canonical name, of the queries that it counts."""
@@ -298,6 +306,11 @@ class Scores(Shown):
         return cast("dict[str, Any]", self._each(lambda run: ByMeasure(run.means, self.name_of)))
 
     @property
+    def std(self) -> dict[str, Any]:
+        """The standard deviation over queries (n - 1), as `means` has these; NaN of one query."""
+        return cast("dict[str, Any]", self._each(lambda run: ByMeasure(run.std, self.name_of)))
+
+    @property
     def intervals(self) -> dict[str, Any]:
         """The 95% confidence intervals of the means, as `means` has these.
 
@@ -310,6 +323,26 @@ class Scores(Shown):
     def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
         """Return the intervals of one run's means, by measure; see `intervals`."""
         return ByMeasure(self.run(run).intervals, self.name_of)
+
+    def at_k(self, measure: str) -> dict[Any, Any]:
+        """Return the means of a measure by cutoff, for those measured; with several runs, by run.
+
+        >>> from rankscope import evaluate
+        >>> scores = evaluate({"q": {"d": 1}}, {"q": ["e", "d"]}, ["nDCG@1", "Success@1,2"])
+        >>> scores.at_k("Success")
+        {1: 0.0, 2: 1.0}
+        """
+        cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self.asked} - {0})
+        names = {}
+        for cutoff in cutoffs:
+            with suppress(UnknownNameError):
+                names[cutoff] = self.name_of(f"{measure}@{cutoff}")
+        if not names:
+            raise UnknownNameError("measure with a cutoff in these scores", measure, self.asked)
+        by_cutoff: dict[Any, Any] = self._each(
+            lambda run: {cutoff: run.means[name] for cutoff, name in names.items()}
+        )
+        return by_cutoff
 
     def worst(
         self, count: int = 10, *, measure: str | Measure | None = None, run: str | None = None

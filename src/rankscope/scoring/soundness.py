@@ -342,7 +342,8 @@ def _order(scene: Scene) -> Iterator[Remark]:
         is_list = not is_plain and getattr(run, "is_list", True)
         queries = counted(several, "query")
         if 2 * climbing > several and (is_list or is_plain):
-            message = f"scores rise down the list, as distances do, in {climbing:,} of {queries}"
+            share = f"{climbing:,} of {queries}"
+            message = f"scores rise down the list, as distances do, in {share}"
             yield Remark("RS114", message, climbing)
         elif is_list:
             message = (
@@ -390,8 +391,14 @@ def _depth(scene: Scene) -> Iterator[Remark]:
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:
-    """Gold that is not in the corpus, or that has another id."""
-    corpus = scene.corpus
+    """Gold that one text finds together, that is not in the corpus, or that has another id."""
+    count, corpus = scene.aligned.templated, scene.corpus
+    if count:
+        message = (
+            f"{counted(count, 'retrieved passage')} found three gold passages or more at once, as "
+            "passages of one template do"
+        )
+        yield Remark("RS137", message, count)
     if corpus is not None and corpus.outside:
         outside = [doc_id for _, doc_id in corpus.outside]
         queries = dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])

@@ -32,6 +32,18 @@ declare(
 )
 
 declare(
+    "RS137",
+    "templated-passages",
+    "warning",
+    unit="passage",
+    advice="ask for more of a passage (overlap=0.9), match passages as wholes (without overlap), "
+    "or judge by ids",
+    meaning="""Where texts overlap in part, one retrieved passage found three gold passages or more
+    of its question. Passages that differ in a few words (prices, dates, names) overlap with each
+    other, so one of them seems to answer for all.""",
+)
+
+declare(
     "RS167",
     "ids-nearly-the-same",
     "warning",
