@@ -39,6 +39,8 @@ from rankscope.ontology.nearness import all_similarities
 from rankscope.part import Record, json_of
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
+from rankscope.retrieval.engines.loaded import LoadedOptions
+from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions, StoreOptions
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -352,6 +354,13 @@ What is not required may be left out. A value that is not a table is that of the
 is required, or else of the first: `{run: a.run}`."""
 
 
+ENGINES_INTRODUCTION = """\
+## Options of engines
+
+`chroma`, `lancedb`, `postgres`, `qdrant` and `sqlite` share these. Not all have a server or a
+folder, or search what is there already; an option that an engine has no use for is refused."""
+
+
 def options_page() -> str:
     """Return the options of every component as they are registered."""
     tables = [
@@ -359,18 +368,35 @@ def options_page() -> str:
         for registry in (SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS)
         for entry in registry
     ]
-    return "\n\n".join(["# System options", OPTIONS_INTRODUCTION, *tables]) + "\n"
+    shared = Entry("engines", "engines", ServerOptions, ServedEngine)
+    rows = "\n".join(_option_rows(shared, own=False))
+    parts = ["# System options", OPTIONS_INTRODUCTION, f"{ENGINES_INTRODUCTION}\n\n{rows}", *tables]
+    return "\n\n".join(parts) + "\n"
 
 
 def _options(entry: Entry[typing.Any], noun: str) -> str:
-    schema = entry.json_schema()
     title = f"## {noun.capitalize()} `{entry.name}`"
+    summary = f"{entry.summary[:1].upper()}{entry.summary[1:]}."
+    is_engine = issubclass(entry.options, LoadedOptions)
+    if is_engine:
+        bases = (ServerOptions, StoreOptions, LoadedOptions)
+        most = next(base for base in bases if issubclass(entry.options, base))
+        missing = [name for name in ServerOptions.model_fields if name not in most.model_fields]
+        but = f", but {', '.join(f'`{name}`' for name in missing)}" if missing else ""
+        summary += f" And [what engines share](#options-of-engines){but}."
+    return "\n".join([title, "", summary, "", *_option_rows(entry, own=is_engine)])
+
+
+def _option_rows(entry: Entry[typing.Any], *, own: bool) -> list[str]:
+    """Return a table of options; ``own``: of those alone that the model itself declares."""
+    schema = entry.json_schema()
     rows = ["| option | default | what it is |", "|---|---|---|"]
     for name, option in schema["properties"].items():
+        if own and name not in entry.options.__annotations__:
+            continue
         default = "required" if name in schema.get("required", ()) else _default(option)
         rows.append(f"| `{name}` | {default} | {' '.join(option['description'].split())} |")
-    summary = f"{entry.summary[:1].upper()}{entry.summary[1:]}."
-    return "\n".join([title, "", summary, "", *rows])
+    return rows
 
 
 def _default(option: dict[str, typing.Any]) -> str:

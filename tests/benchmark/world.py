@@ -218,8 +218,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 
 def _undated(text: str) -> str:
-    text = re.sub(r"## Time\n.*?\n## ", "## ", text, flags=re.DOTALL)
-    text = re.sub(r'<details class="section" id="time">.*?</details>', "", text, flags=re.DOTALL)
+    text = re.sub(r'(data-label="p50, ms"><span class="value">)[^<]*', r"\1#", text)
     text = re.sub(r"(&lt;|<)?\d[\d.,]* ms", "# ms", text)
     return re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:[\d.]+)?( UTC|Z|\+00:00)", "#", text)
 

@@ -156,7 +156,7 @@ def test_one_finding_names_all_systems_and_counts_the_gain_of_the_best() -> None
     [finding] = look(qrels, {"low": low, "high": high}, ["RR"]).findings
     assert finding.count == 2
     assert finding.gain == pytest.approx(2 / 3)
-    assert finding.message.startswith("high finds")
+    assert finding.message.startswith("high ranks")
     assert finding.message.endswith("likewise low")
 
 

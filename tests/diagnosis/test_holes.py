@@ -175,7 +175,7 @@ def lowest_of_all(qrels: Any, pair: list[Any], measure: str) -> float:
             if doc_id not in qrels[q]
         }
     )
-    differences = []
+    differences: list[float] = []
     for way in product((0, 1), repeat=len(holes)):
         judged = {q: dict(grades) for q, grades in qrels.items()}
         for (query_id, doc_id), grade in zip(holes, way, strict=True):

@@ -12,8 +12,8 @@ import polars as pl
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents
+from rankscope.reports.explorer.gathering import contents_of_scored
 from rankscope.reports.explorer.packing import blocks, unpacked
-from rankscope.reports.explorer.sources import contents_of_scored
 from rankscope.reports.explorer.whole_page import limited, report_page
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import DEFAULT

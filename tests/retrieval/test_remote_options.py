@@ -12,7 +12,7 @@ from conftest import Rankscope
 from rankscope.errors import InputError
 from rankscope.retrieval.options import Reading, RemoteOptions, read_options
 from rankscope.retrieval.registry import SYSTEMS
-from rankscope.retrieval.remote.web import WebOptions
+from rankscope.retrieval.web import WebOptions
 
 UNEXPANDED = Reading(unexpanded=True)
 WRITTEN_DOWN = Reading(as_written=True)
@@ -40,21 +40,14 @@ def test_a_snapshot_is_in_the_users_words() -> None:
 
 
 URL = "http://127.0.0.1:1"
-HTTP = {"url": URL, "ids": "ids[*]"}
+HTTP = {"url": URL, "ids": "ids"}
 LLM = {"url": f"{URL}/v1", "model": "m"}
 WRITTEN: dict[str, dict[str, Any]] = {
-    "http header": {
+    "http": {
         "http": {
             **HTTP,
-            "body": {"q": "{{query}}"},
+            "body": {"q": "{query}"},
             "headers": {"Authorization": "Bearer hunter22secret"},
-        }
-    },
-    "http keys": {
-        "http": {
-            **HTTP,
-            "body": {"q": "{{query}}", "k": "{{keys.k}}"},
-            "keys": {"k": "hunter22secret"},
         }
     },
     "qdrant": {"qdrant": {"url": URL, "key": "hunter22secret"}},

@@ -10,7 +10,7 @@ from benchmark.world import World, cli, write_world
 from rankscope.benchmark.fetch_runs import fetch_runs
 from rankscope.benchmark.run import plan_benchmark, run_benchmark
 from rankscope.errors import LeftoverWarning
-from rankscope.retrieval.remote.sqlite import Sqlite
+from rankscope.retrieval.engines.sqlite import Sqlite
 
 CONFIG = """\
 name: dropped
@@ -18,19 +18,19 @@ collection: {{corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}}
 systems:
   words: {{bm25: {{language: none}}}}
   lite: {{sqlite: {{}}}}
-  both: {{fuse: {{of: [words, {{sqlite: {{tokenizer: trigram}}}}]}}}}
+  both: {{fuse: {{of: [words, {{sqlite: {{create: {{tokenize: trigram}}}}}}]}}}}
 depth: 5
 measures: [nDCG@5]
 statistics: {{resamples: 100}}
 """
 DROPPING = CONFIG.replace("{{sqlite: {{}}}}", "{{sqlite: {{drop: true}}}}").replace(
-    "tokenizer: trigram", "tokenizer: trigram, drop: true"
+    "tokenize: trigram}}", "tokenize: trigram}}, drop: true"
 )
 
 
 def indexes(folder: Path) -> int:
     """Count the files of indexes, of which each has its own."""
-    return len(list(folder.rglob("*.sqlite")))
+    return sum(path.is_file() for path in folder.rglob("*.sqlite"))
 
 
 @pytest.fixture
@@ -68,23 +68,23 @@ def test_what_could_not_be_dropped_is_a_warning(
     def gone(_: Sqlite) -> bool:
         raise ConnectionError("no answer from hunter22")
 
-    monkeypatch.setattr(Sqlite, "reach", gone)
+    monkeypatch.setattr(Sqlite, "exists", gone)
     monkeypatch.setenv("PLACE", "hunter22")
-    secret = "index: '${{PLACE}}', drop: true"
+    secret = "path: '${{PLACE}}', drop: true"
     world.config.write_text(DROPPING.replace("{{drop: true}}", f"{{{{{secret}}}}}").format())
     with pytest.warns(LeftoverWarning) as caught:
         run_benchmark(world.config, output=tmp_path / "out")
     texts = [str(warning.message) for warning in caught]
     assert [text.partition(":")[0] for text in texts] == ["system lite", "system both"]
-    assert "'${PLACE}'" in texts[0]
+    assert "${PLACE}" in texts[0]
     code, _, err = cli("benchmark", "run", world.config, "--output", tmp_path / "out", "--fresh")
     assert (code, err.splitlines()[0]) == (0, f"rankscope: warning: {texts[0]}")
     assert "hunter22" not in err + " ".join(texts)
 
 
 def test_copies_are_dropped_and_the_first_is_kept(tmp_path: Path) -> None:
-    swept = "{{sqlite: {{sweep: {{tokenizer: [unicode61, porter]}}}}}}"
-    names = "[lite tokenizer=unicode61, lite tokenizer=porter]"
+    swept = "{{sqlite: {{sweep: {{create.tokenize: [unicode61, porter]}}}}}}"
+    names = "[lite tokenize=unicode61, lite tokenize=porter]"
     config = CONFIG.replace("{{sqlite: {{}}}}", swept)
     config += f"repeat: {{{{times: 3, rebuild: true, systems: {names}}}}}\n"
     world = write_world(tmp_path, config=config)

@@ -107,7 +107,7 @@ def test_a_system_that_is_not_concurrent_is_not_asked_while_it_hangs() -> None:
         assert not asked.is_set()
 
 
-@pytest.mark.parametrize(("remote", "limit"), [(True, 60.0), (False, None)])
+@pytest.mark.parametrize(("remote", "limit"), [(True, 10.0), (False, None)])
 def test_a_remote_system_has_a_time_limit_and_is_told(remote: bool, limit: float | None) -> None:
     seen: list[float | None] = []
     engine = Engine(lambda *_: seen.append(time_limit()) or Ranking())  # type: ignore[func-returns-value]

@@ -16,9 +16,9 @@ from rankscope.diagnosis.query_fields import Query
 from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
+from rankscope.retrieval.engines.compared_exactly import Compared, approximate, exactness
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
-from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness
 from rankscope.scoring.scores import Scores
 
 Answer = Analysed | NotApplicable

@@ -13,7 +13,7 @@ from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.sources import contents_of_experiment
+from rankscope.reports.explorer.gathering import contents_of_experiment
 from rankscope.reports.explorer.whole_page import report_page
 
 

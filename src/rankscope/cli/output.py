@@ -188,7 +188,7 @@ def page_contents(
     ``queries`` may be the file of judgments, if that is a golden set and holds them.
     """
     from rankscope.collection.corpus import read_corpus
-    from rankscope.reports.explorer.sources import TOP, contents_of_scored
+    from rankscope.reports.explorer.gathering import TOP, contents_of_scored
     from rankscope.reports.explorer.whole_page import limited
 
     contents = contents_of_scored(

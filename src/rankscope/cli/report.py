@@ -59,7 +59,7 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     from rankscope.part import without_texts
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport
-    from rankscope.reports.explorer.sources import contents_of_record
+    from rankscope.reports.explorer.gathering import contents_of_record
     from rankscope.scoring.score_files import ScoreRecord
 
     path = Path(source)

@@ -241,7 +241,7 @@ CONFIG_OPTIONS = options(
     ),
     option(
         "--cache DIR",
-        "Keep indexes, embeddings and finished stages here  [default: .cache in the output]",
+        "Keep indexes, embeddings and answers here  [default: .cache in the output]",
     ),
     option("--jobs N", "Number of parallel jobs", default=1),
     option("--no-python", "Refuse a config that names Python code"),

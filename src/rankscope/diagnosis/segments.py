@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from rankscope.diagnosis.analysis import Analysed, Config, Estimate, Inputs, analysis
 from rankscope.diagnosis.query_fields import DERIVED, Query, QueryFields
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block, sentences
-from rankscope.errors import counted
+from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.groups import group_change, subset_tests
@@ -86,6 +86,14 @@ class SegmentsConfig(Config):
                 "cuts": {name: cuts for name, cuts in data.items() if cuts},
             }
         return {"fields": data} if isinstance(data, list | tuple) else data
+
+    @field_validator("fields")
+    @classmethod
+    def _each_once(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
+        for place, field in enumerate(fields):
+            if field in fields[:place]:
+                raise InputError(f"{shown(field)} appears twice; keep one")
+        return fields
 
 
 class GroupChange(Estimate):

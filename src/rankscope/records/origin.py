@@ -58,11 +58,11 @@ class Timings(Part):
     """From the first question to the last answer, in this call; answers that were known already
     took no time."""
     p50: float | None
-    """The median over queries."""
+    """The median over queries; null where they are answered in batches."""
     p95: float | None
-    """The 95th percentile over queries."""
+    """The 95th percentile over queries; null where they are answered in batches."""
     p99: float | None
-    """The 99th percentile over queries."""
+    """The 99th percentile over queries; null where they are answered in batches."""
     asked: int
     """How many queries were put to the system in this call."""
     stored: int

@@ -49,7 +49,7 @@ from rankscope.reports.system_tables import (
     not_shown,
     shown_systems,
 )
-from rankscope.reports.targets import figure_table, target_table
+from rankscope.reports.target_tables import figure_table, target_table
 from rankscope.reports.verdict import (
     cautions,
     decision_of,
@@ -301,13 +301,13 @@ def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
         return ""
     best = sum(ranked[0] in info.best for info in report.measures)
     measures = counted(len(report.measures), "measure")
-    told, comparison = "", report.comparison
+    outcomes_text, comparison = "", report.comparison
     if comparison is not None and comparison.baseline is not None:
         pairs = comparison.pairs.select(base=comparison.baseline)
         counts = Counter(pair.verdict for pair in pairs).most_common()
         outcomes = listed(f"{count:,} {verdict}" for verdict, count in counts)
-        told = f" Against {comparison.baseline}: {outcomes}."
-    return f"{ranked[0]} has the best mean on {best} of {measures}.{told}"
+        outcomes_text = f" Against {comparison.baseline}: {outcomes}."
+    return f"{ranked[0]} has the best mean on {best} of {measures}.{outcomes_text}"
 
 
 def _targets_section(report: BenchmarkReport, ranked: Sequence[str]) -> Section:

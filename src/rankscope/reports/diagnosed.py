@@ -32,7 +32,7 @@ from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.found_sentences import found_sentence, is_quiet
-from rankscope.reports.targets import figure_table
+from rankscope.reports.target_tables import figure_table
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis
@@ -121,11 +121,15 @@ def analysis_sections(
             reasons.setdefault("found nothing to report", []).append(analysis.name)
             continue
         section = analysis.section(answer)
-        said = section.finding or found_sentence(analysis, answer, section)
-        said = said if said.split(" ")[0].rstrip(":,") in names else f"{said[:1].upper()}{said[1:]}"
+        sentence = section.finding or found_sentence(analysis, answer, section)
+        sentence = (
+            sentence
+            if sentence.split(" ")[0].rstrip(":,") in names
+            else f"{sentence[:1].upper()}{sentence[1:]}"
+        )
         held = [_ranked(block, names) for block in section.all_blocks]
         first = held[0] if held and not all_shown else None
-        if isinstance(first, Sentences) and [each.text for each in first.sentences] == [said]:
+        if isinstance(first, Sentences) and [each.text for each in first.sentences] == [sentence]:
             held = held[1:]  # it is said already
         shown = len(held) if all_shown else 1  # on a terminal, too
         yield replace(
@@ -133,13 +137,13 @@ def analysis_sections(
             blocks=tuple(held[:shown]),
             details=tuple(held[shown:]),
             part="diagnosis",
-            finding=said,
+            finding=sentence,
         )
     if reasons:
         lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
         others = counted(sum(map(len, reasons.values())), "other check")
-        said = f"{others} found nothing, or could not look."
-        yield Section("Also", (sentences(lines, listed=True),), part="diagnosis", finding=said)
+        sentence = f"{others} found nothing, or could not look."
+        yield Section("Also", (sentences(lines, listed=True),), part="diagnosis", finding=sentence)
 
 
 def _ranked(block: Block, names: Sequence[str]) -> Block:
@@ -230,8 +234,8 @@ def careful_point(
 
     ``note``: whether the decision still stands.
     """
-    told = [finding for finding in findings if finding.severity != "note"]
-    lines = [*grave, *finding_lines(told, advised=False), *lesser]
+    grave_findings = [finding for finding in findings if finding.severity != "note"]
+    lines = [*grave, *finding_lines(grave_findings, advised=False), *lesser]
     if len(lines) > MOST_CAREFUL:
         left = counted(len(lines) - MOST_CAREFUL + 1, "more warning")
         lines[MOST_CAREFUL - 1 :] = [f"{left}: --full"]

@@ -56,8 +56,8 @@ def changes_document(comparison: ExperimentComparison) -> Document:
             points.append(Point(f"Only in the {where}", (", ".join(names),)))
     test = "paired test, corrected by Holm over all systems and measures"
     points.append(Point("Test", (test,), "quiet"))
-    told = f"{counted(len(rest), 'more change')}, of which none can be told."
-    others = Section("Other measures", (_changes_table(rest),), finding=told)
+    counts = f"{counted(len(rest), 'more change')}, of which none can be told."
+    others = Section("Other measures", (_changes_table(rest),), finding=counts)
     return Document(
         f"{comparison.before} → {comparison.after}",
         (others,) if rest else (),

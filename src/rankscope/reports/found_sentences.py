@@ -59,10 +59,10 @@ def _gaps(result: Gaps) -> str:
     best = max(result.systems, key=lambda row: row.now, default=None)
     if best is None:
         return ""
-    order, found = number(best.ranking.value), number(best.retrieval.value)
+    order, retrieval = number(best.ranking.value), number(best.retrieval.value)
     lacking = [row.system for row in result.systems if not row.ranking_is_more]
     rest = f" {listed(lacking, MOST)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
-    costs = f"Order costs {best.system} {order} {result.measure}, and retrieval {found}."
+    costs = f"Order costs {best.system} {order} {result.measure}, and retrieval {retrieval}."
     return costs + (rest if lacking else "")
 
 
@@ -96,8 +96,8 @@ def _holes(result: Holes) -> str:
     span = f"{min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else f"{shares[0]:.0%}"
     turned = [f"{e.better} against {e.worse}" for e in result.conclusions if e.verdict == "open"]
     rest = f" They could turn {listed(turned, MOST)}." if turned else " They can turn no outcome."
-    told = rest if result.conclusions else ""
-    return f"{span} of the first {result.cutoff} documents are unjudged.{told}"
+    turns = rest if result.conclusions else ""
+    return f"{span} of the first {result.cutoff} documents are unjudged.{turns}"
 
 
 def _pareto(result: Pareto) -> str:

@@ -59,8 +59,8 @@ def judging_document(judging: LlmJudging) -> Document:
 def _agreement(judging: LlmJudging) -> Section:
     if judging.agreement is None:
         return Section("Agreement", (sentences([judging.agreement_reason]),))
-    found = judging.agreement.findings
-    first: tuple[Block, ...] = (Findings(found),) if found else ()
+    findings = judging.agreement.findings
+    first: tuple[Block, ...] = (Findings(findings),) if findings else ()
     return Section("Agreement", (*first, *judges.section(judging.agreement).all_blocks))
 
 

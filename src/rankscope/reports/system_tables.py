@@ -155,8 +155,8 @@ def decision_table(
 def _whisker(value: float, mean: Mean, base: str | None) -> Cell:
     """Place the interval of the change, or without a baseline that of the mean, at the mean."""
     if mean.pair is None:
-        own = None if base else ends(mean.interval)
-        return Cell(value, own, tone="quiet" if base else "good")
+        interval = None if base else ends(mean.interval)
+        return Cell(value, interval, tone="quiet" if base else "good")
     change, tone = ends(mean.pair.interval), OUTCOME_TONES[mean.pair.verdict]
     if change is None:
         return Cell(value, tone=tone)

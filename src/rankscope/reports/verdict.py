@@ -17,7 +17,7 @@ from rankscope.diagnosis.segments import segments
 from rankscope.document.text import interval, number
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.targets import figure_text
+from rankscope.reports.target_tables import figure_text
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
@@ -76,8 +76,8 @@ def _prices(report: BenchmarkReport, with_times: bool) -> Iterator[Price]:
 
     yield Price("number of stages", {name: stages(name) for name in built_on})
     if with_times:
-        timed = [system for system in report.systems if system.timing.p50 is not None]
-        latencies = {system.name: system.timing.p50 or 0.0 for system in timed}
+        rates = {system.name: system.timing.per_second for system in report.systems}
+        latencies = {name: 1 / rate for name, rate in rates.items() if rate}
         yield Price("latency", latencies, is_time=True)
 
 
@@ -151,10 +151,10 @@ def _silent_models(report: BenchmarkReport) -> list[str]:
 
 def what_stands(report: BenchmarkReport, choice: str | None) -> str:
     """Say whether unjudged documents could undo the decision; '' where that is not known."""
-    found, comparison = holes.of(report.analyses), report.comparison
-    if found is None or found.by_design or comparison is None or choice is None:
+    unjudged, comparison = holes.of(report.analyses), report.comparison
+    if unjudged is None or unjudged.by_design or comparison is None or choice is None:
         return ""
-    for each in found.conclusions:
+    for each in unjudged.conclusions:
         if {each.better, each.worse} == {choice, comparison.baseline}:
             if each.verdict == "holds":
                 return "unjudged documents cannot undo the decision"
@@ -168,16 +168,16 @@ def what_stands(report: BenchmarkReport, choice: str | None) -> str:
 
 def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
     """Say which systems may be better than they look, and what a ratio of latencies is worth."""
-    lines, found = [], holes.of(report.analyses)
+    lines, unjudged = [], holes.of(report.analyses)
     base = report.baseline or decision.choice
-    if found is not None and not found.by_design:
-        shares = {row.system: row.share(found.cutoff) for row in found.systems}
+    if unjudged is not None and not unjudged.by_design:
+        shares = {row.system: row.share(unjudged.cutoff) for row in unjudged.systems}
         usual = shares.get(base or "", 0.0)
         high = sorted((n for n in shares if shares[n] >= usual + MORE), key=lambda n: -shares[n])
         if high:
             those = listed((f"{shares[name]:.0%} of {name}'s" for name in high), MOST)
             lines.append(
-                f"{those} first {counted(found.cutoff, 'document')} are unjudged ({base}: "
+                f"{those} first {counted(unjudged.cutoff, 'document')} are unjudged ({base}: "
                 f"{usual:.0%}), so {listed(high, MOST)} may be better than they look."
             )
     if "latency" in decision.reason:

@@ -71,9 +71,9 @@ def systems_section(report: BenchmarkReport) -> Section:
     ]
     blocks += [_engines(engines)] if engines else []
     blocks += [_usage(usage)] if usage else []
-    found = [counted(len(systems), "system"), counted(len(engines), "engine")]
-    found += [counted(len(usage), "language model")]
-    asked = ", ".join(each for each in found if not each.startswith("0"))
+    counts = [counted(len(systems), "system"), counted(len(engines), "engine")]
+    counts += [counted(len(usage), "language model")]
+    asked = ", ".join(each for each in counts if not each.startswith("0"))
     finding = f"{asked}; {counted(report.depth, 'document')} a question."
     return Section("What was run", tuple(blocks), part="method", finding=finding)
 

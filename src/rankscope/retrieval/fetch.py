@@ -62,15 +62,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-REMOTE_TIMEOUT = 60.0
-"""Seconds that a query to a remote system may take, where nobody says otherwise."""
-
 LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
 
-ENOUGH, FEW, PATIENCE = 20, 5, 120.0
-"""A remote system that has answered none of so many queries is not asked on; nor is it after a few
-that are all there are, or took more than this many seconds together."""
+SINGLY = 1_000
+"""Up to so many queries are put one by one to systems that else answer a batch at once."""
+
+FIRST, FEW, ENOUGH, PATIENCE = 2, 5, 20, 120.0
+"""A remote system is asked the first queries one by one. If these get no answer in time, it is not
+asked on; nor if it has answered none of so many, or of a few that are all there are, or took more
+than this many seconds together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,10 +124,11 @@ def fetch(
     at a time if the system allows it. What fails is repeated ``retries`` times, after about
     ``pause`` seconds, twice as long each time, or as long as the system asks to be left alone.
 
-    ``timeout`` is how many seconds a query may take (None: 60 for a remote system, any time for a
-    local one), ``stage_timeout`` how many seconds preparing the system and asking all queries may
-    take together (None: any time; queries without an answer by then have failed, and a system that
-    is not ready by then is an error), and ``rate`` how many queries are asked in a second at most.
+    ``timeout`` is how many seconds a query may take (None: 10 for a search engine, 60 for a
+    language model, any time for what is in this process), ``stage_timeout`` how many seconds
+    preparing the system and asking all queries may take together (None: any time; queries without
+    an answer by then have failed, and a system that is not ready by then is an error), and ``rate``
+    how many queries are asked in a second at most.
     Once ``cancel`` is set, the fetch ends with `CancelledError` before the next batch; no pause is
     waited out.
 
@@ -151,16 +153,16 @@ def fetch(
     (['d1'], {})
     """
     check_depth(depth)
-    size = _whole("batch", system.batch_size if batch is None else batch, 1)
-    if batch is None and rate is not None and system.capabilities.remote:
-        size = 1  # a batch is asked at once, which a server that counts would not let pass
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
     stage_timeout = _positive("stage_timeout", stage_timeout)
     if timeout is None and system.capabilities.remote:
-        timeout = REMOTE_TIMEOUT
+        remote = [part for part in all_parts(system) if part.capabilities.remote]
+        timeout = max(part.seconds_to_answer for part in remote)
     asked = queries_of(queries)
+    times_each = all(part.times_each for part in all_parts(system))
+    size = _batch_size(system, batch, len(asked), is_slowed=rate is not None, timed=times_each)
     identity = system.identity()
     title = name or identity.name
     began = time.monotonic()
@@ -189,9 +191,10 @@ def fetch(
             with watched(indexing):
                 _prepare(task)
         began = time.perf_counter()
-        batches = [unanswered[low : low + size] for low in range(0, len(unanswered), size)]
+        jobs = jobs if system.capabilities.concurrent else 1
+        first = FIRST if system.capabilities.remote and not stored else 0
         retried = 0
-        for finished in _finished(task, batches, jobs if system.capabilities.concurrent else 1):
+        for finished in _finished(task, unanswered, size, jobs, first):
             rankings.update(finished.rankings)
             retried += finished.retried
             _end_if_nothing_works(task, rankings, len(asked), time.perf_counter() - began)
@@ -213,11 +216,23 @@ def fetch(
             asked=len(unanswered),
             stored=stored,
             retried=retried,
+            times_each=times_each or (size == 1 and not stored),
         ),
         identity,
         system.notes,
         _facts(system, answers),
     )
+
+
+def _batch_size(
+    system: System, batch: int | None, queries: int, *, is_slowed: bool, timed: bool
+) -> int:
+    """Return how many queries are put to a system at once."""
+    if batch is not None:
+        return _whole("batch", batch, 1)
+    if system.capabilities.remote:  # a server that counts would not let a batch pass
+        return 1 if is_slowed else system.batch_size
+    return system.batch_size if timed or queries > SINGLY else 1  # so that each has its own time
 
 
 def _end_if_nothing_works(
@@ -227,16 +242,17 @@ def _end_if_nothing_works(
 
     Without this a server that never answers would be waited for once for each query.
     """
-    count = len(rankings)
+    count, limit = len(rankings), task.limits.query
     is_enough = count >= ENOUGH or (count >= FEW and (count == asked or seconds > PATIENCE))
+    if limit is not None and count >= FIRST:
+        is_enough |= all(ranking.seconds >= 0.9 * limit for ranking in rankings.values())
     if not (task.system.capabilities.remote and is_enough) or task.limits.is_over():
         return
     problems = [ranking.error for ranking in rankings.values()]
     if None not in problems:
-        raise InputError(
-            f"the system answered none of the first {count} queries: {problems[0]}; check its "
-            "address and its options"
-        )
+        text = f"the system answered none of the first {count} queries: {problems[0]}"
+        log.warning("%s; it is given up", text)
+        raise InputError(f"{text}; check its address and its options")
 
 
 def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | ModelUsage, ...]:
@@ -368,16 +384,23 @@ class _Finished:
     retried: int
 
 
-def _finished(task: _Task, batches: Sequence[Sequence[Query]], jobs: int) -> Iterator[_Finished]:
-    """Work through batches, and yield each when it is answered and kept."""
+def _finished(
+    task: _Task, queries: Sequence[Query], size: int, jobs: int, first: int
+) -> Iterator[_Finished]:
+    """Work through batches, and yield each when it is answered and kept.
+
+    The first queries are asked one by one, before others: do they get an answer at all?
+    """
+    yield from (_batch(task, [query]) for query in queries[:first])
+    batches = [queries[low : low + size] for low in range(first, len(queries), size)]
     if jobs == 1:
         yield from (_batch(task, queries) for queries in batches)
         return
     with ThreadPoolExecutor(jobs) as pool:
         waiting: set[Future[_Finished]] = set()
         try:
-            for queries in batches:
-                waiting.add(pool.submit(copy_context().run, _batch, task, queries))
+            for batch in batches:
+                waiting.add(pool.submit(copy_context().run, _batch, task, batch))
                 if len(waiting) >= 2 * jobs:
                     ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in ready)
@@ -551,9 +574,12 @@ def _timings(
     asked: int,
     stored: int,
     retried: int,
+    times_each: bool = True,
 ) -> Timings:
     seconds = [ranking.seconds for ranking in rankings.values() if ranking.error is None]
-    p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist() if seconds else (None,) * 3
+    p50 = p95 = p99 = None
+    if seconds and times_each:
+        p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist()
     return Timings(
         index=index,
         search=search,

@@ -45,6 +45,7 @@ __all__ = [
     "Secret",
     "Snapshot",
     "System",
+    "UnansweredError",
     "check_depth",
     "contained",
     "fingerprint",
@@ -107,7 +108,8 @@ class Ranking:
     @classmethod
     def failed_by(cls, error: Exception, seconds: float = 0.0) -> Ranking:
         """Return the answer that there is none, because of an exception."""
-        text = str(error) if isinstance(error, InputError) else sentence(error)
+        is_sentence = isinstance(error, InputError | UnansweredError)
+        text = str(error) if is_sentence else sentence(error)
         wait = getattr(error, "retry_after", None)
         is_number = isinstance(wait, int | float) and math.isfinite(wait)
         return cls.failed(text, seconds, retry_after=wait if is_number else None)
@@ -129,6 +131,10 @@ def sentence(error: BaseException) -> str:
     if len(text) > 300:
         text = f"{text[:299]}…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class UnansweredError(Exception):
+    """Why a query has no answer, as a sentence to be shown as it is."""
 
 
 class RetryLater(Exception):  # noqa: N818  (a request, not a fault)
@@ -239,6 +245,10 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     trained: bool = False
     owned: Sequence[Component] = ()
     sources: Sequence[str] = ()
+    seconds_to_answer: ClassVar[float] = 10.0
+    """How long a query may take where this is remote and nobody says otherwise."""
+    times_each: ClassVar[bool] = True
+    """Whether the time of a query is its own, and not its share of that of a batch."""
     asked_by: ClassVar[tuple[str, ...]] = ()
     """The methods that are given queries; those of a class that is not ours get copies."""
 

@@ -70,6 +70,12 @@ PACE: ContextVar[Pace | None] = ContextVar("pace", default=None)
 """That of the fetch that is going on: training asks systems, too, and keeps to the same pace."""
 
 
+def pause(seconds: float) -> None:
+    """Wait for so long, or until the fetch that is going on has to end."""
+    pace = PACE.get()
+    (Stop(None) if pace is None else pace.stop).sleep(seconds)
+
+
 class TimedOutError(Exception):
     """A call has not returned in time."""
 

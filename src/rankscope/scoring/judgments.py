@@ -148,8 +148,8 @@ class Judgments:
             return self
         if language is None:
             raise InputError(
-                f"the cases are in {len(known)} languages ({', '.join(known)}); take one with "
-                f"language={next(iter(known))!r}, or all with language='all'"
+                f"cases in {len(known)} languages ({', '.join(known)}) are not averaged unasked; "
+                f"take one with language={next(iter(known))!r}, or all with language='all'"
             )
         if code is None:
             mixed = copy.copy(self)

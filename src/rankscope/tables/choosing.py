@@ -142,10 +142,14 @@ def _no_documents(table: Table, word: str) -> InputError:
     columns = [each for each in table.columns.values() if each.name not in query_names(table.names)]
     texts = [each.name for each in columns if each.role and each.holds_texts]
     texts = texts or [each.name for each in columns if each.role == "text"]
+    other = "retrieved" if word == "relevant" else "relevant"
+    taken = [each.name for each in columns if each.role == other]
     verb, why = "holds" if len(texts) == 1 else "hold", ""
     if texts:
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
-    columns.sort(key=lambda each: (each.role in (None, "neutral"), not each.holds_lists))
+    elif taken:
+        why = f"; {names_of(taken[:1])} is a name for {other} documents"
+    columns.sort(key=lambda each: (each.role == other, not each.holds_lists))
     example = (*texts, *(each.name for each in columns), "ids")[0]
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "

@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from engines import world as engines
-from remote.engines import served
 
+from conformance import servers as engines
 from rankscope import Corpus, Document, Qrels
 from rankscope.records.origin import fingerprint
 from rankscope.retrieval.protocol import Query
@@ -139,14 +138,15 @@ LETTERS: dict[str, Any] = {"vector": {"embedder": letters}}
 
 
 def over_http(**options: Any) -> Callable[[Corpus], dict[str, Any]]:
-    """Search a corpus by a stand-in of Elasticsearch, which has it as an index."""
+    """Search a corpus by a search API, which has it as an index."""
 
     def spec(corpus: Corpus) -> dict[str, Any]:
-        documents = {document.doc_id: document.fields for document in corpus.documents()}
-        name = fingerprint(documents)[:16]
-        url = served(name, documents)
-        table = {"recipe": "elasticsearch", "url": url, "index": name, "snapshot": "monday"}
-        return {"http": {**table, **options}}
+        texts = {document.doc_id: full_text(document.fields) for document in corpus.documents()}
+        name, server = fingerprint(texts)[:16], engines.shared_search()
+        server.indexes[name] = texts
+        table = {"url": f"{server.url}/{name}/_search", "snapshot": "monday", "hits": "hits.hits"}
+        body = {"q": "{query}", "n": "{depth}"}
+        return {"http": {**table, "body": body, "ids": "_id", "scores": "_score", **options}}
 
     return spec
 
@@ -221,26 +221,19 @@ CASES = {
         own_documents=True,
     ),
     "http": Case(over_http(), over_http(order="ascending"), needs="httpx"),
-    "http-vector": Case(
-        over_http(search="vector", embedder=letters),
-        over_http(search="vector", embedder=letters, variables={"candidates": 99}),
-        by_text=False,
-        needs="httpx",
-    ),
     "run": Case(
         lambda corpus: {"run": {"path": run_of(corpus)}},
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
     ),
     "sqlite": sqlite_case(by_text=True),
-    "sqlite-trigram": sqlite_case(by_text=True, tokenizer="trigram"),
+    "sqlite-trigram": sqlite_case(by_text=True, create={"tokenize": "trigram"}),
     "sqlite-vector": sqlite_case(search="vector"),
-    "sqlite-vec0": sqlite_case(search="vector", vectors="vec0"),
-    "sqlite-hybrid": sqlite_case(search="hybrid"),
-    "postgres": postgres_case(by_text=True, match="any"),
+    "postgres": postgres_case(by_text=True),
     "postgres-vector": postgres_case(search="vector"),
     "postgres-hnsw": postgres_case(search="vector", vectors="hnsw"),
-    "postgres-ivfflat": postgres_case(search="vector", vectors="ivfflat", lists=3, probes=2),
-    "postgres-hybrid": postgres_case(search="hybrid"),
+    "postgres-ivfflat": postgres_case(
+        search="vector", vectors="ivfflat", create={"lists": 3}, params={"ivfflat": {"probes": 2}}
+    ),
 }
 
 
@@ -263,17 +256,21 @@ def vectors_by(
 def words_by(engine: str, module: str, **options: Any) -> Case:
     """Return the case of an engine that searches words."""
     spec = {"search": "text", **options}
-    return Case(fixed(**{engine: spec}), fixed(**{engine: {**spec, "stem": False}}), needs=module)
+    other = {**spec, "create": {"FTS": {"stem": False}}}
+    return Case(
+        fixed(**{engine: spec}),
+        fixed(**{engine: other}),
+        needs=module,
+    )
 
 
 CASES |= {
     "qdrant": vectors_by("qdrant", "qdrant_client"),
     "qdrant-server-exact": vectors_by(
-        "qdrant", "qdrant_client", lambda: engines.shared_qdrant().url, exact=True
+        "qdrant", "qdrant_client", lambda: engines.shared_qdrant().url, params={"exact": True}
     ),
     "lancedb": vectors_by("lancedb", "lancedb"),
-    "lancedb-ivf": vectors_by("lancedb", "lancedb", vectors="ivf_flat"),
-    "lancedb-hybrid": vectors_by("lancedb", "lancedb", search="hybrid"),
+    "lancedb-ivf": vectors_by("lancedb", "lancedb", create={"IvfFlat": {"num_partitions": 2}}),
     "lancedb-text": words_by("lancedb", "lancedb"),
     "chroma": vectors_by("chroma", "chromadb"),
     "chroma-server": vectors_by("chroma", "chromadb", lambda: engines.chroma_server().url),

@@ -215,7 +215,7 @@ def test_vectors_that_are_none_are_asked_for_again_and_refused(server: Server) -
         wrong = raw(json.dumps(content).encode())
         server.faults = [wrong]
         answer, usage = fetched(embedded(server))
-        assert (usage.requests, usage.retried, answer.failures) == (3, 1, {})
+        assert (usage.requests, usage.retried, answer.failures) == (4, 1, {})
         server.always = wrong
         with pytest.raises(InputError, match="sent something"):
             fetched(embedded(server))

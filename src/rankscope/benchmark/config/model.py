@@ -112,7 +112,8 @@ class FetchConfig(Section):
     retries: int = Field(default=2, ge=0)
     """How often a query that failed is asked again."""
     timeout: float | None = Field(default=None, gt=0)
-    """How many seconds a query may take; if not given, 60 for remote systems, any for others."""
+    """How many seconds a query may take; if not given, 10 for a search engine, 60 for a language
+    model, any for what is in this process."""
     stage_timeout: float | None = Field(default=None, gt=0)
     """How many seconds a system may take in all, from preparing it to its last query; if not given,
     any time."""
@@ -224,8 +225,8 @@ class Config(_WithAnalyses):
             return data
         if SWEEP in data:
             refuse(
-                "belongs beside the options of a system, as in {qdrant: {sweep: {hnsw_ef: [16, "
-                "64]}}}",
+                "belongs beside the options of a system, as in {qdrant: {sweep: "
+                "{params.hnsw_ef: [16, 64]}}}",
                 SWEEP,
             )
         data = with_measures_of_terms(data)

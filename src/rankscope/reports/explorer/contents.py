@@ -1,8 +1,8 @@
 """Contents: all that the explorer of a page knows, as columns.
 
-They are gathered of an experiment's folder, or of runs that were just scored
-(`rankscope.reports.explorer.sources`), and packed by `rankscope.reports.explorer.packing`. Nothing
-is tested or averaged here: a page shows what records say, and beside it queries and documents.
+They are gathered of an experiment's folder, or of runs that were just scored (`gathering`), and
+packed (`packing`). Nothing is tested or averaged here: a page shows what records say, and beside it
+queries and documents.
 """
 
 from __future__ import annotations

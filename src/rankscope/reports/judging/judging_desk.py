@@ -60,11 +60,11 @@ _MEANINGS = {
 
 def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
     """Return what raters are asked to do, with what these grades mean."""
-    told = (files("rankscope.reports.judging") / "guidelines.txt").read_text("utf-8")
+    guidelines = (files("rankscope.reports.judging") / "guidelines.txt").read_text("utf-8")
     meanings = (
         f"{grade}  {_MEANINGS.get((grade, label), label)}" for grade, label in grades.items()
     )
-    return told.replace("SCALE", "\n".join(meanings))
+    return guidelines.replace("SCALE", "\n".join(meanings))
 
 
 LONGEST_RATER, LONGEST_REASON = 80, 2_000

@@ -225,8 +225,8 @@ class _Handler(BaseHTTPRequestHandler):
         request = path.removeprefix("/api/")
         is_known = path != request and request in self.server.desk.requests
         _refuse_if(not is_known, 404, "there is nothing here")
-        own = f"http://{self.headers['Host'].strip().lower()}"
-        is_own = self.headers.get("Origin", "").lower() == own
+        origin = f"http://{self.headers['Host'].strip().lower()}"
+        is_own = self.headers.get("Origin", "").lower() == origin
         is_own &= self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
         _refuse_if(not is_own, 403, "requests must come from the judging page itself")
         has_token = self._has_token(self.headers.get("X-Rankscope-Token", ""))

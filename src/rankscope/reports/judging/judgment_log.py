@@ -94,8 +94,8 @@ def _parsed(fields: Any) -> Judgment | None:
     known = {name: fields[name] for name in _KINDS if name in fields}
     is_sound = all(isinstance(value, _KINDS[name]) for name, value in known.items())
     given = known.get("grade")
-    said = (given is not None) + known.get("cannot", False) + bool(known.get("undo"))
-    if not is_sound or isinstance(given, bool) or said != 1:
+    kinds = (given is not None) + known.get("cannot", False) + bool(known.get("undo"))
+    if not is_sound or isinstance(given, bool) or kinds != 1:
         return None
     return Judgment(pair=Pair(known.pop("query_id"), known.pop("doc_id")), **known)
 

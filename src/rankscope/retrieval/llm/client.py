@@ -23,8 +23,8 @@ from rankscope.retrieval.llm.answer_forms import UnreadableError
 from rankscope.retrieval.llm.llm_options import LlmOptions
 from rankscope.retrieval.llm.spending import Meter, Tokens
 from rankscope.retrieval.llm.stopwatch import counted_as, side_by_side, timed
-from rankscope.retrieval.remote.web import REFUSED, Web, WebError
 from rankscope.retrieval.waiting import PACE, Pace, Stop
+from rankscope.retrieval.web import REFUSED, Web, WebError
 
 log = logging.getLogger(__name__)
 

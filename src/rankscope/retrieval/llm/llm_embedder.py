@@ -40,6 +40,7 @@ class LlmEmbedder(Embedder):
     """Vectors of texts, several requests at a time."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+    seconds_to_answer = 60.0
 
     def __init__(self, options: LlmEmbedderOptions, context: Context) -> None:
         self.options: LlmEmbedderOptions = options

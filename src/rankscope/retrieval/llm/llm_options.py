@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import Options, Secret, Snapshot, SpecError, Text
-from rankscope.retrieval.remote.web import WebOptions
+from rankscope.retrieval.web import WebOptions
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 _PATHS = ("/chat/completions", "/completions", "/embeddings")

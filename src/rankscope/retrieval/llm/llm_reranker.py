@@ -57,6 +57,7 @@ class LlmReranker(Asking, Reranker):
     """A language model after a system."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+    seconds_to_answer = 60.0
 
     def __init__(self, options: LlmRerankerOptions, context: Context) -> None:
         self.options: LlmRerankerOptions = options

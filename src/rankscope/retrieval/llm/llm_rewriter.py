@@ -33,6 +33,7 @@ class LlmRewriter(Asking, Rewriter):
     """A language model before a system."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+    seconds_to_answer = 60.0
 
     def __init__(self, options: LlmRewriterOptions, context: Context) -> None:
         self.options: LlmRewriterOptions = options

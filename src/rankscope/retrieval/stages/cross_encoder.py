@@ -43,6 +43,7 @@ class CrossEncoder(Reranker):
     score.
     """
 
+    times_each = False
     packages = MODEL_PACKAGES
 
     def __init__(self, options: CrossEncoderOptions, context: Context) -> None:

@@ -137,6 +137,7 @@ class LTR(Reranker):
     the order stays as it was.
     """
 
+    times_each = False
     trained = True
     packages = ("xgboost-cpu", "bm25s", "PyStemmer")
 

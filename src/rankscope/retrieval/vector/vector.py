@@ -61,6 +61,7 @@ class VectorOptions(Options):
 class VectorSearch(System):
     """Cosine similarity over embeddings."""
 
+    times_each = False
     batch_size = 256
 
     def __init__(self, options: VectorOptions, context: Context) -> None:

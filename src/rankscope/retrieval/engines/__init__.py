@@ -1,0 +1,1 @@
+"""Search engines as systems: one base, and an adapter for each engine."""

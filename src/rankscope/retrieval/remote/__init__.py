@@ -1,1 +1,0 @@
-"""Systems and models outside this process: engines, search APIs, language models."""
