@@ -35,11 +35,10 @@ def test_a_run_file_is_not_kept_once_more(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", config=CONFIG)
     (world.folder / "answers.run").write_text(answers())
     first = run(world, "first")
-    kept = [path.read_bytes() for path in (world.folder / "cache" / "stages").iterdir()]
+    kept = [path.read_bytes() for path in (world.folder / "cache").rglob("*") if path.is_file()]
     assert kept
-    assert not any(b"d05" in content and b"ARROW1" in content for content in kept)
+    assert not any(b"d05" in content for content in kept)
     second = run(world, "second")
-    assert second.report.seconds["fetch file"] == 0, "it was in the cache"
     assert second.report.systems[0].run == first.report.systems[0].run
     for result in (first, second):
         assert verify(result.folder).ok
