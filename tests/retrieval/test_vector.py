@@ -16,12 +16,18 @@ from rankscope.errors import InputError
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
 from rankscope.retrieval.results import collapse, document_of
+from rankscope.retrieval.vector import embeddings
 from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
 from rankscope.retrieval.vector.embedders import EMBEDDERS, embedded
 from rankscope.retrieval.vector.similarity import Vectors
 from rankscope.retrieval.vector.vector import VectorSearch
 
 CORPUS = Corpus({f"d{n}": "abc"[n % 3] * (n + 1) + "xyz"[n % 2] for n in range(12)} | {"e": " "})
+
+
+@pytest.fixture(autouse=True)
+def _every_vector_is_worth_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "WORTH_KEEPING", 0.0)
 
 
 class Letters:

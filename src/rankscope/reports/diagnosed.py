@@ -252,25 +252,22 @@ def fix_first(
         rows = gaps.result.model_validate(gap).systems
         row = next((row for row in rows if row.system == system), None)
         if row is not None and row.problem in ("ranking", "retrieval", "both"):
-            yield Point("Fix first", _fix_of(row), parts=_parts_of(row))
+            yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
             return
     if summary:
         line = f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
         yield Point("Fix first", (line,))
 
 
-def _fix_of(row: Gap) -> tuple[str, str]:
+def _fix_of(row: Gap) -> str:
     if row.problem == "ranking" or (row.problem == "both" and row.ranking_is_more):
-        (k, value), most = row.enough, number(row.ranking.value, signed=True)
-        return (
-            f"Ranking: the order of what {row.system} already finds, up to {most}.",
-            f"Its first {k:,} in the best order would score {number(value)}.",
-        )
-    most = number(row.retrieval.value, signed=True)
-    return (
-        f"Retrieval: what {row.system} does not find, up to {most}.",
-        f"It misses {row.missing:,} of {counted(row.relevant, 'relevant document')}.",
-    )
+        k, value = row.enough
+        gain = number(value - row.now, signed=True)
+        better = f"{row.system}'s first {k:,} in perfect order would score {number(value)}"
+        return f"Ranking. {better} ({gain})."
+    most = number(row.retrieval.value)
+    misses = f"{row.system} misses {row.missing:,} of {counted(row.relevant, 'relevant document')}"
+    return f"Retrieval. {misses}, which costs up to {most}."
 
 
 def _parts_of(row: Gap) -> tuple[tuple[str, float], ...]:

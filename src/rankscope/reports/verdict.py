@@ -74,7 +74,8 @@ def _prices(report: BenchmarkReport, with_times: bool) -> Iterator[Price]:
     def stages(name: str) -> int:
         return 1 + sum(stages(below) for below in built_on.get(name, ()))
 
-    yield Price("number of stages", {name: stages(name) for name in built_on})
+    counts = {name: stages(name) for name in built_on}
+    yield Price("number of stages", counts, counted_in="stage")
     if with_times:
         rates = {system.name: system.timing.per_second for system in report.systems}
         latencies = {name: 1 / rate for name, rate in rates.items() if rate}

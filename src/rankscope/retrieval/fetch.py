@@ -162,7 +162,7 @@ def fetch(
         timeout = max(part.seconds_to_answer for part in remote)
     asked = queries_of(queries)
     times_each = all(part.times_each for part in all_parts(system))
-    size = _batch_size(system, batch, len(asked), is_slowed=rate is not None, timed=times_each)
+    size, singly = _grouped(system, batch, len(asked), slowed=rate is not None, timed=times_each)
     identity = system.identity()
     title = name or identity.name
     began = time.monotonic()
@@ -179,7 +179,7 @@ def fetch(
     if pace is None or rate is not None or cancel is not None:
         pace = Pace(Stop(current_cancel() if cancel is None else cancel), rate)
     limits = _Limits(timeout, stage_timeout, began)
-    task = _Task(system, depth, retries, pause, limits, pace, answers)
+    task = _Task(system, depth, retries, pause, limits, pace, answers, singly)
     rankings = {} if answers is None else _stored(system, answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
@@ -216,7 +216,7 @@ def fetch(
             asked=len(unanswered),
             stored=stored,
             retried=retried,
-            times_each=times_each or (size == 1 and not stored),
+            times_each=times_each or (singly and not stored),
         ),
         identity,
         system.notes,
@@ -224,15 +224,17 @@ def fetch(
     )
 
 
-def _batch_size(
-    system: System, batch: int | None, queries: int, *, is_slowed: bool, timed: bool
-) -> int:
-    """Return how many queries are put to a system at once."""
+def _grouped(
+    system: System, batch: int | None, queries: int, *, slowed: bool, timed: bool
+) -> tuple[int, bool]:
+    """Return how many queries are kept together, and whether each of them is asked by itself."""
+    size, is_remote = system.batch_size, system.capabilities.remote
     if batch is not None:
-        return _whole("batch", batch, 1)
-    if system.capabilities.remote:  # a server that counts would not let a batch pass
-        return 1 if is_slowed else system.batch_size
-    return system.batch_size if timed or queries > SINGLY else 1  # so that each has its own time
+        size = _whole("batch", batch, 1)
+    elif slowed and is_remote:  # a server that counts would not let a batch pass
+        size = 1
+    is_short = batch is None and not timed and not is_remote and queries <= SINGLY
+    return size, is_short or size == 1
 
 
 def _end_if_nothing_works(
@@ -322,6 +324,7 @@ class _Task:
     limits: _Limits
     pace: Pace
     answers: Answers | None
+    singly: bool
     alone: threading.Lock | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -414,14 +417,15 @@ def _finished(
 
 
 def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
-    """Answer one batch: together, then again what failed, then each of these by itself."""
+    """Answer one batch, then again what failed, then each of these by itself."""
     with noted() as receipts:
         return _answered(task, queries, receipts)
 
 
 def _answered(task: _Task, queries: Sequence[Query], receipts: Receipts) -> _Finished:
     unanswered = _unanswered(task.system)
-    rankings, retried = _asked(task, queries), 0
+    groups = [[query] for query in queries] if task.singly else [queries]
+    rankings, retried = [ranking for group in groups for ranking in _asked(task, group)], 0
     for attempt in range(task.retries):
         failed = [at for at, ranking in enumerate(rankings) if _may_be_repeated(ranking)]
         if not failed or task.limits.is_over():

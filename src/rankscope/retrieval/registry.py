@@ -423,6 +423,7 @@ def check_engine(module: str, *, package: str, needed_for: str, extra: str = "re
         raise MissingExtraError(package, needed_for=needed_for, extra=extra)
 
 
+@cache
 def engine_version(package: str) -> str:
     """Return a package and its version, for an identity."""
     return f"{package} {metadata.version(package)}"

@@ -50,7 +50,7 @@ FARTHEST = 100
 CLEARLY = 1.5
 """Times that were taken once differ if one is so many times the other,"""
 
-NOTICED = 0.005
+NOTICED = 0.002
 """and if one is at least so many seconds: nobody notices less."""
 
 _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
@@ -64,6 +64,8 @@ class Price:
     """What it is: latency, money, stages."""
     of: Mapping[str, float]
     """By system; less is better."""
+    counted_in: str = ""
+    """What is counted, in the singular; '' if it is no count."""
     is_time: bool = False
     """Whether it is in seconds, taken by the clock: it differs from one time to the next."""
 
@@ -241,7 +243,10 @@ class _Field:
         """Say how much more one system costs than another."""
         taken = [each for each in self.prices if each.is_time and each.differs([dearer, cheaper])]
         for each in (*taken, price):
-            if each.of[dearer] > each.of[cheaper]:
+            more = each.of[dearer] - each.of[cheaper]
+            if more > 0 and each.counted_in:
+                return f"for {counted(int(more), f'more {each.counted_in}')}"
+            if more > 0:
                 return f"at {times(each.of[dearer], each.of[cheaper])} the {each.title}"
         return f"at a higher {price.title}"
 

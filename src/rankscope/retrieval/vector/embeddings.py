@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 SHARD = 1024
 """How many texts are embedded before the result is kept."""
 
+WORTH_KEEPING = 0.002
+"""Seconds from which on the vector of a single text is worth a file."""
+
 MAPPED_FROM = 1 << 15
 """From so many texts on, their vectors stay on disk."""
 
@@ -54,8 +57,8 @@ class Embeddings:
     """The vectors of texts under one model, of length 1 each (or 0, where there is no direction).
 
     ``embedded_texts`` counts those that were embedded, which a second run should leave at 0.
-    ``seconds_saved`` adds up what embedding the others had taken: a query takes that long in use,
-    though its embedding was kept.
+    ``seconds_saved`` adds up what embedding the others had taken, less what keeping takes: a query
+    takes that long in use, though its embedding was kept.
     """
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
@@ -124,11 +127,13 @@ class Embeddings:
     def _make(self, texts: list[str], digests: list[bytes]) -> Floats:
         began = time.perf_counter()
         vectors = embedded(self.embedder, texts)
-        share = (time.perf_counter() - began) / len(texts)
+        ended = time.perf_counter()
+        share = (ended - began) / len(texts)
         self._check_size(vectors)
         vectors = _of_length_one(vectors)
         self.embedded_texts += len(texts)
-        if self._folder is not None:
+        is_worth_it = len(texts) > 1 or share >= WORTH_KEEPING
+        if self._folder is not None and is_worth_it:
             content = b"".join(digests)
             name = hashlib.sha256(content).hexdigest()
             folder = make_folder(self._folder)
@@ -137,6 +142,7 @@ class Embeddings:
             write_entry(folder / f"{name}.texts", content)  # last: what it names is complete
             if self._known is not None:
                 self._known.add(name, content)
+            self.seconds_saved -= time.perf_counter() - ended
         return vectors
 
     def _check_size(self, vectors: Floats) -> None:
