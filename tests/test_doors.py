@@ -438,3 +438,25 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
     assert rs.Qrels(records).query_ids == ["how?", "when?"]
     assert rs.Run(records).query_ids == ["how?", "when?"]
     assert list(rs.Queries(records)) == ["how?", "when?"]
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_records_with_an_id_are_no_documents_of_one_query(single: bool) -> None:
+    """Of a column that is not known, and an id: neither is the rows' id a document."""
+    names = [f"d{at}" for at in range(12)]
+    gold = [{"id": n, "input": f"what is {n}?", "right": n if single else [n]} for n in names]
+    run = [{"id": n, "input": f"what is {n}?", "offered": ["x", n]} for n in names]
+    with pytest.raises(InputError, match="relevant='right'"):
+        rs.evaluate(gold, run, "RR")
+    with pytest.raises(InputError, match="retrieved='offered'"):
+        rs.evaluate(gold, run, "RR", relevant="right")
+    assert rs.evaluate(gold, run, "RR", relevant="right", retrieved="offered")["RR"] == 0.5
+
+
+@pytest.mark.parametrize("separator", ";|,")
+def test_several_ids_under_the_name_of_one_are_refused(separator: str) -> None:
+    rows = [{"question": "q", "target_id": separator.join(["d1", "d2"]), "retrieved": ["d2"]}]
+    with pytest.raises(InputError, match="may be one id or several"):
+        rs.evaluate(rows, measures="RR")
+    named = [{**rows[0], "target_id": '["d1", "d2"]'}]
+    assert rs.evaluate(named, measures="RR")["RR"] == 1

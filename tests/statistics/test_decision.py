@@ -94,7 +94,7 @@ def test_times_that_are_almost_the_same_choose_nothing() -> None:
     comparison = compared(a=FIRST, b=ALMOST, old=THIRD)
     near = Price("latency", {"a": 1.0, "b": 1.2, "old": 1.0}, is_time=True)
     assert decided(comparison, near).choice is None
-    short = Price("latency", {"a": 0.0001, "b": 0.004, "old": 1.0}, is_time=True)
+    short = Price("latency", {"a": 0.0001, "b": 0.001, "old": 1.0}, is_time=True)
     assert decided(comparison, short).choice is None
     far = Price("latency", {"a": 1.0, "b": 12.0, "old": 1.0}, is_time=True)
     assert decided(comparison, far).choice == "a"

@@ -148,13 +148,20 @@ def _no_documents(table: Table, word: str) -> InputError:
     if texts:
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
     elif taken:
-        why = f"; {names_of(taken[:1])} is a name for {other} documents"
+        why = (
+            f"; {names_of(taken[:1])} is a name for {other} documents: if gold and run are "
+            "swapped, give the gold first"
+        )
+    columns = [each for each in columns if folded(each.name) not in _ROWS]
     columns.sort(key=lambda each: (each.role == other, not each.holds_lists))
     example = (*texts, *(each.name for each in columns), "ids")[0]
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
         f"say which it is ({word}={example!r})"
     )
+
+
+_ROWS = frozenset(map(folded, ROW_IDS))
 
 
 # --- the query

@@ -90,6 +90,11 @@ def is_document(item: object) -> bool:
     return has_text and any(hasattr(item, name) for name in (*METADATA, "node"))
 
 
+def says_more(record: Mapping[Any, Any]) -> bool:
+    """Tell whether a record has metadata or a score, as documents have and queries have not."""
+    return not record.keys().isdisjoint(("node", *METADATA, *_SCORES))
+
+
 def one_document(
     item: Any, field: str | None, where: str, kind: Literal["qrels", "run"] = "run"
 ) -> tuple[Any, Any]:

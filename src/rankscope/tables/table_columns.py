@@ -103,16 +103,23 @@ class Column:
         if not isinstance(value, str):
             return value
         if not may_list(self.name):
-            is_written = value.lstrip().startswith("[") and value.strip() != "[]"
-            return written_list(value) if is_written else value
+            if value.lstrip().startswith("[") and value.strip() != "[]":
+                return written_list(value)
+            parts = _separated(value) if self.role in ("relevant", "retrieved") else value
+            if isinstance(parts, list) and len(parts) > 1 and all(map(looks_like_id, parts)):
+                raise self._doubtful(value)
+            return value
         promised = self.says_ids and folded(self.name).endswith("s")
         ids = listed(value, blanks=promised)
         if promised and isinstance(ids, str) and " " in ids and not is_sentence(ids):
-            raise InputError(
-                f"{self._source}: {shown(ids)} in {shown(self.name)} may be one id or several; "
-                'write a JSON list there, such as ["a b"] or ["a", "b"]'
-            )
+            raise self._doubtful(ids)
         return ids
+
+    def _doubtful(self, ids: str) -> InputError:
+        return InputError(
+            f"{self._source}: {shown(ids)} in {shown(self.name)} may be one id or several; write "
+            'a JSON list there, such as ["a b"] or ["a", "b"]'
+        )
 
     @cached_property
     def sample(self) -> list[Any]:
