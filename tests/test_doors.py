@@ -460,3 +460,23 @@ def test_several_ids_under_the_name_of_one_are_refused(separator: str) -> None:
         rs.evaluate(rows, measures="RR")
     named = [{**rows[0], "target_id": '["d1", "d2"]'}]
     assert rs.evaluate(named, measures="RR")["RR"] == 1
+
+
+def test_rows_of_a_query_that_goes_by_no_known_name_are_refused() -> None:
+    """They are neither the documents of one query, nor a query each."""
+    pairs = [(f"request {at}", f"{kind}{at}") for at in range(6) for kind in "de"]
+    gold = [{"request": text, "doc_id": doc, "grade": 1} for text, doc in pairs]
+    run = [{"request": text, "doc_id": doc, "score": 1.0} for text, doc in pairs]
+    with pytest.raises(InputError, match="query='request'"):
+        rs.evaluate(gold, run, "RR")
+    assert rs.evaluate(gold, run, "RR", query="request")["RR"] == 1
+    numbered = [{"id": at, **row} for at, row in enumerate(gold)]
+    with pytest.raises(InputError, match="'id' may identify the query or the row"):
+        rs.evaluate(numbered, {text: [doc] for text, doc in pairs}, "RR")
+
+
+def test_documents_of_one_query_are_known_by_their_fields() -> None:
+    found = [{"id": "x", "score": 0.9}, {"id": "a", "score": 0.5}]
+    assert rs.evaluate([["a"]], found, "RR")["RR"] == 0.5
+    named = [{"id": "a", "metadata": {}, "kind": "recipe"}]
+    assert rs.evaluate([["a"]], named, "RR")["RR"] == 1

@@ -193,20 +193,36 @@ def _query_column(
             texts_by_id, ids_by_text, is_of_row = _counts(table, rows[0], texts[0])
             ids = rows if texts_by_id == ids_by_text == 1 else []
             if not ids and not (is_of_row and has_value):
-                raise InputError(
-                    f"{table.source}: {shown(rows[0], 30)} may identify the query or the row, as "
-                    f"equal texts in {shown(texts[0], 30)} have different ids; say which it is "
-                    f"(query={rows[0]!r} or query={texts[0]!r})"
-                )
+                raise _of_query_or_row(table, rows[0], texts[0])
             ids = ids or texts[:1]
         ids = ids or texts
     query = one_column(ids or rows, "be the query", "query", table)
+    if query in rows and not texts and not table[documents].holds_lists:
+        for name in others:  # which may be that of the query, under a name that is not known
+            is_open = name != query and table[name].role in (None, "text")
+            if is_open and _names_groups(table, query, name):
+                raise _of_query_or_row(table, query, name)
     if query is None:
         raise InputError(
             f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
-            f"is (query={(others or ['question'])[0]!r})"
+            f"is (query={(others or ['question'])[0]!r}), or give {{query: [document, …]}}"
         )
     return query
+
+
+def _names_groups(table: Table, query: str, name: str) -> bool:
+    """Tell whether every row has an id of its own, and rows share the texts of another column."""
+    if not any(isinstance(value, str) for value in table[name].sample):
+        return False
+    texts_by_id, ids_by_text, is_of_row = _counts(table, query, name)
+    return is_of_row and texts_by_id == 1 and ids_by_text > 1
+
+
+def _of_query_or_row(table: Table, row: str, text: str) -> InputError:
+    return InputError(
+        f"{table.source}: {shown(row, 30)} may identify the query or the row, as equal texts in "
+        f"{shown(text, 30)} have different ids; say which it is (query={row!r} or query={text!r})"
+    )
 
 
 def _counts(table: Table, name: str, text: str) -> tuple[float, float, bool]:

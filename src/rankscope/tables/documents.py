@@ -23,6 +23,11 @@ _TEXTS = ("page_content", "content", "text", "node", "payload")
 _IDS = ("ref_doc_id", "id", "_id", "node_id", "id_", "doc_id", "docno", "docid", "chunk_id")
 _IDS_OF_RECORDS = (*ALIASES["doc_id"], "file_id", "uuid", "key")
 _SCORES = ("score", "_score", "similarity", "relevance_score", "@search.score")
+_OF_DOCUMENTS = frozenset(
+    folded(name)
+    for names in (_IDS, _IDS_OF_RECORDS, _TEXTS, _SCORES, ALIASES["rank"], ALIASES["grade"])
+    for name in (*names, "title", "url", "source", "type", "object", "vector", "embedding")
+)
 _TERMS = ("hpo_id", "mondo_id", "onto_id", "ontology_id", "term_id", "concept_id")
 
 
@@ -90,9 +95,14 @@ def is_document(item: object) -> bool:
     return has_text and any(hasattr(item, name) for name in (*METADATA, "node"))
 
 
-def says_more(record: Mapping[Any, Any]) -> bool:
-    """Tell whether a record has metadata or a score, as documents have and queries have not."""
-    return not record.keys().isdisjoint(("node", *METADATA, *_SCORES))
+def is_plain_document(record: Mapping[Any, Any]) -> bool:
+    """Tell a document from a query with its documents, or a row with both: all have an id.
+
+    It has metadata, or no text under a name that is not known of documents.
+    """
+    unknown = (value for name, value in record.items() if folded(str(name)) not in _OF_DOCUMENTS)
+    texts = (value for value in unknown if isinstance(value, str) or is_list(value))
+    return not record.keys().isdisjoint(("node", *METADATA)) or not any(True for _ in texts)
 
 
 def one_document(

@@ -27,7 +27,13 @@ from rankscope.tables.columns import (
     folded,
     role_of,
 )
-from rankscope.tables.documents import answers_in, is_answer, is_document, is_list, says_more
+from rankscope.tables.documents import (
+    answers_in,
+    is_answer,
+    is_document,
+    is_list,
+    is_plain_document,
+)
 from rankscope.tables.frames import frame_of
 from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
@@ -284,14 +290,12 @@ def _is_triple(item: object) -> bool:
 def _documents(given: Input) -> Rows | None:
     firsts = [item[0] if isinstance(item, tuple) and item else item for item in _items(given)]
     are_documents = bool(firsts) and all(map(is_document, firsts))
-    are_queries = any(isinstance(item, Mapping) and _is_of_query(item) for item in firsts)
-    return _by_position(given, [given.data]) if are_documents and not are_queries else None
-
-
-def _is_of_query(record: Mapping[Any, Any]) -> bool:
-    """Tell a query with its documents, under whatever name, from a document: both have an id."""
-    lists = any(is_list(value) and any(type(x) is str for x in value) for value in record.values())
-    return bool(query_names(map(str, record))) or (lists and not says_more(record))
+    are_plain = all(
+        is_plain_document(item) and not query_names(map(str, item))
+        for item in firsts
+        if isinstance(item, Mapping)
+    )
+    return _by_position(given, [given.data]) if are_documents and are_plain else None
 
 
 @shape("lists by position", '[["a", "b"], ["c"]] or [{"a": 2}, {"c": 1}]')
