@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from rankscope.cli.help import command, option, rare, under
 from rankscope.cli.output import METRICS, Output, page_contents, print_warnings, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
@@ -90,7 +90,6 @@ def evaluate(
     """
     from rankscope.document.views import document_of
     from rankscope.integrations.limits import read_limits
-    from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
     from rankscope.scoring.bounds import bounds_of
     from rankscope.scoring.evaluate import score
@@ -120,7 +119,8 @@ def evaluate(
         limits = read_limits(
             options["fail_under"], runs, profile=scoring.get("profile", "rankscope")
         )
-        wanted = list(measures or (DEFAULT_MEASURES if files else usual_measures(runs)))
+        usual = () if measures else _usual_in(files, gold, rules) if files else usual_measures(runs)
+        wanted = list(measures or usual)
         wanted += [limit.asked for limit in limits]
         holes = {"holes": options["bounds"], "hole_grade": options["hole_grade"]}
         with _score_table(options["per_query_output"]) as table:
@@ -205,6 +205,23 @@ def _asked_elsewhere(gold: Any, runs: Sequence[Any] | None, rules: Scoring) -> t
     are_files = all(is_path(run) and can_be_read_again(run) for run in runs or ())
     is_enough = runs and are_files and question.can_be_asked_elsewhere
     return question, names_of(runs or ()) if is_enough else None
+
+
+def _usual_in(files: Mapping[str, Any], gold: Any, rules: Scoring) -> tuple[str, ...]:
+    """Return what is measured of runs in files when nothing is asked for; broken ones don't count.
+
+    Each is read for that as if there were no workers.
+    """
+    from rankscope.errors import RankscopeError
+    from rankscope.scoring.inputs import read_inputs
+    from rankscope.scoring.usual import longest, usual_to
+
+    def lengths() -> Iterator[int | None]:
+        for path in files.values():
+            with suppress(RankscopeError):
+                yield from map(longest, read_inputs(gold, path, rules)[1].values())
+
+    return usual_to(lengths())
 
 
 def _scored_by_workers(

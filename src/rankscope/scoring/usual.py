@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.measures.language import DEFAULT_MEASURES
@@ -13,12 +13,17 @@ LONG = 50
 
 
 def usual_measures(runs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what is measured of these runs when nothing is asked for.
+    """Return what is measured of these runs when nothing is asked for."""
+    return usual_to(map(longest, runs.values()))
+
+
+def usual_to(lengths: Iterable[int | None]) -> tuple[str, ...]:
+    """Return what is measured of runs whose longest lists have these lengths; None: not known.
 
     Three documents for each question say nothing about the first hundred: cutoffs go no deeper than
     the longest list. Where nobody knows how long lists are, they are taken as long.
     """
-    depths = [_longest(run) for run in runs.values()]
+    depths = list(lengths)
     if not depths or None in depths:
         return DEFAULT_MEASURES
     depth = max(filter(None, depths), default=0)
@@ -31,7 +36,7 @@ def usual_measures(runs: Mapping[str, Any]) -> tuple[str, ...]:
     return ("nDCG@10", "RR@10", f"R@{deepest}", "Success@1", "Success@10")
 
 
-def _longest(run: Any) -> int | None:
+def longest(run: Any) -> int | None:
     """Return how many documents the longest list of a run has; None if that is not known."""
     if isinstance(run, LazyRun):
         return run.depth

@@ -68,8 +68,7 @@ def test_a_second_run_asks_nothing_and_no_key_is_written(
     server.key = "hush-key-88"
     monkeypatch.setenv("LLM_KEY", "hush-key-88")  # a new key is no new system
     cache = config.parent / "out" / ".cache"
-    for folder in ("stages", "answers"):
-        (cache / folder).rename(config.parent / folder)  # only replies are left
+    (cache / "answers").rename(config.parent / "answers")  # only replies are left
     again = run_benchmark(config, output=config.parent / "other", cache=cache)
     assert len(server.sent) == 40
     assert again.folder.name == first.folder.name
