@@ -171,15 +171,16 @@ def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
     """Say which systems may be better than they look, and what a ratio of latencies is worth."""
     lines, unjudged = [], holes.of(report.analyses)
     base = report.baseline or decision.choice
-    if unjudged is not None and not unjudged.by_design:
+    if unjudged is not None and not unjudged.by_design and not unjudged.findings:
         shares = {row.system: row.share(unjudged.cutoff) for row in unjudged.systems}
         usual = shares.get(base or "", 0.0)
         high = sorted((n for n in shares if shares[n] >= usual + MORE), key=lambda n: -shares[n])
         if high:
             those = listed((f"{shares[name]:.0%} of {name}'s" for name in high), MOST)
+            look = "they look" if len(high) > 1 else "it looks"
             lines.append(
                 f"{those} first {counted(unjudged.cutoff, 'document')} are unjudged ({base}: "
-                f"{usual:.0%}), so {listed(high, MOST)} may be better than they look."
+                f"{usual:.0%}), so {listed(high, MOST)} may be better than {look}."
             )
     if "latency" in decision.reason:
         documents = report.collection.documents

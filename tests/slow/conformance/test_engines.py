@@ -270,7 +270,7 @@ def test_killed_while_it_loads(spec: dict[str, Any], tmp_path: Path) -> None:
     with built(with_options(options, drop=True), CORPUS, tmp_path) as system:
         answers = system.search(queries, 10)
         assert isinstance(system, LoadedEngine)
-        assert system.loaded == SIZE
+        assert system.loaded in (SIZE, 0)  # 0: it had finished before it was killed
         assert system.count() in (SIZE, SIZE - 1)
         if system.capabilities.exact:
             assert_same(answers, exact_answers(CORPUS, queries, 10))
