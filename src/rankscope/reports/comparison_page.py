@@ -168,11 +168,31 @@ def _points(comparison: Comparison) -> Iterator[Point]:
                     for each in comparison.pairs if not each.decidable]  # fmt: skip
     if careful:
         yield Point("Careful", tuple(careful[:MOST_CAREFUL]), "warning")
-    notes = [*aliases(comparison.measures), *_parts(comparison)]
+    notes = [*_told_elsewhere(comparison), *aliases(comparison.measures), *_parts(comparison)]
     if notes:
         yield Point("Note", tuple(notes[:MOST_CAREFUL]))
     yield Point("Test", (f"{how_tested(comparison.settings)}; {comparison.family}",), "quiet")
     yield Point("Next", ("rankscope diagnose, with the same files, shows where losses are",))
+
+
+def _told_elsewhere(comparison: Comparison) -> Iterator[str]:
+    """Say which systems another measure tells from the baseline, where the first cannot.
+
+    Of two systems the table shows it.
+    """
+    first, *others = comparison.measures
+    base = comparison.baseline
+    if base is None or len(comparison.runs) == 2:
+        return
+    open_ones = {
+        pair.system
+        for pair in comparison.pairs.select(measure=first, base=base)
+        if pair.verdict == "can't tell"
+    }
+    for measure in others:
+        for pair in comparison.pairs.select(measure=measure, base=base):
+            if pair.system in open_ones and pair.verdict in ("better", "worse"):
+                yield f"{pair.sentence}, though {first} can't tell"
 
 
 def _few(names: Sequence[str]) -> str:

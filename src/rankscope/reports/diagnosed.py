@@ -220,11 +220,12 @@ def failing_table(result: Failures) -> Table:
 
 def _points(diagnosis: Diagnosis) -> Iterator[Point]:
     yield from careful_point((), diagnosis.findings)
-    if diagnosis.summary:
-        name = diagnosis.summary[0].analysis
-        yield Point("Next", (f"the same command with --only {name}, or --full for everything",))
-    else:
-        yield Point("Next", ("the same command with --full for everything",))
+    names = [diagnosis.summary[0].analysis] if diagnosis.summary else []
+    failing = failures.of(diagnosis.analyses)
+    if failing is not None and any(row.failing for row in failing.systems):
+        names.append("failures")
+    ways = [*(f"--only {name}" for name in dict.fromkeys(names)), "--full for everything"]
+    yield Point("Next", (f"the same command with {', or '.join(ways)}",))
 
 
 def careful_point(

@@ -152,12 +152,13 @@ def _no_documents(table: Table, word: str) -> InputError:
             f"; {names_of(taken[:1])} is a name for {other} documents: if gold and run are "
             "swapped, give the gold first"
         )
-    columns = [each for each in columns if folded(each.name) not in _ROWS]
-    columns.sort(key=lambda each: (each.role == other, not each.holds_lists))
-    example = (*texts, *(each.name for each in columns), "ids")[0]
+    free = [each for each in columns if folded(each.name) not in _ROWS and each.role != other]
+    free = [each for each in free if each.says_ids or not each.holds_numbers]
+    free.sort(key=lambda each: not each.holds_lists)
+    example = next((repr(name) for name in (*texts, *(each.name for each in free))), "")
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
-        f"say which it is ({word}={example!r})"
+        f"say which it is ({word}={example})"
     )
 
 
