@@ -122,3 +122,13 @@ def test_a_function_that_always_raises_is_not_called_empty(tmp_path: Path) -> No
     code = next(system for system in report.systems if system.name == "code")
     assert code.broken is not None
     assert "RuntimeError: the engine" in code.broken
+
+
+def test_what_searches_documents_needs_some(small: World, tmp_path: Path) -> None:
+    config = tmp_path / "none.yaml"
+    config.write_text(
+        f"name: none\ncollection: {{queries: {small.folder / 'queries.jsonl'}, qrels: "
+        f"{small.folder / 'qrels.tsv'}}}\nsystems: {{words: bm25}}\n"
+    )
+    with pytest.raises(InputError, match=r"system words: .* name them in collection\.corpus"):
+        run_benchmark(config, output=tmp_path / "out")

@@ -83,9 +83,11 @@ class Systems(Mapping[str, System]):
     def indexed(self, name: str) -> System:
         """Return a system that has been given the corpus, which is read for that."""
         system = self[name]
-        if self._collection.corpus is not None:
-            with naming(name):
+        with naming(name):
+            if self._collection.corpus is not None:
                 system.index(self._collection.corpus)
+            elif any(part.needs_corpus for part in all_parts(system)):
+                raise InputError("there are no documents to search; name them in collection.corpus")
         return system
 
     def _build(self, name: str) -> System:

@@ -249,6 +249,8 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     """How long a query may take where this is remote and nobody says otherwise."""
     times_each: ClassVar[bool] = True
     """Whether the time of a query is its own, and not its share of that of a batch."""
+    needs_corpus: ClassVar[bool] = False
+    """Whether this finds nothing without a corpus."""
     asked_by: ClassVar[tuple[str, ...]] = ()
     """The methods that are given queries; those of a class that is not ours get copies."""
 

@@ -110,6 +110,7 @@ class BM25(System):
     """BM25 over the words of some fields."""
 
     batch_size = 256
+    needs_corpus = True
     capabilities = Capabilities(ties="trec", concurrent=True)
     packages = ("bm25s", "PyStemmer")
 

@@ -63,6 +63,7 @@ class VectorSearch(System):
 
     times_each = False
     batch_size = 256
+    needs_corpus = True
 
     def __init__(self, options: VectorOptions, context: Context) -> None:
         self.options: VectorOptions = options
