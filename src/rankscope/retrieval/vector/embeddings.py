@@ -44,7 +44,7 @@ SHARD = 1024
 """How many texts are embedded before the result is kept."""
 
 WORTH_KEEPING = 0.002
-"""Seconds from which on the vector of a single text is worth a file."""
+"""Seconds from which on the vector of a single text, made in this process, is worth a file."""
 
 MAPPED_FROM = 1 << 15
 """From so many texts on, their vectors stay on disk."""
@@ -132,7 +132,8 @@ class Embeddings:
         self._check_size(vectors)
         vectors = _of_length_one(vectors)
         self.embedded_texts += len(texts)
-        is_worth_it = len(texts) > 1 or share >= WORTH_KEEPING
+        is_remote = self.embedder.capabilities.remote
+        is_worth_it = is_remote or len(texts) > 1 or share >= WORTH_KEEPING
         if self._folder is not None and is_worth_it:
             content = b"".join(digests)
             name = hashlib.sha256(content).hexdigest()
