@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -146,19 +145,6 @@ def test_every_analysis_is_in_the_schema() -> None:
         field = fields[analysis.name]
         assert field["description"].startswith(analysis.summary)
         assert {"$ref": f"#/$defs/{analysis.result.__name__}"} in field["anyOf"]
-
-
-def test_a_key_holds_everything_that_decides_and_nothing_else() -> None:
-    for analysis in all_analyses():
-        hashes: Any = dict.fromkeys((*analysis.needs, *analysis.uses), "hash")
-
-        def key(hashes: Any = hashes, analysis: Any = analysis, **changed: Any) -> Any:
-            return analysis.key_parts(analysis.config(), replace(inputs(), **changed), hashes)
-
-        assert (key() == key({**hashes, "corpus": "other"})) == (not analysis.looks_at("corpus"))
-        assert key() != key(baseline="second")
-        assert key() != key(settings=Settings(seed=1))
-        json.dumps(key())
 
 
 def test_a_pipeline_of_one_stage_has_nothing_to_compare() -> None:

@@ -336,11 +336,9 @@ class Analysis(Generic[OneConfig, Result]):
     title: str
     """Of its section in reports."""
     needs: tuple[Need, ...]
-    """What it looks at; these decide, with the config and the settings, its key in the cache."""
+    """What it cannot do without."""
     place: int
     """Where it comes among other analyses in reports: the lowest first."""
-    uses: tuple[Need, ...] = ()
-    """What it looks at where it is given, and can do without."""
     written: str = ""
     """How its section in the config is written; '' if there is nothing to configure."""
     check: Callable[[OneConfig, Sequence[Query]], None] | None = None
@@ -394,24 +392,6 @@ class Analysis(Generic[OneConfig, Result]):
             return self.not_applicable(str(error))
         findings = (*result.findings, *self.finds(result, inputs))
         return result.model_copy(update={"findings": findings})
-
-    def key_parts(self, config: OneConfig, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
-        """Return all that decides the answer, as plain data, for its key in a cache.
-
-        ``hashes`` are those of what it may need.
-        """
-        return [
-            config.to_dict(),
-            inputs.settings.to_dict(),
-            inputs.baseline,
-            inputs.depth,
-            inputs.documents,
-            {need: hashes[need] for need in (*self.needs, *self.uses)},
-        ]
-
-    def looks_at(self, need: Need) -> bool:
-        """Tell whether it looks at something, if that is given."""
-        return need in self.needs or need in self.uses
 
     def not_applicable(self, reason: str) -> NotApplicable:
         """Say why it cannot look."""

@@ -121,7 +121,6 @@ class Approximation(Analysed):
 @analysis(
     title="Approximate indexes",
     needs=("scores", "exactness"),
-    uses=("costs",),
     written="approximation: {k: 10}",
     brief=True,
     place=40,

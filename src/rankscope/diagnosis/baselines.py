@@ -150,7 +150,6 @@ class Baselines(Analysed):
 @analysis(
     title="Baselines",
     needs=("scores", "runs", "qrels"),
-    uses=("corpus", "search"),
     written="baselines: {documents: 200}",
     place=15,
 )

@@ -133,7 +133,6 @@ class Duplicates(Analysed):
 @analysis(
     title="Duplicates",
     needs=("scores", "runs", "qrels", "corpus"),
-    uses=("titles",),
     written="duplicates: {similarity: 0.8}",
     place=70,
 )

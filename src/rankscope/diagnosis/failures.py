@@ -165,7 +165,6 @@ class Failures(Analysed):
 @analysis(
     title="Failing questions",
     needs=("scores", "runs", "qrels"),
-    uses=("queries", "corpus", "titles"),
     written="failures: {show: 20}",
     brief=True,
     place=10,

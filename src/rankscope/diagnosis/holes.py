@@ -173,7 +173,6 @@ class Holes(Analysed):
 @analysis(
     title="Unjudged documents",
     needs=("scores", "runs", "qrels"),
-    uses=("queries", "corpus", "titles"),
     written="holes: {judge: 200}",
     place=22,
 )

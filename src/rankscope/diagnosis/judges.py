@@ -183,7 +183,6 @@ class JudgesConfig(Config):
 @analysis(
     title="Judges",
     needs=("ratings",),
-    uses=("scores", "runs", "qrels", "queries", "corpus", "titles"),
     written="judges: {judge: gpt, reference: final}",
     place=32,
 )

@@ -89,7 +89,6 @@ class Gating(Decided):
 @analysis(
     title="Retrieval gate",
     needs=("decisions",),
-    uses=("qrels",),
     written="gating: {bins: 10}",
     place=35,
 )

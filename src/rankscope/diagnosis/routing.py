@@ -129,7 +129,6 @@ class Routing(Decided):
 @analysis(
     title="Routing",
     needs=("decisions",),
-    uses=("qrels",),
     written="routing: {bins: 10, top: 3}",
     place=34,
 )

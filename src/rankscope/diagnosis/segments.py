@@ -190,7 +190,6 @@ def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
 @analysis(
     title="Groups of queries",
     needs=("scores", "queries"),
-    uses=("qrels", "corpus"),
     written="segments: {category: [], length: [8, 16]}",
     check=_check,
     place=20,

@@ -55,7 +55,6 @@ class Sweeps(Analysed):
 @analysis(
     title="Sweeps",
     needs=("scores", "sweeps"),
-    uses=("costs", "exactness"),
     brief=True,
     place=39,
 )

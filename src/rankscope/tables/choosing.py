@@ -78,7 +78,7 @@ def one_column(names: Sequence[str], what: str, option: str, table: Table) -> st
     if len(names) > 1:
         raise InputError(
             f"{table.source}: {shown(names[0], 30)} and {shown(names[1], 30)} could both {what}; "
-            f"say which ({option}={names[0]!r})"
+            f"say which ({option}={shown(names[0], 60)})"
         )
     return names[0] if names else None
 
@@ -155,7 +155,7 @@ def _no_documents(table: Table, word: str) -> InputError:
     free = [each for each in columns if folded(each.name) not in _ROWS and each.role != other]
     free = [each for each in free if each.says_ids or not each.holds_numbers]
     free.sort(key=lambda each: not each.holds_lists)
-    example = next((repr(name) for name in (*texts, *(each.name for each in free))), "")
+    example = next((shown(name, 60) for name in (*texts, *(each.name for each in free))), "")
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
         f"say which it is ({word}={example})"
@@ -206,7 +206,7 @@ def _query_column(
     if query is None:
         raise InputError(
             f"{table.source}: no column for the query among {names_of(table.names)}; say which it "
-            f"is (query={(others or ['question'])[0]!r}), or give {{query: [document, …]}}"
+            f"is (query={shown((others or ['question'])[0], 60)}), or give {{query: [document, …]}}"
         )
     return query
 
@@ -220,9 +220,10 @@ def _names_groups(table: Table, query: str, name: str) -> bool:
 
 
 def _of_query_or_row(table: Table, row: str, text: str) -> InputError:
+    either = f"query={shown(row, 60)} or query={shown(text, 60)}"
     return InputError(
         f"{table.source}: {shown(row, 30)} may identify the query or the row, as equal texts in "
-        f"{shown(text, 30)} have different ids; say which it is (query={row!r} or query={text!r})"
+        f"{shown(text, 30)} have different ids; say which it is ({either})"
     )
 
 

@@ -143,7 +143,7 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
             raise InputError(
                 f"{table.source}: no column for the {layout.value} of a {layout.kind} table, and "
                 f"{names_of(numbers)} may hold it; say which it is "
-                f"({layout.value}={numbers[0]!r}), or leave the column out{hint}"
+                f"({layout.value}={shown(numbers[0], 60)}), or leave the column out{hint}"
             )
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
     if layout.kind == "run" and folded(chosen.value or "").startswith("distance"):
