@@ -7,8 +7,10 @@ import re
 import pytest
 from hypothesis import given, settings
 
+import rankscope as rs
 from document.samples import any_text, document
 from rankscope.document.latex import as_latex, escaped
+from rankscope.document.views import document_of
 
 COMMANDS = {
     *("textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar"),
@@ -42,3 +44,11 @@ def test_the_whole_is_well_formed(text: str) -> None:
 @pytest.mark.parametrize("text", ["[a]", "*"])
 def test_a_row_cannot_start_with_an_argument_of_the_line_break(text: str) -> None:
     assert escaped(text).startswith("{")
+
+
+def test_an_answer_is_one_table_with_the_decision_as_its_caption() -> None:
+    made = rs.compare({"q": {"a": 1}, "p": {"a": 1}}, [{"q": ["a"]}, {"q": ["b", "a"]}], "RR")
+    short, full = (as_latex(document_of(made), full=full) for full in (False, True))
+    assert short.count(r"\begin{table}") == short.count(r"\caption{") == 1
+    assert short.count(r"\label{tab:rankscope-1}") == 1
+    assert full.count(r"\begin{table}") > 1

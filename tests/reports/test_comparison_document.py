@@ -54,7 +54,7 @@ def test_no_name_breaks_a_form() -> None:
 
 def test_means_have_their_intervals_and_letters(three: Comparison) -> None:
     document = comparison_document(three)
-    text, latex = as_markdown(document), as_latex(document)
+    text, latex = as_markdown(document), as_latex(document, full=True)
     for mean in three.means:
         interval = f"[{mean.interval.low:.3f}, {mean.interval.high:.3f}]"
         assert interval in text

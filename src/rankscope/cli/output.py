@@ -157,7 +157,7 @@ class Output:
         if self.format == "latex":
             from rankscope.document.latex import as_latex
 
-            return as_latex(document)
+            return as_latex(document, full=self.full)
         if self.format == "csv":
             from rankscope.document.csv_text import as_csv
 

@@ -5,7 +5,8 @@ The text compiles with pdfLaTeX and the package booktabs, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -72,21 +73,30 @@ def escaped(text: object) -> str:
     return readable(text).translate(_ESCAPES)
 
 
-def as_latex(document: Document) -> str:
-    """Return a document as LaTeX; what is no table is a paragraph."""
-    parts = [r"% needs \usepackage{booktabs}"]
-    if document.answer is not None:
-        parts.append(" ".join(map(escaped, document.answer.lines)))
-    for block in document.blocks:
-        parts += _block(block)
+def as_latex(document: Document, *, full: bool = False) -> str:
+    """Return a document as LaTeX: the table of its answer, or with ``full`` everything.
+
+    The decision is the caption of that table. What is no table is a paragraph.
+    """
+    parts, answer = [r"% needs \usepackage{booktabs}"], document.answer
+    blocks: Iterable[Block] = document.blocks
+    if answer is not None:
+        decision = " ".join(answer.lines)
+        tables = [block for block in answer.blocks if isinstance(block, Table)]
+        if tables and not full:
+            blocks = [replace(table, title=table.title or decision) for table in tables]
+        else:
+            parts.append(escaped(decision))
+    for number, block in enumerate(blocks, start=1):
+        parts += _block(block, number)
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Block, number: int) -> Iterator[str]:
     if isinstance(block, Plot):
         return
     if isinstance(block, Table):
-        yield _table(for_text(block))
+        yield _table(for_text(block), number)
     elif isinstance(block, Points):
         for point in block.points:
             yield rf"\noindent\textbf{{{escaped(point.label)}}} " + " ".join(
@@ -108,7 +118,7 @@ def _small(texts: tuple[str, ...] | list[str]) -> str:
     return rf"{{\footnotesize {escaped(joined)}.\par}}"
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, number: int) -> str:
     kinds = "".join("l" if column.is_words else "r" for column in table.columns)
     rows = [
         " & ".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
@@ -119,6 +129,7 @@ def _table(table: Table) -> str:
         r"\begin{table}",
         r"\centering",
         *([rf"\caption{{{escaped(table.title)}}}"] if table.title else []),
+        *([rf"\label{{tab:rankscope-{number}}}"] if table.title else []),
         rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
         " & ".join(escaped(title_of(column)) for column in table.columns) + r" \\",
