@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow.parquet
 import pytest
 
+import rankscope as rs
 from rankscope.errors import FormatError, MissingExtraError, RankscopeError
 from rankscope.tables.columns import MOST_COLUMNS
 from rankscope.tables.frames import ParquetFile, recorded_frame
@@ -130,3 +131,13 @@ def test_what_was_recorded_must_be_unchanged(tmp_path: Path) -> None:
         recorded_frame(tmp_path / "a.parquet", digest, source="a")
     with pytest.raises(FormatError, match="b: "):
         recorded_frame(tmp_path / "b.parquet", digest, source="b")
+
+
+def test_metadata_that_is_no_text_is_passed_over(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    columns = {"query_id": ["q"], "doc_id": ["d"], "grade": [1]}
+    table = pyarrow.table(columns).replace_schema_metadata({b"AR\xffOW": b"\xff"})
+    pyarrow.parquet.write_table(table, tmp_path / "q.parquet")
+    assert rs.read_qrels(tmp_path / "q.parquet")["q"] == {"d": 1}
+    assert capfd.readouterr() == ("", "")

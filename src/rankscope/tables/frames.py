@@ -129,7 +129,7 @@ class ParquetFile:
             self._file = parquet.ParquetFile(opened)
             metadata = self._file.metadata
             check_columns(metadata.num_columns, source=source)
-            self._empty = _arrow_frame(self._file.schema_arrow.empty_table())
+            self._empty = _arrow_frame(_bare(self._file.schema_arrow.empty_table()))
             self.schema: pl.Schema = self._empty.schema
             """The columns and their types."""
             named = (metadata.metadata or {}).get(_JSON_COLUMNS.encode(), b"[]")
@@ -166,7 +166,7 @@ class ParquetFile:
                 batch.validate(full=True)  # text that is no UTF-8 ends the process in Polars
                 expanded += batch.nbytes
                 check_expansion(expanded, self._size, self._source)
-                frame = _arrow_frame(batch).select(columns)
+                frame = _arrow_frame(_bare(batch)).select(columns)
             # by number, which copies: a slice would hold on to pyarrow's memory
             wanted = np.arange(max(low - position, 0), min(high - position, frame.height))
             position += frame.height
@@ -181,6 +181,11 @@ class ParquetFile:
         batches = self.batches(columns, low=low, high=high)
         with _damage_reported(self._source):
             return pl.concat([empty, *batches])
+
+
+def _bare(data: Any) -> Any:
+    """Return a table or batch of pyarrow without metadata, in which Polars may meet no text."""
+    return type(data).from_arrays(data.columns, names=data.schema.names)
 
 
 def recorded_frame(path: Path, sha256: str, *, source: str) -> pl.DataFrame:
