@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics import arrays as rows_module
 from rankscope.statistics.choices import TESTS, Test
-from rankscope.statistics.tests import paired_tests
+from rankscope.statistics.tests import paired_tests, skew_p
 
 stats: Any = import_module("scipy.stats")
 
@@ -110,3 +110,35 @@ def test_laws(row: list[float], test: Test, random: Any) -> None:
     assert only([-x for x in row], test=test, resamples=200) == result
     scaled = only([x * 8 for x in row], test=test, resamples=200)
     assert scaled == pytest.approx(result, rel=1e-9)
+
+
+# --- skewed differences --------------------------------------------------------------------------
+
+
+def student(rows: Any) -> tuple[Any, Any]:
+    """Return |t| and its p-values."""
+    p, ratio = paired_tests(rows, test="t")
+    return np.abs(ratio), p
+
+
+def test_hall_is_the_published_formula() -> None:
+    ratio, p = student(-MANY)
+    raised = skew_p(-MANY, ratio, np.full(len(MANY), 79.0))
+    skewness = stats.skew(-MANY, axis=1, bias=False) * -np.sign(MANY.mean(axis=1))
+    for row, (t, g) in enumerate(zip(ratio, skewness, strict=True)):
+        if g >= 0:  # on the side of the mean
+            assert raised[row] == p[row]
+        else:
+            a = abs(g) / math.sqrt(80)
+            hall = t - a * t**2 / 3 + a**2 * t**3 / 27 - a / 6
+            assert raised[row] == pytest.approx(2 * stats.t.sf(hall, 79), rel=1e-12)
+    assert (skewness < 0).any()
+    assert (skewness > 0).any()
+
+
+def test_skewed_differences_that_only_chance_makes_are_not_shown_too_often() -> None:
+    away = np.random.default_rng(3).gamma(2.0, 1.0, size=(20_000, 10)) - 2.0
+    ratio, p = student(away)
+    raised = skew_p(away, ratio, np.full(len(away), 9.0))
+    assert (p <= 0.05).mean() > 0.07  # Student's t alone
+    assert (raised <= 0.05).mean() < 0.05

@@ -4,9 +4,10 @@ A row is a pair on one measure: differences query by query, or, where queries be
 cluster by cluster (*units*, what chance draws). Rows are made in blocks and dropped again; what is
 kept is a few numbers for each, so 499,500 pairs take no more memory than that.
 
-Student's paired t decides, with two exceptions:
+Student's paired t decides, with three exceptions:
 
 - no p-value is smaller than sign flips could make it, 2 / 2^d where d units differ;
+- none is smaller than the skewness of the differences allows (`skew_p`);
 - where all differences have one size, as those of values 0 and 1 have, the sign test counts the
   flips exactly (McNemar's exact test), and the interval is the score interval of paired shares.
 
@@ -33,7 +34,7 @@ from rankscope.statistics.arrays import (
 from rankscope.statistics.clusters import unit_errors
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise, add_noise, pair_noises
-from rankscope.statistics.tests import paired_tests, sign_p
+from rankscope.statistics.tests import paired_tests, sign_p, skew_p
 
 if TYPE_CHECKING:
     from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -239,7 +240,10 @@ def _tested(  # noqa: PLR0917
     to_zero = 2 * np.where(is_single, functions.ndtr(-z), functions.stdtr(freedom, -ratio))
     to_zero = np.clip(to_zero, SMALLEST, 1.0)
     signs = sign_p(above, below)
-    p = np.where(is_single, signs, to_zero)
+    student = to_zero
+    if rows.shape[1] >= LEAST:
+        student = np.maximum(to_zero, skew_p(rows, ratio, freedom))
+    p = np.where(is_single, signs, student)
     if settings.test != "t":
         p, _ = paired_tests(rows, test=settings.test, resamples=resamples, seed=settings.seed)
         if settings.test == "permutation":
