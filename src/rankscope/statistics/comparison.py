@@ -434,11 +434,11 @@ def compare(
     Runs are compared with ``baseline``, or all with each other. ``test``: t (Student's paired t,
     cautious where differences are skewed; the sign test for values 0 and 1), permutation or
     bootstrap, with a ``correction`` (holm, or bonferroni, bh, none) over the pairs of one measure
-    (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown to be equivalent. ``seeds`` gives for a
-    system the names of its runs, which are averaged query by query. ``clusters`` gives a label by
-    query id: queries that share one (paraphrases, a session) are not independent; ``weights`` what
-    each query weighs in all means and tests. What each method is and how it errs:
-    docs/explanation/statistics.md.
+    (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown to be
+    equivalent. ``seeds`` gives for a system the names of its runs, which are averaged query by
+    query. ``clusters`` gives a label by query id: queries that share one (paraphrases, a session)
+    are not independent; ``weights`` what each query weighs in all means and tests. What each method
+    is and how it errs: docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. All other ``options`` are those of
