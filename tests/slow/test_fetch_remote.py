@@ -15,8 +15,7 @@ import pytest
 from rankscope import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.progress import cancellable
-from rankscope.retrieval.protocol import Capabilities, Query, Ranking, RetryLater, time_limit
+from rankscope.retrieval.protocol import Capabilities, Query, Ranking, RetryLater
 from rankscope.retrieval.waiting import Stop, TimedOutError, within
 from retrieval.test_fetch import QUERIES, Engine
 
@@ -110,13 +109,13 @@ def test_a_system_that_is_not_concurrent_is_not_asked_while_it_hangs() -> None:
 @pytest.mark.parametrize(("remote", "limit"), [(True, 10.0), (False, None)])
 def test_a_remote_system_has_a_time_limit_and_is_told(remote: bool, limit: float | None) -> None:
     seen: list[float | None] = []
-    engine = Engine(lambda *_: seen.append(time_limit()) or Ranking())  # type: ignore[func-returns-value]
+    engine = Engine(lambda *_: seen.append(engine.work.time_limit) or Ranking())  # type: ignore[func-returns-value]
     engine.capabilities = Capabilities(remote=remote)
     fetch(engine, QUERIES[:1])
     assert seen == [limit]
     fetch(engine, QUERIES[:1], timeout=7)
     assert seen == [limit, 7]
-    assert time_limit() is None
+    assert engine.work.time_limit is None
 
 
 def test_no_more_queries_in_a_second_than_the_rate(waits: list[float]) -> None:
@@ -173,9 +172,6 @@ def test_cancelling_stops_before_the_next_batch() -> None:
     with pytest.raises(CancelledError):
         fetch(engine, QUERIES, cancel=cancel)
     assert len(engine.asked) == 2
-    with cancellable(cancel), pytest.raises(CancelledError):
-        fetch(engine, QUERIES)
-    assert len(engine.asked) == 2
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -223,8 +219,13 @@ def test_limits_out_of_range(options: dict[str, Any]) -> None:
 
 def test_training_keeps_to_the_pace_of_the_fetch(waits: list[float]) -> None:
     class Trained(Engine):
+        below = Engine()
+
+        def parts(self) -> list[Engine]:
+            return [self.below]
+
         def prepare(self) -> None:
-            fetch(Engine(), QUERIES[:2], batch=1)
+            fetch(self.below, QUERIES[:2], batch=1)
 
     engine = Trained()
     engine.index(Corpus({}))

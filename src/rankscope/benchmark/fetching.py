@@ -135,6 +135,7 @@ def _fetch(
             depth=config.depth,
             **config.fetch.model_dump(exclude={"cache"}),
             store=asking.cache,
+            cancel=cancelled,
             progress=progress,
             indexing=lambda done, total: progress(done, total, "indexing"),
             name=name,

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Protocol
 
-from rankscope.retrieval.progress import cancellable
-
 
 class Progress(Protocol):
     """Called with how much of a step, or of a part of it, is done, and of how much."""
@@ -66,7 +64,6 @@ class Steps:
 
         self._watcher.begun(name)
         began = time.perf_counter()
-        with cancellable(cancelled):  # also ends what waits inside, such as a slow engine
-            yield progress
+        yield progress
         self.seconds[name] = time.perf_counter() - began
         self._watcher.ended(name, self.seconds[name])

@@ -20,8 +20,8 @@ from rankscope.errors import (
 )
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import (
-    ProcessEndError,
     System,
+    UnansweredError,
     all_parts,
     contained,
     packages_of,
@@ -145,7 +145,7 @@ def naming(name: str) -> Iterator[None]:
             yield
     except (MissingExtraError, _NamedError):  # the latter of one that it refers to
         raise
-    except (RankscopeError, ProcessEndError) as error:
+    except (RankscopeError, UnansweredError) as error:
         raise _NamedError(f"system {name}: {error}") from error
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import polars as pl
 from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
-from rankscope.retrieval.receipts import Receipt, Receipts
 
 _SCHEMA = {
     "query": pl.String(),
@@ -27,6 +26,24 @@ _SCHEMA = {
     "seconds": pl.Float64(),
     "replies": pl.String(),  # of language models: receipts, as JSON
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one reply of a model took that an answer is made of; None: nobody counted the tokens.
+
+    Parts that ask a model keep them by query (`Component.receipts`), and they are kept with the
+    answer: where that is taken from the store later, no part is asked, and still it is known what
+    it took.
+    """
+
+    asker: str
+    """A hash of the part that asked and the model that replied."""
+    reply: str
+    """A hash of all that was sent."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +81,10 @@ class Answers:
         return answers
 
     def write(
-        self, queries: Sequence[Query], rankings: Sequence[Ranking], receipts: Receipts
+        self,
+        queries: Sequence[Query],
+        rankings: Sequence[Ranking],
+        receipts: Callable[[str], Sequence[Receipt]],
     ) -> None:
         """Keep the answers of a batch, without those that failed."""
         rows = [
@@ -73,7 +93,7 @@ class Answers:
                 ranking.doc_ids,
                 ranking.scores,
                 ranking.seconds,
-                json.dumps([astuple(receipt) for receipt in receipts.of(query.query_id)]),
+                json.dumps([astuple(receipt) for receipt in receipts(query.query_id)]),
             )
             for query, ranking in zip(queries, rankings, strict=True)
             if ranking.error is None

@@ -26,6 +26,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +38,7 @@ from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.records.origin import EngineFacts, ModelUsage, Timings
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.hiding import hidden_in_errors, scrub
-from rankscope.retrieval.progress import Progress, current_cancel, watched
 from rankscope.retrieval.protocol import (
-    _TIME_LIMIT,
     Identity,
     Query,
     Ranking,
@@ -50,11 +49,11 @@ from rankscope.retrieval.protocol import (
     facts_of,
     fingerprint,
     queries_of,
+    receipts_of,
     sentence,
     without_secrets,
 )
-from rankscope.retrieval.receipts import Receipts, noted
-from rankscope.retrieval.waiting import PACE, Pace, Stop, TimedOutError, within
+from rankscope.retrieval.waiting import Pace, Progress, Stop, TimedOutError, Work, within
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:
@@ -175,9 +174,9 @@ def fetch(
         return Fetched(run.named(title), {}, timings, identity, system.notes)
     key = fingerprint(identity.key, attempt) if attempt else identity.key
     answers = None if store is None else Answers(Path(store), key, depth)
-    pace = PACE.get()
+    pace = system.work.pace  # that of the fetch for which a stage asks this system to learn
     if pace is None or rate is not None or cancel is not None:
-        pace = Pace(Stop(current_cancel() if cancel is None else cancel), rate)
+        pace = Pace(Stop(cancel), rate)
     limits = _Limits(timeout, stage_timeout, began)
     task = _Task(system, depth, retries, pause, limits, pace, answers, singly)
     rankings = {} if answers is None else _stored(system, answers, asked)
@@ -186,10 +185,9 @@ def fetch(
     unanswered = [query for query in asked if query.query_id not in rankings]
     if progress is not None:
         progress(stored, len(asked))
-    with _going_on(task):
+    with _working(system, Work(timeout, pace, indexing)), hidden_in_errors(task.hide):
         if unanswered:
-            with watched(indexing):
-                _prepare(task)
+            _prepare(task)
         began = time.perf_counter()
         jobs = jobs if system.capabilities.concurrent else 1
         first = FIRST if system.capabilities.remote and not stored else 0
@@ -336,14 +334,16 @@ class _Task:
 
 
 @contextmanager
-def _going_on(task: _Task) -> Iterator[None]:
-    """Within it, other fetches keep to the pace of this one, and no error holds a secret."""
-    token = PACE.set(task.pace)
+def _working(system: System, work: Work) -> Iterator[None]:
+    """Within it, a system and all its parts work for this fetch."""
+    before = [(part, part.work) for part in all_parts(system)]
     try:
-        with hidden_in_errors(task.hide):
-            yield
+        for part, _ in before:
+            part.work = work
+        yield
     finally:
-        PACE.reset(token)
+        for part, earlier in before:
+            part.work = earlier
 
 
 def _prepare(task: _Task) -> None:
@@ -418,11 +418,6 @@ def _finished(
 
 def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
     """Answer one batch, then again what failed, then each of these by itself."""
-    with noted() as receipts:
-        return _answered(task, queries, receipts)
-
-
-def _answered(task: _Task, queries: Sequence[Query], receipts: Receipts) -> _Finished:
     unanswered = _unanswered(task.system)
     groups = [[query] for query in queries] if task.singly else [queries]
     rankings, retried = [ranking for group in groups for ranking in _asked(task, group)], 0
@@ -443,7 +438,7 @@ def _answered(task: _Task, queries: Sequence[Query], receipts: Receipts) -> _Fin
             for at, ranking in zip(group, again, strict=True):
                 rankings[at] = ranking
     if task.answers is not None and _unanswered(task.system) == unanswered:
-        task.answers.write(queries, rankings, receipts)
+        task.answers.write(queries, rankings, partial(receipts_of, task.system))
     answered = zip(queries, rankings, strict=True)
     return _Finished({query.query_id: ranking for query, ranking in answered}, retried)
 
@@ -493,15 +488,7 @@ def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
         seconds = task.limits.of(len(queries))
         if seconds is None:
             return task.system.search(queries, task.depth)
-        token = _TIME_LIMIT.set(task.limits.query)
-        try:
-            return within(
-                seconds,
-                lambda: task.system.search(queries, task.depth),
-                task.alone,
-            )
-        finally:
-            _TIME_LIMIT.reset(token)
+        return within(seconds, lambda: task.system.search(queries, task.depth), task.alone)
 
 
 def _checked(task: _Task, ranking: Ranking) -> Ranking:

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, wraps
-from typing import Any, ClassVar, Literal, Self
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from uuid import uuid4
 
 from rankscope.collection.corpus import Corpus
@@ -28,16 +27,18 @@ from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.records.origin import EngineFacts, Identity, ModelUsage, fingerprint
 from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
-from rankscope.retrieval.receipts import Receipt
+from rankscope.retrieval.waiting import Work
 from rankscope.runs.order import ranked
 from rankscope.runs.table import Run
+
+if TYPE_CHECKING:
+    from rankscope.retrieval.answers import Receipt
 
 __all__ = [
     "Capabilities",
     "Component",
     "Identity",
     "Options",
-    "ProcessEndError",
     "Query",
     "Ranking",
     "RemoteOptions",
@@ -52,7 +53,6 @@ __all__ = [
     "queries_of",
     "sentence",
     "snapshot_of",
-    "time_limit",
 ]
 
 
@@ -148,13 +148,6 @@ class RetryLater(Exception):  # noqa: N818  (a request, not a fault)
         self.retry_after = seconds
 
 
-class ProcessEndError(Exception):
-    """Raised in place of what would have ended the process, such as `SystemExit`."""
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(f"the code raised {sentence(cause)}, which would have ended the process")
-
-
 @contextmanager
 def contained() -> Iterator[None]:
     """Within it, code that is not ours cannot end the process; only an interruption does."""
@@ -163,7 +156,9 @@ def contained() -> Iterator[None]:
     except (Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise ProcessEndError(error) from error
+        raise UnansweredError(
+            f"the code raised {sentence(error)}, which would have ended the process"
+        ) from error
 
 
 THIS_PROCESS = f"process {uuid4().hex}"
@@ -212,23 +207,6 @@ class Capabilities:
         )
 
 
-def _given_copies(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that is given copies of queries, so that it cannot change them for others."""
-
-    @wraps(method)
-    def given(self: Component, *arguments: Any, **options: Any) -> Any:
-        named = {name: _copy(value) for name, value in options.items()}
-        return method(self, *map(_copy, arguments), **named)
-
-    return given
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_copy(item) for item in value]
-    return value.copied() if hasattr(value, "copied") else value
-
-
 class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     """A system, or a part of one: an embedder, a rewriter, a reranker.
 
@@ -251,15 +229,8 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     """Whether the time of a query is its own, and not its share of that of a batch."""
     needs_corpus: ClassVar[bool] = False
     """Whether this finds nothing without a corpus."""
-    asked_by: ClassVar[tuple[str, ...]] = ()
-    """The methods that are given queries; those of a class that is not ours get copies."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not cls.__module__.startswith("rankscope."):
-            for name in cls.asked_by:
-                if name in vars(cls):
-                    setattr(cls, name, _given_copies(vars(cls)[name]))
+    work: Work = Work()
+    """The fetch that this works for: it sets the limits, is waited with, and is told progress."""
 
     def parts(self) -> Sequence[Component]:
         """Return the components that this one asks, directly."""
@@ -278,6 +249,10 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
 
         Only for what asks a model.
         """
+
+    def receipts(self, query_id: str) -> Sequence[Receipt]:  # noqa: ARG002
+        """Return what replies of models took that the answer to a query is made of."""
+        return ()
 
     def unanswered(self) -> int:
         """Say how many questions had no answer so far, and may have one the next time.
@@ -330,6 +305,11 @@ def facts_of(component: Component) -> tuple[EngineFacts | ModelUsage, ...]:
     return tuple(fact for part in all_parts(component) for fact in part.facts())
 
 
+def receipts_of(component: Component, query_id: str) -> tuple[Receipt, ...]:
+    """Return what replies of models took that the answer to a query is made of."""
+    return tuple(receipt for part in all_parts(component) for receipt in part.receipts(query_id))
+
+
 def without_secrets(text: str, component: Component) -> str:
     """Take out of a text what the options of a component and its parts say is secret."""
     secrets = {
@@ -343,14 +323,6 @@ def without_secrets(text: str, component: Component) -> str:
 @lru_cache(maxsize=16)
 def _hider(secrets: frozenset[str]) -> Hider:
     return Hider(dict.fromkeys(secrets, "…"))
-
-
-_TIME_LIMIT: ContextVar[float | None] = ContextVar("time_limit", default=None)
-
-
-def time_limit() -> float | None:
-    """Return how many seconds one query may take, for a client that can be told; None: any."""
-    return _TIME_LIMIT.get()
 
 
 class System(Component):
@@ -375,7 +347,6 @@ class System(Component):
     seconds_indexing: float = 0.0
     name: str = ""
     holds_answers: bool = False
-    asked_by = ("search", "ready_run")
 
     @abstractmethod
     def index(self, corpus: Corpus) -> None:

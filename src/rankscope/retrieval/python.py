@@ -22,9 +22,9 @@ from rankscope.errors import InputError, shown
 from rankscope.retrieval.frameworks import adapted, signature_of
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
-from rankscope.retrieval.python_objects import FunctionOptions, UserCode
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.results import Remarks, pairs_of
+from rankscope.retrieval.user_code import FunctionOptions, UserCode
 
 log = logging.getLogger(__name__)
 

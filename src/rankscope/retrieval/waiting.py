@@ -1,6 +1,6 @@
 """Waiting and stopping: a pace that is kept, pauses that end at once, calls that take too long.
 
-What asks a system (`rankscope.retrieval.fetch`) waits nowhere else.
+A fetch gives the system it asks, and all its parts, one `Work`: they wait and report by that.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import nullcontext
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
+
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and of how much."""
 
 
 class Stop:
@@ -66,14 +70,34 @@ class Pace:
             self._next = max(self._next, self._held)
 
 
-PACE: ContextVar[Pace | None] = ContextVar("pace", default=None)
-"""That of the fetch that is going on: training asks systems, too, and keeps to the same pace."""
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a component needs to know of the fetch it works for; without one nothing is set.
 
+    ``time_limit`` is how many seconds one query may take (None: any), ``pace`` when the next may
+    be asked and whether the fetch goes on, and ``progress`` watches an index being made.
+    """
 
-def pause(seconds: float) -> None:
-    """Wait for so long, or until the fetch that is going on has to end."""
-    pace = PACE.get()
-    (Stop(None) if pace is None else pace.stop).sleep(seconds)
+    time_limit: float | None = None
+    pace: Pace | None = None
+    progress: Progress | None = None
+
+    def check(self) -> None:
+        """Raise if the fetch has to end."""
+        self._stop.check()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for so long, or until the fetch has to end."""
+        self._stop.sleep(seconds)
+
+    def report(self, done: int, total: int) -> None:
+        """Say how much is done, and of how much."""
+        if self.progress is not None:
+            self.progress(done, total)
+
+    @property
+    def _stop(self) -> Stop:
+        return Stop(None) if self.pace is None else self.pace.stop
 
 
 class TimedOutError(Exception):

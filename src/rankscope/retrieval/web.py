@@ -10,30 +10,28 @@ from __future__ import annotations
 import json
 import logging
 import math
-import random
 import re
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from pydantic import Field, field_validator
 
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.hiding import Hider
 from rankscope.retrieval.options import RemoteOptions, Secret, SpecError, Text, Unexpanded
-from rankscope.retrieval.protocol import UnansweredError, sentence, time_limit
+from rankscope.retrieval.protocol import Component, UnansweredError, sentence
 from rankscope.retrieval.registry import check_engine, engine
 from rankscope.retrieval.trust import certificate_problem, is_proxied, trusted, untrusted
-from rankscope.retrieval.waiting import TimedOutError, pause, within
+from rankscope.retrieval.waiting import TimedOutError, within
 
 LARGEST_ANSWER = 64 * 2**20
 """Bytes of an answer; more is refused."""
@@ -136,24 +134,21 @@ class WebError(UnansweredError):
         return str(self.args[0])
 
 
-_HIDER: ContextVar[Hider | None] = ContextVar("hider", default=None)
+_CLIENTS: WeakSet[Web] = WeakSet()
+"""All that are in use; what httpx logs of their requests holds none of their secrets."""
 
 
 def _hide_in_log(record: logging.LogRecord) -> bool:
-    """Take secrets out of what httpx logs of a request of ours."""
-    hider = _HIDER.get()
-    if hider is not None:
-        record.msg, record.args = hider.hide(record.getMessage()), ()
+    for client in list(_CLIENTS):
+        record.msg, record.args = client.hide(record.getMessage()), ()
     return True
 
 
 class Web:
     """A client of one server; several threads may use it at the same time.
 
-    ``needed_for`` is what messages call the component that asks, ``extra`` what brings httpx.
-    ``retries`` is how often a request is repeated that may do better the next time, after
-    ``pause`` seconds, twice as long each time, or as long as the server asks for. `fetch` repeats
-    queries itself, so what answers queries asks once (``retries=0``).
+    ``needed_for`` is what messages call the component that asks, ``extra`` what brings httpx, and
+    ``owner`` the component whose time limit holds. A request is made once: `fetch` repeats queries.
     """
 
     def __init__(
@@ -162,24 +157,25 @@ class Web:
         *,
         needed_for: str,
         extra: str = "http",
-        retries: int = 0,
-        pause: float = 0.5,
         connections: int = 64,
+        owner: Component | None = None,
     ) -> None:
         check_engine("httpx", package="httpx", needed_for=needed_for, extra=extra)
         self._options = options
         self._needed_for, self._extra = needed_for, extra
-        self._retries, self._pause = retries, pause
-        self._connections = connections
+        self._connections, self._owner = connections, owner
         self._client: Any = None
         self._lock = Lock()
         self._has_answered = False
-        self.repeated = 0
-        """How many requests were made again."""
+        _CLIENTS.add(self)
 
     @cached_property
     def _hider(self) -> Hider:
         return Hider(dict.fromkeys(self._options.secrets(), "…"))
+
+    def hide(self, text: str) -> str:
+        """Take the secrets of the options out of a text."""
+        return self._hider.hide(text)
 
     @property
     def host(self) -> str:
@@ -261,21 +257,8 @@ class Web:
         Raises:
             WebError: there is no answer.
         """
-        limit = seconds or time_limit() or LONGEST_ANSWER
-        for attempt in range(self._retries + 1):
-            try:
-                return self._once(method, path, body, params, limit)
-            except WebError as error:
-                if attempt == self._retries or not error.may_repeat:
-                    raise
-                wait = getattr(error, "retry_after", None)
-                if wait is None:
-                    wait = self._pause * 2**attempt * random.uniform(0.75, 1.25)
-                elif wait > LONGEST_ANSWER:
-                    raise
-                self.repeated += 1
-                pause(wait)
-        raise AssertionError("unreachable")
+        owned = None if self._owner is None else self._owner.work.time_limit
+        return self._once(method, path, body, params, seconds or owned or LONGEST_ANSWER)
 
     def _opened(self) -> Any:
         with self._lock:
@@ -338,7 +321,6 @@ class Web:
 
     def _exchange(self, client: Any, request: Any) -> tuple[int, Mapping[str, str], bytes]:
         """Send a request and read the whole answer, unless it is too large."""
-        _HIDER.set(self._hider)  # for this request only: it has a thread and context of its own
         parts, size = [], 0
         with client.stream(**request) as answer:
             self._has_answered = True

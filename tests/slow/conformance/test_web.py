@@ -88,9 +88,9 @@ def says(status: str, body: bytes = b"{}", headers: str = "") -> Answer:
     return lambda connection, _: connection.sendall(head.encode() + body)
 
 
-def client(server: Server, scheme: str = "http", retries: int = 0, **options: Any) -> Web:
+def client(server: Server, scheme: str = "http", **options: Any) -> Web:
     table = {"url": f"{scheme}://127.0.0.1:{server.port}", **options}
-    return Web(read_options(WebOptions, table), needed_for="a test", retries=retries, pause=0.001)
+    return Web(read_options(WebOptions, table), needed_for="a test")
 
 
 def failure(server: Server, seconds: float = 5.0, **options: Any) -> WebError:

@@ -19,7 +19,6 @@ from typing import Any
 
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.waiting import pause
 from rankscope.temporary import lock, remove, unlock
 
 PATIENCE = 60.0
@@ -147,4 +146,4 @@ def _locked(folder: Path, patience: float) -> int | None:
                     f"the folder {shown(str(folder))} is in use by another process; run again when "
                     "it is done, or name another path"
                 ) from None
-            pause(0.1)
+            time.sleep(0.1)

@@ -116,7 +116,7 @@ class SearchApi(Engine):
         verify = str(context.path(verify)) if isinstance(verify, str) else verify
         parts = urlsplit(options.url)
         where = {"url": f"{parts.scheme}://{parts.netloc}", "verify": verify}
-        self._web = Web(options.model_copy(update=where), needed_for="an http system")
+        self._web = Web(options.model_copy(update=where), needed_for="an http system", owner=self)
         self._path = parts.path
         self._method = options.method or ("GET" if options.body is None else "POST")
         self._was_read = False

@@ -21,7 +21,6 @@ from rankscope.retrieval.engines.engine_folder import locked, made_folder
 from rankscope.retrieval.engines.loaded import Batch, Way
 from rankscope.retrieval.engines.stored import StoredEngine, StoreOptions
 from rankscope.retrieval.options import Text
-from rankscope.retrieval.protocol import time_limit
 from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 
 _LONGEST_LOAD = 3600.0
@@ -249,7 +248,7 @@ class Lance(StoredEngine):
     def _answer_of(self, query: Any, question: Question, score: str, limit: int) -> Pairs:
         if question.filters:
             query = query.where(self._condition(question.filters), prefilter=True)
-        seconds = time_limit()
+        seconds = self.work.time_limit
         answer = (
             query.select([self._id, score])
             .limit(limit)

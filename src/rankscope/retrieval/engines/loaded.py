@@ -22,11 +22,9 @@ from rankscope.records.origin import EngineFacts
 from rankscope.retrieval.engines.base import Engine, EngineOptions, Question
 from rankscope.retrieval.engines.filters import Filters, allowed, wanted
 from rankscope.retrieval.options import SpecError
-from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.texts import Fields, Texts, field_text, without_text
-from rankscope.retrieval.waiting import pause
 from rankscope.retrieval.web import WebError
 
 if TYPE_CHECKING:
@@ -282,7 +280,7 @@ class LoadedEngine(Engine):
             batch = self._batch(low, vectors)
             self._patiently(lambda batch=batch: self.add(batch))  # type: ignore[misc]
             self.loaded += len(batch)
-            report(low + len(batch), len(self.kept))
+            self.work.report(low + len(batch), len(self.kept))
         self._patiently(self.finish)
         if not self._patiently(self.is_loaded):
             raise InputError(f"{self.source} was changed by others while it was loaded; run again")
@@ -298,7 +296,7 @@ class LoadedEngine(Engine):
                 may_repeat = isinstance(error, WebError) and error.may_repeat
                 if not (self.repeats and may_repeat) or wait > LONGEST or attempt == ATTEMPTS:
                     raise error from None
-                pause(wait * random.uniform(1, 1.25))  # not all at once
+                self.work.sleep(wait * random.uniform(1, 1.25))  # not all at once
         raise AssertionError("unreachable")
 
     def embedded(self, places: Sequence[int]) -> list[str]:

@@ -28,7 +28,7 @@ from rankscope.retrieval.engines.postgres_sql import (
     without_nul,
 )
 from rankscope.retrieval.hiding import Hider
-from rankscope.retrieval.protocol import fingerprint, time_limit
+from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.registry import SYSTEMS, Context, engine
 
 _CONNECT_SECONDS = 10
@@ -373,7 +373,7 @@ class Postgres(LoadedEngine):
 
     def _limit(self, connection: Any) -> None:
         """Let the server end a statement that takes longer than a query may."""
-        seconds = time_limit()
+        seconds = self.work.time_limit
         milliseconds = 0 if seconds is None else max(1, round(seconds * 1000))
         if getattr(connection, "limited_to", 0) != milliseconds:
             connection.execute(f"SET statement_timeout = {milliseconds}")

@@ -26,9 +26,8 @@ from rankscope.retrieval.engines.filters import spellings
 from rankscope.retrieval.engines.loaded import Batch
 from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions
 from rankscope.retrieval.options import Text
-from rankscope.retrieval.protocol import RetryLater, time_limit
+from rankscope.retrieval.protocol import RetryLater
 from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
-from rankscope.retrieval.waiting import pause
 from rankscope.retrieval.web import AGAIN, LONGEST_ANSWER, WebError, seconds_to_wait
 
 _FLOATS = 1_000_000
@@ -214,7 +213,7 @@ class Qdrant(ServedEngine):
                 case "grey":  # it waits for a change since it was started
                     change = self._models.OptimizersConfigDiff()
                     self._client.update_collection(self.index_name, optimizers_config=change)
-            pause(wait)
+            self.work.sleep(wait)
             wait = min(2 * wait, 2.0)
         raise InputError(
             f"qdrant did not build {self.source} within an hour; run again when it has"
@@ -271,7 +270,7 @@ class Qdrant(ServedEngine):
                 search_params=self._models.SearchParams(**params) if is_server else None,
                 limit=limit,
                 with_payload=False if id_field is None else [id_field],
-                timeout=math.ceil(time_limit() or LONGEST_ANSWER),
+                timeout=math.ceil(self.work.time_limit or LONGEST_ANSWER),
             ).points
             return [self._pair(point, id_field) for point in points]
 

@@ -28,7 +28,7 @@ from rankscope.retrieval.engines.engine_folder import made_folder
 from rankscope.retrieval.engines.loaded import Batch
 from rankscope.retrieval.engines.stored import StoredEngine, StoreOptions
 from rankscope.retrieval.options import SpecError
-from rankscope.retrieval.protocol import Identity, sentence, time_limit
+from rankscope.retrieval.protocol import Identity, sentence
 from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 from rankscope.temporary import new_folder, remove, sweep, unlock
 
@@ -250,7 +250,7 @@ class Sqlite(StoredEngine):
 
     def _rows(self, connection: Any, statement: str, parameters: dict[str, Any]) -> list[Any]:
         """Return what a statement gives, or fail when it has taken too long."""
-        seconds = time_limit()
+        seconds = self.work.time_limit
         if seconds is None:
             return list(connection.execute(statement, parameters))
         end = time.monotonic() + seconds

@@ -26,7 +26,6 @@ from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, Ngrams
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.lexical.words import Analyzer, Language
 from rankscope.retrieval.options import Options, SpecError, TextList
-from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import (
     Capabilities,
     Identity,
@@ -174,7 +173,7 @@ class BM25(System):
                 ends.append(len(tokens))
             postings.add(np.frombuffer(tokens, np.int32), np.diff(ends, prepend=0))
             done += len(part)
-            report(done, total)
+            self.work.report(done, total)
         numbers.default_factory = None
         if not numbers:
             raise InputError(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from rankscope.errors import counted, shown
 from rankscope.records.origin import ModelUsage, fingerprint
+from rankscope.retrieval.answers import Receipt
 from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
 from rankscope.retrieval.llm.client import (
     Client,
@@ -27,7 +28,7 @@ from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
 from rankscope.retrieval.llm.replies import Outcome, Replies, Reply
 from rankscope.retrieval.llm.spending import KeptMeter, Meter, estimated
 from rankscope.retrieval.llm.stopwatch import counted_as
-from rankscope.retrieval.receipts import Receipt, note
+from rankscope.retrieval.protocol import Component
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.stage import one_request
 
@@ -40,9 +41,17 @@ Item = TypeVar("Item")
 class Chat:
     """Asks questions in words, and reads the answers."""
 
-    def __init__(self, options: ChatOptions, context: Context, *, part: str) -> None:
+    def __init__(
+        self,
+        options: ChatOptions,
+        context: Context,
+        *,
+        part: str,
+        owner: Component | None = None,
+    ) -> None:
         self.options = options
-        self.client = Client(options, part=part)
+        self.client = Client(options, part=part, owner=owner)
+        self._receipts: dict[str, dict[Receipt, None]] = {}
         self._replies = Replies(context.cache, options.named())
         self._kept = KeptMeter(options.price)
         self._asker = fingerprint(part, options.named())
@@ -64,21 +73,31 @@ class Chat:
             if receipt.asker == self._asker and self._replies.use(receipt.reply):
                 self._kept.count(receipt)
 
-    def ask(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T | None:
+    def ask(
+        self, messages: Sequence[Message], form: Form[T], *, query_id: str | None = None
+    ) -> T | None:
         """Return the answer to a question, or None if there is none that can be used.
 
         Raises:
             InputError: there will be none to any question.
         """
         try:
-            return self.answer(messages, form, attempt=attempt)
+            return self.answer(messages, form, query_id=query_id)
         except NoAnswerError:
             return None
 
-    def answer(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T:
+    def answer(
+        self,
+        messages: Sequence[Message],
+        form: Form[T],
+        *,
+        attempt: int = 0,
+        query_id: str | None = None,
+    ) -> T:
         """Return the answer to a question.
 
-        ``attempt``: with another number the same question is asked anew.
+        ``attempt``: with another number the same question is asked anew. ``query_id``: which query
+        it is asked to answer; what the reply took is kept under it.
 
         Raises:
             NoUsableAnswerError: there were answers, and none could be read.
@@ -103,7 +122,7 @@ class Chat:
                     self.meter.count("unanswered")
                 raise
             was_asked = was_asked or outcome.source == "asked"
-            self._note(outcome)
+            self._note(outcome, query_id)
             try:
                 answer = form.read(reply.content)
             except UnreadableError as error:
@@ -150,14 +169,19 @@ class Chat:
         """Count that something else was taken in place of an answer."""
         self.meter.count("fallen_back")
 
-    def _note(self, outcome: Outcome) -> None:
-        """Say what a reply took, to the counts and to whoever keeps the answer it is used for."""
+    def receipts(self, query_id: str) -> tuple[Receipt, ...]:
+        """Return what the replies took that were used to answer a query."""
+        return tuple(self._receipts.get(query_id, ()))
+
+    def _note(self, outcome: Outcome, query_id: str | None) -> None:
+        """Count what a reply took, by itself and for the query that it helps to answer."""
         reply = outcome.reply
         tokens = (reply.prompt_tokens, reply.completion_tokens)
         receipt = Receipt(self._asker, outcome.key, *tokens, reply.seconds)
         if outcome.source == "kept" and outcome.is_first:
             self._kept.count(receipt)
-        note(receipt)
+        if query_id is not None:  # a query is one thread's business at a time, or a dict's
+            self._receipts.setdefault(query_id, {})[receipt] = None
 
     def _body(self, messages: Sequence[Message], form: Form[Any]) -> dict[str, Any]:
         options = self.options
@@ -222,6 +246,10 @@ class Asking:
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
         return [self._chat.usage()]
+
+    def receipts(self, query_id: str) -> Sequence[Receipt]:
+        """Return what the replies took that were used to answer a query."""
+        return self._chat.receipts(query_id)
 
     def recall(self, receipts: Sequence[Receipt]) -> None:
         """Count what the answers in the store had taken."""

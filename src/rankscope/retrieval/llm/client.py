@@ -23,7 +23,8 @@ from rankscope.retrieval.llm.answer_forms import UnreadableError
 from rankscope.retrieval.llm.llm_options import LlmOptions
 from rankscope.retrieval.llm.spending import Meter, Tokens
 from rankscope.retrieval.llm.stopwatch import counted_as, side_by_side, timed
-from rankscope.retrieval.waiting import PACE, Pace, Stop
+from rankscope.retrieval.protocol import Component
+from rankscope.retrieval.waiting import Pace, Stop
 from rankscope.retrieval.web import REFUSED, Web, WebError
 
 log = logging.getLogger(__name__)
@@ -58,25 +59,24 @@ class NoUsableAnswerError(NoAnswerError):
 class _CurrentStop(Stop):
     """Ends waiting when the fetch that is going on has to end, or nothing more is asked."""
 
-    def __init__(self, fatal: Callable[[], InputError | None]) -> None:
+    def __init__(self, fatal: Callable[[], InputError | None], owner: Component | None) -> None:
         super().__init__(None)
-        self._fatal = fatal
+        self._fatal, self._owner = fatal, owner
 
     def check(self) -> None:
         """Raise if nothing more may be asked."""
         fatal = self._fatal()
         if fatal is not None:
             raise InputError(str(fatal))
-        pace = PACE.get()
-        if pace is not None:
-            pace.stop.check()
+        if self._owner is not None:
+            self._owner.work.check()
         super().check()
 
 
 class Client:
     """Asks one model for one part; several threads may use it at the same time."""
 
-    def __init__(self, options: LlmOptions, *, part: str) -> None:
+    def __init__(self, options: LlmOptions, *, part: str, owner: Component | None = None) -> None:
         self.options = options
         self.part = part
         self.meter = Meter(part, options)
@@ -88,7 +88,7 @@ class Client:
         )
         weakref.finalize(self, self._web.close)  # where nobody closes it
         self._turns = threading.BoundedSemaphore(options.jobs)
-        self._stop = _CurrentStop(lambda: self._fatal)
+        self._stop = _CurrentStop(lambda: self._fatal, owner)
         self._pace = Pace(self._stop, options.rate)
         self._hider = Hider(dict.fromkeys(options.secrets(), "…"))
         keys = [value for value in options.secrets() if len(value) >= SHORT]

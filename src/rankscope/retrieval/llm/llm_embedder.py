@@ -44,7 +44,7 @@ class LlmEmbedder(Embedder):
 
     def __init__(self, options: LlmEmbedderOptions, context: Context) -> None:
         self.options: LlmEmbedderOptions = options
-        self._client = Client(options, part="the embedder llm")
+        self._client = Client(options, part="the embedder llm", owner=self)
         self._attempt = context.attempt
 
     @property

@@ -42,8 +42,8 @@ from rankscope.retrieval.llm.judging_batches import (
 )
 from rankscope.retrieval.llm.prompts import Prompt
 from rankscope.retrieval.options import read_options
-from rankscope.retrieval.progress import Progress
 from rankscope.retrieval.registry import Context
+from rankscope.retrieval.waiting import Progress
 from rankscope.statistics.settings import Settings
 
 HUMAN = "human"

@@ -19,7 +19,6 @@ from rankscope.retrieval.llm.reranking_methods import listwise, pairwise, pointw
 from rankscope.retrieval.llm.reranking_questions import Questions
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Capabilities
-from rankscope.retrieval.receipts import answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker, Scored
 from rankscope.retrieval.texts import Fields, Texts
@@ -64,7 +63,8 @@ class LlmReranker(Asking, Reranker):
         path = None if options.prompt is None else context.path(options.prompt)
         places = ("query", "documents", "count")
         self._prompt = read_prompt(f"rerank-{options.method}", path, places)
-        self._chat = Chat(options, context, part=f"the reranker llm ({options.method})")
+        part = f"the reranker llm ({options.method})"
+        self._chat = Chat(options, context, part=part, owner=self)
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
 
@@ -108,10 +108,9 @@ class LlmReranker(Asking, Reranker):
         texts = candidates.read(self._texts)
         if isinstance(texts, str):
             return texts
-        questions = Questions(self._chat, self._prompt, candidates.query.text, texts)
+        questions = Questions(self._chat, self._prompt, candidates.query, texts)
         scores = [0.0] * len(texts)
-        with answering(candidates.query.query_id):
-            order = self._order(questions, len(texts))
+        order = self._order(questions, len(texts))
         for rank, place in enumerate(order):
             scores[place] = float(len(texts) - rank)
         return scores

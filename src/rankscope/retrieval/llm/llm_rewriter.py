@@ -15,7 +15,6 @@ from rankscope.retrieval.llm.chat import Asking, Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
-from rankscope.retrieval.receipts import answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
 
@@ -39,7 +38,8 @@ class LlmRewriter(Asking, Rewriter):
         self.options: LlmRewriterOptions = options
         path = None if options.prompt is None else context.path(options.prompt)
         self._prompt = read_prompt(f"rewrite-{options.style}", path, ("query",))
-        self._chat = Chat(options, context, part=f"the rewriter llm ({options.style})")
+        part = f"the rewriter llm ({options.style})"
+        self._chat = Chat(options, context, part=part, owner=self)
 
     def described(self) -> dict[str, Any]:
         """Say what rewrites."""
@@ -67,19 +67,18 @@ class LlmRewriter(Asking, Rewriter):
         return answers
 
     def _rewritten(self, query: Query) -> Query:
-        with answering(query.query_id):
-            return replace(query, text=self.rewrite(query.text))
+        return replace(query, text=self.rewrite(query.text, query.query_id))
 
-    def rewrite(self, text: str) -> str:
+    def rewrite(self, text: str, query_id: str | None = None) -> str:
         """Return a query in other words, or as it is if the model has none."""
         messages = self._prompt.filled({"query": query_block(text)})
         if self.options.style == "hyde":
-            passage = self._chat.ask(messages, Passage())
+            passage = self._chat.ask(messages, Passage(), query_id=query_id)
             if passage is not None:
                 return passage
         else:
             key = "keywords" if self.options.style == "keywords" else "terms"
-            terms = self._chat.ask(messages, Terms(key))
+            terms = self._chat.ask(messages, Terms(key), query_id=query_id)
             if terms is not None:
                 before = [text] if self.options.style == "expansion" else []
                 return " ".join([*before, *terms])

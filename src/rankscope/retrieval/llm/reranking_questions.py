@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rankscope.retrieval.llm.answer_forms import Better, Form, Grades, Permutation, T
 from rankscope.retrieval.llm.chat import Chat
 from rankscope.retrieval.llm.prompts import Prompt, document_blocks, query_block
+from rankscope.retrieval.protocol import Query
 
 HIGHEST = 3
 """The highest grade of a document by itself."""
@@ -19,17 +20,17 @@ class Questions:
 
     chat: Chat
     prompt: Prompt
-    query: str
+    query: Query
     texts: Sequence[str]
 
     def _ask(self, places: Sequence[int], form: Form[T]) -> T | None:
         texts = [self.texts[place] for place in places]
         values = {
-            "query": query_block(self.query),
+            "query": query_block(self.query.text),
             "documents": document_blocks(texts, self.chat.options.characters),
             "count": str(len(places)),
         }
-        answer = self.chat.ask(self.prompt.filled(values), form)
+        answer = self.chat.ask(self.prompt.filled(values), form, query_id=self.query.query_id)
         if answer is None:
             self.chat.fell_back()
         return answer

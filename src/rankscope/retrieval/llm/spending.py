@@ -17,8 +17,8 @@ import numpy as np
 
 from rankscope.errors import InputError, counted
 from rankscope.records.origin import KeptUsage, ModelUsage
+from rankscope.retrieval.answers import Receipt
 from rankscope.retrieval.llm.llm_options import Budget, LlmOptions, Price
-from rankscope.retrieval.receipts import Receipt
 
 MILLION = 1_000_000
 

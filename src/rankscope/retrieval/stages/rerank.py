@@ -28,10 +28,10 @@ from rankscope.retrieval.protocol import (
     check_depth,
     sentence,
 )
-from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
 from rankscope.retrieval.stages.stage import Stage, one_request
 from rankscope.retrieval.texts import Texts
+from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
 log = logging.getLogger(__name__)
 
@@ -55,10 +55,6 @@ class Candidates:
                 return f"the document {doc_id} is not in the corpus, so it cannot be read"
         return read
 
-    def copied(self) -> Candidates:
-        """Return the same with a query of its own; documents are made anew for every batch."""
-        return replace(self, query=self.query.copied())
-
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -70,8 +66,6 @@ class Scored:
 
 class Reranker(Component):
     """Gives new scores to candidates."""
-
-    asked_by = ("scores",)
 
     def over(self, stage: Rerank) -> None:
         """Take the stage this serves, for those that ask its system themselves."""

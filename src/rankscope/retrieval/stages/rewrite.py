@@ -27,17 +27,15 @@ from rankscope.retrieval.protocol import (
     System,
     check_depth,
 )
-from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions, check_engine
 from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
 log = logging.getLogger(__name__)
 
 
 class Rewriter(Component):
     """Answers queries in other words, by means of the system below."""
-
-    asked_by = ("search", "rewrite")
 
     def check(self, inner: System) -> None:
         """Refuse a system this cannot work over."""

@@ -20,8 +20,8 @@ import numpy as np
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import Component, sentence
-from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
 from rankscope.retrieval.registry import Context, Registry, check_engine, engine, engine_version
+from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 from rankscope.retrieval.vector.models import MODEL_PACKAGES, Model, ModelOptions
 
 if TYPE_CHECKING:

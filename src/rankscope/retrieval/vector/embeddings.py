@@ -29,7 +29,6 @@ from rankscope.retrieval.cache_entries import (
     write_entry,
     writing_matrix,
 )
-from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded
 from rankscope.retrieval.vector.kept_texts import BYTES, KeptTexts, digest, first_of_each
@@ -120,7 +119,7 @@ class Embeddings:
             part = self._make([texts[at] for at in shard], [digests[at] for at in shard])
             vectors = _put(vectors, part, len(rows), len(first))
             rows.update({digests[at]: len(rows) + place for place, at in enumerate(shard)})
-            report(low + len(shard), len(missing))
+            self.embedder.work.report(low + len(shard), len(missing))
         order = [rows[each] for each in digests]
         return vectors if order == list(range(len(vectors))) else vectors[order]
 
@@ -224,7 +223,7 @@ class Embeddings:
                     self._make(some, [digest(text) for text in some])
                     done += len(some)
                     some = []
-                    report(done, total)
+                    self.embedder.work.report(done, total)
 
     def _put_together(self, path: Path, digests: bytes) -> None:
         """Write the matrix of texts that all have a vector, and forget shards that are in it."""
