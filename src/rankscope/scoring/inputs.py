@@ -334,7 +334,7 @@ def _check_columns(
         column = getattr(scoring.columns, parameter)
         if column is None or column in names:
             continue
-        if parameter == "doc" and (are_pieces or column in (gold.field, run.field)):
+        if parameter == "doc" and (are_pieces or column in (gold.id_field, run.id_field)):
             continue  # a field of records in lists
         if names:
             from rankscope.tables.choosing import refuse_unknown  # noqa: PLC0415

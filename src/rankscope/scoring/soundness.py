@@ -22,7 +22,9 @@ from rankscope.runs.mismatch import (
     gold_outside_message,
     near_misses,
     nothing_in_common,
+    refuse_misread,
 )
+from rankscope.tables.columns import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -155,6 +157,10 @@ def refuse_broken(
         _refuse("RS214", "no document is relevant: no grade in the qrels is above 0")
     if judgments.questions.texts:
         _refuse_other_questions(judgments, run, name)
+    is_scanned = hasattr(run, "documents")  # TREC lines, which have no columns to take for others
+    gold, read = judgments.reading, UNREAD if is_scanned else getattr(run, "reading", UNREAD)
+    if gold.doubtful or read.doubtful or (not len(hits.query) and (gold.others or read.others)):
+        refuse_misread(gold, read, _judged_documents(judgments), set(_documents_in(run)))
     if len(hits.query):
         return
     query_ids = dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -29,6 +30,10 @@ from rankscope.tables.documents import is_answer
 if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout
     from rankscope.tables.table_columns import Column, Table
+
+
+_OF_ANSWERS = ("score", "value", "final")
+"""Beside one expected document to a query, these are figures of an answer and no grades."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,11 @@ def choose(
     value = _value_column(table, layout, columns, documents, listed=listed)
     by_row, has_value = listed or is_own, value is not None
     query = _query_column(table, columns, documents, by_row=by_row, has_value=has_value)
-    one_target = is_own and layout.kind == "qrels" and value is None
+    is_golden = is_own and layout.kind == "qrels"
+    if is_golden and folded(value or "") in _OF_ANSWERS and columns.grade is None:
+        queries = list(map(str, table[query].values))
+        value = value if len(set(queries)) < len(queries) else None
+    one_target = is_golden and value is None
     return Chosen(query, documents, listed or one_target, value)
 
 
@@ -111,6 +120,8 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
     strong = [column for column in neutral if not is_weak(column.name)]
+    if not mine and not strong:
+        neutral = [each for each in neutral if each.holds_lists or not _has_rival(each, others)]
     names = _ids_among(mine or strong or neutral)
     plain = {name.casefold(): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
@@ -119,6 +130,13 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if chosen is None:
         raise _no_documents(table, word)
     return chosen
+
+
+def _has_rival(weak: Column, others: Iterable[Column]) -> bool:
+    """Tell whether a column of an unknown name may be the documents, rather than their source."""
+    known = {folded(name) for name in (*ROW_IDS, *chain.from_iterable(ALIASES.values()))}
+    rivals = (each for each in others if each is not weak and folded(each.name) not in known)
+    return any(each.holds_lists or not (each.role or each.holds_numbers) for each in rivals)
 
 
 def _ids_among(columns: list[Column]) -> list[str]:

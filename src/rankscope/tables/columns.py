@@ -61,8 +61,12 @@ class Reading:
     """All columns of the table."""
     by_position: bool = False
     """Whether queries have no ids, and are known by their place, from 1 on."""
-    field: str = ""
+    id_field: str = ""
     """Where records in lists have their id, if the caller named it and there are records."""
+    others: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+    """What the first rows hold in columns that could have been meant instead, as text."""
+    doubtful: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Texts in the column of documents that were taken for one id, and may list several."""
 
     def sentence(self, word: str) -> str:
         """Say it in a few words; ``word`` is relevant or retrieved."""

@@ -17,14 +17,12 @@ import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.tables.columns import folded, may_list, role_of, says_ids
-from rankscope.tables.documents import is_list, is_missing
+from rankscope.tables.documents import is_list, is_missing, looks_like_id
 from rankscope.tables.jsontext import parse_json
 
 _SAMPLE = 200
 _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))(?:\s*(?:,|$)|\s+)""")
 _BRACKETS = {"[": "]", "{": "}"}
-_ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
-"""What is hardly a word: without a blank, short, or with a digit or a sign in it."""
 _SENTENCE = re.compile(r"\s*\S+\s.*[.!?][\"'”’)\]]*\s*|\s*(?:\S+\s+){7}\S.*", re.S)
 """Two words or more that end as a sentence does, or eight words."""
 _ASSERTION = re.compile(
@@ -32,6 +30,7 @@ _ASSERTION = re.compile(
     r"factuality|answer-relevance|context-recall)[\w-]*:",
 )
 """How an assertion of promptfoo begins, which is no id."""
+_BETWEEN = re.compile(r"[\s,;|]")
 _NUMBERED = re.compile(r"(.*?\D)[\s._-]*(\d{1,4})")
 
 
@@ -140,6 +139,18 @@ class Column:
         return first[:_SAMPLE]
 
     @property
+    def first_ids(self) -> frozenset[str]:
+        """What its first values name, as text; of a record all that it says."""
+        said = (item.values() if isinstance(item, Mapping) else [item] for item in self.items)
+        return frozenset(str(value) for each in said for value in each if _may_be_id(value))
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Its first texts that may list several ids, and were not taken apart."""
+        texts = (value for value in self.sample if isinstance(value, str))
+        return tuple(text for text in texts if _BETWEEN.search(text.strip()))
+
+    @property
     def holds_lists(self) -> bool:
         """Whether it has lists, or texts that write them."""
         return any(map(is_list, self.sample))
@@ -182,6 +193,10 @@ def _present(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
+def _may_be_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that number one list, by the name of the list."""
     groups: dict[str, dict[int, str]] = {}
@@ -207,11 +222,6 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
 def is_sentence(text: str) -> bool:
     """Tell a text in words from an id, which may hold a blank."""
     return _SENTENCE.fullmatch(text[:2000]) is not None
-
-
-def looks_like_id(item: object) -> bool:
-    """Tell what is hardly a word from what may be one."""
-    return not isinstance(item, str) or _ID.fullmatch(item) is not None
 
 
 def is_number(value: object) -> bool:
