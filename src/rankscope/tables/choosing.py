@@ -119,7 +119,9 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if neutral and not any(column.holds_lists for column in mine):
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
-    strong = [column for column in neutral if not is_weak(column.name)]
+    grades = set(map(folded, ALIASES["grade"]))
+    strong = [each for each in neutral if not is_weak(each.name)]
+    strong = [n for n in strong if folded(n.name) not in grades or not n.holds_numbers] or strong
     if not mine and not strong:
         neutral = [n for n in neutral if n.holds_lists or not _has_rival(n, others, word)]
     names = _ids_among(mine or strong or neutral)

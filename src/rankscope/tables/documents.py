@@ -189,6 +189,7 @@ def answers_in(data: Any, where: str) -> list[Any] | None:
 
 _HITS = {
     "points": {"status", "time", "next_page_offset"},
+    "result": {"status", "time", "usage"},
     "matches": {"namespace", "usage"},
     "data": {"object", "search_query", "has_more"},
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import or_
 from typing import Any
 
 import polars as pl
@@ -59,7 +60,7 @@ class Table:
         self.height = len(next(iter(columns.values()), ()))
         self.columns = {name: Column(name, values, source) for name, values in columns.items()}
         for name, group in _numbered_columns(self.names).items():
-            cells = zip(*(self.columns[each].values for each in group), strict=True)
+            cells = zip(*_whole([self.columns[each].values for each in group]), strict=True)
             lists = [[cell for cell in row if not is_missing(cell)] for row in cells]
             self.columns[name] = Column(name, lists, source)
 
@@ -214,6 +215,19 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
             name = f"{name}s" if role_of(f"{name}s") == role else name
             wide[name if name not in names else f"{name} list"] = [group[n] for n in numbers]
     return wide
+
+
+def _whole(columns: list[list[Any]]) -> list[list[Any]]:
+    """Return columns of one list of ids as whole numbers, where gaps made pandas write ``7.0``."""
+    numbers = [[each for each in values if not is_missing(each)] for values in columns]
+    are_whole = [all(re.fullmatch(r"\d+", str(each)) for each in values) for values in numbers]
+    are_real = [all(re.fullmatch(r"\d+\.0", str(each)) for each in values) for values in numbers]
+    if not any(are_whole) or not all(map(or_, are_whole, are_real)):
+        return columns
+    return [
+        [None if is_missing(each) else str(each).removesuffix(".0") for each in values]
+        for values in columns
+    ]
 
 
 # --- what is in a cell

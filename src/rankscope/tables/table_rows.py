@@ -44,6 +44,9 @@ from rankscope.tables.rows import (
 )
 from rankscope.tables.table_columns import Column, Table
 
+_COUNTERS = ("", "Unnamed: 0", "index", "level_0", "__index_level_0__")
+"""What pandas calls the column that counts the rows, where a file has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -154,7 +157,7 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
             roles[role] = column
     others = [table[name] for name in table.names if name not in roles.values()]
     if chosen.value is None and "rank" not in roles:
-        beside = {folded(name) for name in (*query_names(table.names), "id", "uid")}
+        beside = {folded(name) for name in (*query_names(table.names), "id", "uid", *_COUNTERS)}
         others = [each for each in others if folded(each.name) not in beside]
         numbers = [each.name for each in others if each.holds_numbers]
         if numbers:
