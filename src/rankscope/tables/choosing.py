@@ -161,10 +161,11 @@ def _ids_among(columns: list[Column]) -> list[str]:
 def _no_documents(table: Table, word: str) -> InputError:
     """Return the error for a table without the documents, with what would make it right."""
     columns = [each for each in table.columns.values() if each.name not in query_names(table.names)]
-    texts = [each.name for each in columns if each.role and each.holds_texts]
-    of_texts = (each for each in columns if each.role == "text")
-    texts = texts or [each.name for each in of_texts if not all(map(looks_like_id, each.items))]
     other = "retrieved" if word == "relevant" else "relevant"
+    mine = [each for each in columns if each.role != other]
+    texts = [each.name for each in mine if each.role and each.holds_texts]
+    of_texts = (each for each in mine if each.role == "text")
+    texts = texts or [each.name for each in of_texts if not all(map(looks_like_id, each.items))]
     taken = [each.name for each in columns if each.role == other]
     verb, why = "holds" if len(texts) == 1 else "hold", ""
     if texts:
