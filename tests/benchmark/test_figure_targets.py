@@ -49,7 +49,7 @@ def test_they_are_kept_in_a_manifest() -> None:
     [
         ("figures: {gate_precison: {target: 1}}\n", 3, "unknown figure 'gate_precison'"),
         ("figures:\n  gate_recall: {below: 0.5}\n", 4, "write above"),
-        ("figures:\n  routing_ece: {above: 0.5}\n", 4, "write below"),
+        ("figures:\n  gate_wrongly_skipped: {above: 0.5}\n", 4, "write below"),
         ("figures:\n  gate_recall: {target: 0.5, above: 0.5}\n", 4, "one of target and above"),
         ("figures:\n  gate_recall: {above: 80}\n", 4, "write 0.8 for 80 %"),
     ],

@@ -15,20 +15,18 @@ from pydantic import Field
 
 from rankscope.collection.decisions import Decisions
 from rankscope.diagnosis.analysis import Config, Inputs, analysis
-from rankscope.diagnosis.decided import (
-    Decided,
-    calibrated,
-    common_blocks,
-    common_findings,
+from rankscope.diagnosis.figures import Figure, share_text, shares
+from rankscope.diagnosis.judged_decisions import (
+    DecisionFigures,
+    about_other_queries,
     judged_decisions,
 )
-from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.decision_rates import LoadBalance, Proportion, load_balance, proportion
+from rankscope.statistics.classification import Proportion, proportion
 
 MANY = 0.1
 """A warning is given where surely at least this share of the questions is routed wrongly."""
@@ -59,8 +57,6 @@ ROUTE_MISSED = declare(
 class RoutingConfig(Config):
     """How routing is looked at."""
 
-    bins: int = Field(default=10, ge=1, le=100)
-    """Bins of equal width for the calibration."""
     top: int = Field(default=3, ge=1, le=100)
     """Up to how many candidates a right one is looked for."""
 
@@ -90,7 +86,7 @@ class RouteConfusion(Part):
     """How many."""
 
 
-class Routing(Decided):
+class Routing(DecisionFigures):
     """How well questions are routed."""
 
     against: Literal["best", "allowed"]
@@ -108,9 +104,10 @@ class Routing(Decided):
     """Every pair of routes that occurs, right ones included, the most frequent first."""
 
     @property
-    def load(self) -> LoadBalance:
-        """How evenly questions are spread over the routes."""
-        return load_balance([route.sent.count for route in self.routes])
+    def busiest(self) -> float:
+        """How many questions the busiest route gets, over the mean of all routes: 1 is even."""
+        loads = [route.sent.count for route in self.routes]
+        return max(loads) * len(loads) / sum(loads)
 
     @property
     def errors(self) -> list[RouteConfusion]:
@@ -120,16 +117,13 @@ class Routing(Decided):
     @property
     def figures(self) -> list[Figure]:
         """What targets can be set for."""
-        accuracy = shares(routing_accuracy=self.accuracy)
-        if self.calibration is None:
-            return accuracy
-        return [*accuracy, Figure(name="routing_ece", value=self.calibration.ece)]
+        return shares(routing_accuracy=self.accuracy)
 
 
 @analysis(
     title="Routing",
     needs=("decisions",),
-    written="routing: {bins: 10, top: 3}",
+    written="routing: {top: 3}",
     place=34,
 )
 def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
@@ -142,7 +136,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     known = [row for row in rows if row.right]
     inputs.require(known, "no question has both a route and a right route")
     right = [row for row in known if row.is_right]
-    stated = [row for row in known if row.confidence is not None]
     may, has_both = sum(row.route in row.allowed for row in known), {"best", "allowed"} <= columns
     confusion = Counter((row.home, row.route) for row in known).items()
     return Routing(
@@ -157,12 +150,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
         confusion=tuple(
             RouteConfusion(right=home, sent=sent, count=count)
             for (home, sent), count in sorted(confusion, key=lambda item: (-item[1], item[0]))
-        ),
-        calibration=calibrated(
-            [row.confidence for row in stated if row.confidence is not None],
-            [row.is_right for row in stated],
-            config.bins,
-            inputs,
         ),
     )
 
@@ -180,7 +167,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
         for n, share in result.top.items()
         if n > 1
     ]
-    notes.append(f"the busiest route has {result.load.busiest:.2f} times the mean load")
+    notes.append(f"the busiest route has {result.busiest:.2f} times the mean load")
     yield part_table(
         result.routes,
         notes=notes,
@@ -195,7 +182,6 @@ def _show(result: Routing) -> Iterator[Block | None]:
         names=2,
         columns="right: belongs to | sent: sent to | count: questions",
     )
-    yield from common_blocks("router", result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +194,6 @@ class _Routed:
     """The right routes; none: not known."""
     allowed: frozenset[str]
     candidates: tuple[str, ...]
-    confidence: float | None
 
     @property
     def is_right(self) -> bool:
@@ -221,16 +206,16 @@ class _Routed:
 
 
 def _routed(decisions: Decisions) -> list[_Routed]:
-    names = ("route", "best", "allowed", "routes", "confidence")
+    names = ("route", "best", "allowed", "routes")
     columns = [decisions.query_ids, *(decisions.column(name).to_list() for name in names)]
     rows = []
-    for query_id, sent, best, allowed, candidates, confidence in zip(*columns, strict=True):
+    for query_id, sent, best, allowed, candidates in zip(*columns, strict=True):
         route = sent or (candidates[0] if candidates else None)
         if route is not None:
             right = tuple(best or allowed or ())
             all_allowed = frozenset([*(best or ()), *(allowed or ())])
             listed = tuple(candidates or ())
-            rows.append(_Routed(query_id, route, right, all_allowed, listed, confidence))
+            rows.append(_Routed(query_id, route, right, all_allowed, listed))
     return rows
 
 
@@ -283,4 +268,4 @@ def _find(result: Routing, inputs: Inputs) -> Iterator[Finding]:
                 f"{route.route} is right for {counted(total, 'question')}, of which {sent:,} "
                 f"{'is' if sent == 1 else 'are'} sent there"
             )
-    yield from common_findings("router", result, inputs.settings.alpha)
+    yield from about_other_queries(result)
