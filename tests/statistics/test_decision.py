@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rankscope as rs
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.decision import Decision, Price, decide, times, worded
@@ -91,7 +93,7 @@ def test_of_several_winners_the_cheapest() -> None:
 
 
 def test_systems_that_were_not_compared_are_not_said_to_be_alike() -> None:
-    runs = {"a": run(lambda _: 1), "b": THIRD, "old": FIFTH}
+    runs: Any = {"a": run(lambda _: 1), "b": THIRD, "old": FIFTH}
     decision = decided(compared("old", **runs))
     assert (decision.choice, decision.headline) == (None, "a and b both beat old")
     assert "compared with old only" in decision.evidence
