@@ -38,10 +38,10 @@ from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.noise import Noises, RunNoise, run_noise
+from rankscope.statistics.pairing import PairedRuns, paired_runs
 from rankscope.statistics.power import MOST_QUERIES, POWER, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.sides import PairedRuns, paired_runs
 from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
@@ -331,10 +331,10 @@ def gate(
         runs=(baseline_run, candidate_run),
         **sides,
     )
-    if both.lost.count and missing == "refuse":
+    if both.lost and missing == "refuse":
         raise InputError(
-            f"not comparable: {both.lost}; answer them, or count them as 0 with missing='zero' "
-            "(--missing zero)"
+            f"not comparable: {both.lost_text}; answer them, or count them as 0 with "
+            "missing='zero' (--missing zero)"
         )
     sample = Sample.of(both.matrix.query_ids, clusters, weights)
     matrix = replace(both.matrix.only_measures(len(both.measures)), sample=sample)
@@ -345,7 +345,7 @@ def gate(
     answers = {check.answer for check in checks}
     answers |= {"regression" for floor in floors if not floor.reached}
     answer = next(answer for answer in ORDER if answer in answers)
-    notes = [f"{both.lost}; they count as 0"] if both.lost.count else []
+    notes = [f"{both.lost_text}; they count as 0"] if both.lost else []
     notes += [sample.note(len(matrix.query_ids))] if sample is not None else []
     return GateResult(
         answer=answer,
@@ -358,8 +358,8 @@ def gate(
         queries=len(matrix.query_ids),
         clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
-        lost=both.lost.count,
-        lost_queries=both.lost.query_ids,
+        lost=both.lost,
+        lost_queries=both.lost_queries,
         qrels=QrelsRef(sha256=both.sides[0].fingerprint),
         profile=both.sides[0].profile.name,
         max_drop=max_drop,
