@@ -155,17 +155,6 @@ class FloorCheck(Part):
     """Whether it is reached."""
 
 
-class GateTest(Part):
-    """How the p-values were made."""
-
-    method: str
-    """The paired test, and how its p-values were found."""
-    correction: str
-    """How they are corrected over the measures."""
-    seed: int
-    """Of the resampling."""
-
-
 class GateResult(Record, Shown):
     """The gate's answer, measure by measure, and how it was found."""
 
@@ -205,12 +194,10 @@ class GateResult(Record, Shown):
     """The margin: a drop up to this is tolerable."""
     max_query_drop: float | None
     """The most a single query may lose; null: anything."""
-    alpha: float
-    """A corrected p-value up to this is significant."""
     power: float
     """The probability with which a drop as large as the margin should be seen."""
-    test: GateTest
-    """How the p-values were made."""
+    settings: Settings
+    """How differences were tested."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
     findings: tuple[Finding, ...] = ()
@@ -364,13 +351,8 @@ def gate(
         profile=both.sides[0].profile.name,
         max_drop=max_drop,
         max_query_drop=max_query_drop,
-        alpha=alpha,
         power=power,
-        test=GateTest(
-            method=" / ".join(dict.fromkeys(check.method for check in checks)),
-            correction=settings.correction,
-            seed=seed,
-        ),
+        settings=settings,
         checks=checks,
         floors=floors,
         noise=tuple(noise for [(noise, _)] in noises.values()),
