@@ -12,8 +12,8 @@ import rankscope as rs
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import FormatError
-from rankscope.records.figure_kpis import FigureGoal, figure_kpis
-from rankscope.records.report import BenchmarkReport, status_of
+from rankscope.records.kpis import FigureGoal, figure_kpis, status_of
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.verdict import verdict
 from reports.sample import sample
 

@@ -80,8 +80,8 @@ class RandomRankings:
             "R": relevant,
             "R_cap": np.minimum(relevant, cutoff),
         }[name]
-        found = sum_moments(there, there, np.ones(cutoff), self.documents)
-        return _divided(found, below.astype(np.float64))
+        retrieved = sum_moments(there, there, np.ones(cutoff), self.documents)
+        return _divided(retrieved, below.astype(np.float64))
 
     def _average_precision(
         self, measure: Measure, there: IntArray, relevant: IntArray
