@@ -10,7 +10,7 @@ import rankscope as rs
 from rankscope.collection.decisions import as_decisions
 from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.retrieval_gate import Gating, gating
-from rankscope.diagnosis.routing import Routing, RoutingConfig, routing
+from rankscope.diagnosis.routing import Routing, routing
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
@@ -26,8 +26,8 @@ def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:
     return {"scores": rs.evaluate(qrels, {"s": run}, [measure]), "qrels": as_judgments(qrels)}
 
 
-def routed(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
-    answer = routing.answer(config or RoutingConfig(), inputs(rows, **more))
+def routed(rows: Any, **more: Any) -> Routing:
+    answer = routing.answer(routing.config(), inputs(rows, **more))
     assert isinstance(answer, Routing), answer
     assert Routing.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
     return answer
@@ -129,20 +129,6 @@ def test_several_right_routes_and_allowed_ones() -> None:
     assert result.busiest == 2 * 4 / 5
     only_allowed = routed([{"query_id": "1", "route": "x", "allowed": ["x", "y"]}])
     assert (only_allowed.against, only_allowed.allowed) == ("allowed", None)
-
-
-def test_top_n_is_looked_for_in_the_candidates() -> None:
-    rows = [
-        {"query_id": "1", "routes": ["a", "b", "c"], "best": "a"},
-        {"query_id": "2", "routes": ["a", "b", "c"], "best": "b"},
-        {"query_id": "3", "routes": ["a", "b", "c"], "best": "c"},
-        {"query_id": "4", "routes": ["a"], "best": "d"},
-        {"query_id": "5", "route": "a", "best": "a"},  # no candidates: not in top-n
-    ]
-    result = routed(rows)
-    assert list(result.top.values()) == [proportion(right, 4) for right in (1, 2, 3)]
-    assert result.accuracy == proportion(2, 5)
-    assert len(routed(rows, RoutingConfig(top=2)).top) == 2
 
 
 @pytest.mark.parametrize(("belong", "is_named"), [(8, True), (2, False)])

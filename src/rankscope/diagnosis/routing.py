@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
-
 from rankscope.collection.decisions import Decisions
 from rankscope.diagnosis.analysis import Config, Inputs, analysis
 from rankscope.diagnosis.figures import Figure, share_text, shares
@@ -54,13 +52,6 @@ ROUTE_MISSED = declare(
 )
 
 
-class RoutingConfig(Config):
-    """How routing is looked at."""
-
-    top: int = Field(default=3, ge=1, le=100)
-    """Up to how many candidates a right one is looked for."""
-
-
 class RouteShare(Part):
     """One route: what was sent there, and what belongs there."""
 
@@ -95,9 +86,6 @@ class Routing(DecisionFigures):
     """Routing accuracy: questions sent to a right route, of those where it is known."""
     allowed: Proportion | None
     """Questions sent to a best or an allowed route, where both columns are given; else null."""
-    top: dict[int, Proportion]
-    """Questions with a right route among the first n candidates, by n; empty where the candidates
-    are not given."""
     routes: tuple[RouteShare, ...]
     """Every route that any column names, the busiest first."""
     confusion: tuple[RouteConfusion, ...]
@@ -123,10 +111,9 @@ class Routing(DecisionFigures):
 @analysis(
     title="Routing",
     needs=("decisions",),
-    written="routing: {top: 3}",
     place=34,
 )
-def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
+def routing(_: Config, inputs: Inputs) -> Routing:
     """Whether questions are sent to the right route, and whether the router knows."""
     decisions, level = judged_decisions(inputs), inputs.settings.level
     columns = set(decisions.columns)
@@ -145,7 +132,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
         against="best" if "best" in columns else "allowed",
         accuracy=proportion(len(right), len(known), level=level),
         allowed=proportion(may, len(known), level=level) if has_both else None,
-        top=_top(known, config.top, level),
         routes=tuple(_shares(rows, known, level)),
         confusion=tuple(
             RouteConfusion(right=home, sent=sent, count=count)
@@ -162,11 +148,6 @@ def _show(result: Routing) -> Iterator[Block | None]:
     notes = [f"sent to a right route: {accuracy}; right: the {result.against} one{several}"]
     if result.allowed is not None:
         notes.append(f"sent to an allowed route: {share_text(result.allowed)}")
-    notes += [
-        f"right route in the first {n}: {share_text(share)} of {share.total:,}"
-        for n, share in result.top.items()
-        if n > 1
-    ]
     notes.append(f"the busiest route has {result.busiest:.2f} times the mean load")
     yield part_table(
         result.routes,
@@ -188,7 +169,6 @@ def _show(result: Routing) -> Iterator[Block | None]:
 class _Routed:
     """One question: where it was sent, and where it belongs."""
 
-    query_id: str
     route: str
     right: tuple[str, ...]
     """The right routes; none: not known."""
@@ -207,30 +187,15 @@ class _Routed:
 
 def _routed(decisions: Decisions) -> list[_Routed]:
     names = ("route", "best", "allowed", "routes")
-    columns = [decisions.query_ids, *(decisions.column(name).to_list() for name in names)]
+    columns = (decisions.column(name).to_list() for name in names)
     rows = []
-    for query_id, sent, best, allowed, candidates in zip(*columns, strict=True):
+    for sent, best, allowed, candidates in zip(*columns, strict=True):
         route = sent or (candidates[0] if candidates else None)
         if route is not None:
             right = tuple(best or allowed or ())
             all_allowed = frozenset([*(best or ()), *(allowed or ())])
-            listed = tuple(candidates or ())
-            rows.append(_Routed(query_id, route, right, all_allowed, listed))
+            rows.append(_Routed(route, right, all_allowed, tuple(candidates or ())))
     return rows
-
-
-def _top(known: list[_Routed], most: int, level: float) -> dict[int, Proportion]:
-    """Count questions with a right route among the first candidates."""
-    ranked = [row for row in known if row.candidates]
-    longest = max((len(row.candidates) for row in ranked), default=0)
-    return {
-        n: proportion(
-            sum(not set(row.right).isdisjoint(row.candidates[:n]) for row in ranked),
-            len(ranked),
-            level=level,
-        )
-        for n in range(1, min(most, longest) + 1)
-    }
 
 
 def _shares(rows: list[_Routed], known: list[_Routed], level: float) -> Iterator[RouteShare]:

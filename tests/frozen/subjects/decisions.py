@@ -74,7 +74,6 @@ def routed(answer: Any) -> Any:
     return {
         "accuracy": share(answer.accuracy),
         "allowed": share(answer.allowed),
-        "right among the first n": {n: share(right) for n, right in answer.top.items()},
         "routes": {
             row.route: {
                 "sent": share(row.sent),
