@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 import numpy as np
 from pydantic import Field, computed_field
 
+from rankscope.document.text import percent
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
@@ -40,7 +41,7 @@ from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.noise import Noises, RunNoise, run_noise
 from rankscope.statistics.pairing import PairedRuns, paired_runs
 from rankscope.statistics.power import MOST_QUERIES, POWER, must_differ
-from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
+from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.system_pairs import Pair
 
