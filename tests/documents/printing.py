@@ -75,8 +75,8 @@ def prepare() -> None:
     config.write_text("".join(line for line in lines if "reranked" not in line))
     lines = Path("demo/queries.jsonl").read_text().splitlines()
     queries = [json.loads(line)["_id"] for line in lines]
-    _write("decisions.csv", "query_id route best retrieved needed confidence k", [
-        [query, "ab"[at % 2], "ab"[at % 3 == 0], at % 5 > 0, at % 4 > 0, at % 10 / 10, at % 3 + 3]
+    _write("decisions.csv", "query_id route best retrieved needed k", [
+        [query, "ab"[at % 2], "ab"[at % 3 == 0], at % 5 > 0, at % 4 > 0, at % 3 + 3]
         for at, query in enumerate(queries)
     ])  # fmt: skip
     rows = list(csv.reader(Path("demo/qrels.tsv").read_text().splitlines()[1:], delimiter="\t"))

@@ -116,6 +116,8 @@ def test_the_copied_runs_score_as_in_the_demo(tmp_path: Path) -> None:
         for measure in ("nDCG@10", "AP@100"):
             value = scores.run(name).means[measure]
             assert value == pytest.approx(recorded[name][measure], abs=1e-9)
+    [report] = tmp_path.rglob("BenchmarkReport.json")
+    assert report.stat().st_size < 150_000, "what can be derived is not stored"
 
 
 def test_exponential_gains_are_left_out_where_they_are_linear(tmp_path: Path) -> None:

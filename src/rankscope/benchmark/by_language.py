@@ -26,7 +26,7 @@ from rankscope.errors import InputError, counted
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.records.kept import KeptRecord
+from rankscope.records.experiment_files import FileRecord
 from rankscope.records.origin import fingerprint
 from rankscope.records.report import BenchmarkReport
 from rankscope.tables.frames import recorded_frame
@@ -49,7 +49,7 @@ class LanguageExperiment(Part):
     """What its report says first."""
 
 
-class LanguageReport(KeptRecord):
+class LanguageReport(FileRecord):
     """Several languages, each with an experiment of its own."""
 
     kind: ClassVar[str] = "languages"

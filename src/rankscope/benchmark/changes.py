@@ -30,8 +30,8 @@ from rankscope.scoring.scores import RunScores
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.paired_differences import Differences
+from rankscope.statistics.pairing import paired
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.sides import paired
 from rankscope.statistics.system_pairs import Verdict
 from rankscope.statistics.tests import corrected
 from rankscope.tables.frames import recorded_frame

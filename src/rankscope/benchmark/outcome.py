@@ -20,7 +20,8 @@ from rankscope.errors import counted
 from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
-from rankscope.records.figure_kpis import figure_kpis
+from rankscope.records.experiment_files import QUERIES
+from rankscope.records.kpis import figure_kpis, status_of
 from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
@@ -32,9 +33,7 @@ from rankscope.records.report import (
     MeasureValue,
     RunInfo,
     SystemRecord,
-    status_of,
 )
-from rankscope.records.table_names import QUERIES
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus

@@ -31,9 +31,9 @@ from rankscope.document.terminal import as_text
 from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError
 from rankscope.files import PathLike, folder_to_write
+from rankscope.records.experiment_files import TIMINGS
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, ExperimentTimings
-from rankscope.records.table_names import TIMINGS
 from rankscope.retrieval.protocol import models_of
 
 __all__ = ["run_benchmark", "run_languages"]

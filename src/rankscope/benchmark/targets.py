@@ -34,7 +34,7 @@ from rankscope.diagnosis.figures import FIGURES
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure
-from rankscope.records.figure_kpis import FigureGoal
+from rankscope.records.kpis import FigureGoal
 from rankscope.retrieval.options import SpecError, Text, given_as
 
 BUILT_IN = Path(__file__).parents[1] / "data" / "targets"

@@ -47,6 +47,7 @@ from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.part import FileRef, Part, Record, dotted
+from rankscope.records.experiment_files import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import (
     NO_TIME,
@@ -55,7 +56,6 @@ from rankscope.records.report import (
     ExperimentTimings,
     RunInfo,
 )
-from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.reports.explorer.packing import without_compression
 from rankscope.reports.verdict import verdict
 from rankscope.retrieval.fetch import Fetched

@@ -24,8 +24,15 @@ from rankscope.benchmark.outcome import TOP, Outcome, manifest_of, reports_of
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
+from rankscope.records.experiment_files import (
+    ANNOTATIONS,
+    DOCUMENTS,
+    ONTOLOGY,
+    QRELS,
+    QUERIES,
+    TIMINGS,
+)
 from rankscope.records.report import BenchmarkReport, ExperimentTimings
-from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.records.tops import best_judged, tops
 from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl

@@ -177,7 +177,7 @@ def _of_experiment(folder: Path) -> JudgingPool:
     from rankscope.collection.queries import read_queries
     from rankscope.diagnosis.holes import holes
     from rankscope.errors import InputError
-    from rankscope.records.table_names import DOCUMENTS, QUERIES
+    from rankscope.records.experiment_files import DOCUMENTS, QUERIES
     from rankscope.reports.judging.judging_pool import asked_in, pool_of, shelved_in
 
     _, report = open_experiment(folder)

@@ -15,7 +15,7 @@ from rankscope.cli import say
 from rankscope.cli.output import Output, program
 from rankscope.errors import InputError, counted
 from rankscope.files import decoded, read_bytes
-from rankscope.records.table_names import QRELS
+from rankscope.records.experiment_files import QRELS
 from rankscope.reports.judging.judging_agreement import judging_agreement
 from rankscope.reports.judging.judging_desk import (
     GRADES,

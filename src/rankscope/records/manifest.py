@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from rankscope.part import FileRef, Part
-from rankscope.records.kept import KeptRecord
+from rankscope.records.experiment_files import FileRecord
 from rankscope.records.report import CollectionInfo
 
 
@@ -46,7 +46,7 @@ class GitState(Part):
     """Whether files of the config's folder differ from it; null: not known."""
 
 
-class ExperimentManifest(KeptRecord):
+class ExperimentManifest(FileRecord):
     """What is needed to repeat an experiment, and to see that nothing was changed."""
 
     kind: ClassVar[str] = "manifest"

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
 
-MOST_GAINS = 3
-"""So many possible gains are shown at first."""
 
 MOST_CAREFUL = 4
 """So many warnings are shown at first."""
@@ -196,9 +194,17 @@ def focus_gap(answers: Answers) -> Gap | None:
 def gains_table(summary: Sequence[SummaryLine], measure: str, now: float | None) -> Table:
     """List what could be gained, the most first."""
     standing = "" if now is None else f" (now {number(now)})"
-    rows = [(Cell(line.text), Cell(line.gain)) for line in summary[:MOST_GAINS]]
+    rows = [
+        (Cell(f"{line.text}: {line.fix}"), Cell(line.gain), Cell(f"--only {line.analysis}"))
+        for line in summary
+    ]
+    columns = (
+        Column(f"possible gains in {measure}{standing}", "text"),
+        Column("up to", signed=True),
+        Column("more", "text"),
+    )
     return Table(
-        (Column(f"possible gains in {measure}{standing}", "text"), Column("up to", signed=True)),
+        columns,
         tuple(rows),
         notes=("gains overlap: don't add them up",) if len(rows) > 1 else (),
     )

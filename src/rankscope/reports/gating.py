@@ -137,9 +137,10 @@ def how_tested(result: GateResult) -> str:
     """Return how the answers were found."""
     count = len(result.checks)
     over = f", for all {count} measures at once" if count > 1 else ""
+    methods = " / ".join(dict.fromkeys(check.method for check in result.checks))
     parts = [
-        f"{percent(1 - result.alpha)} intervals{over}",
-        f"two-sided paired test ({result.test.method}, seed {result.test.seed})",
+        f"{percent(1 - result.settings.alpha)} intervals{over}",
+        f"two-sided paired test ({methods}, seed {result.settings.seed})",
     ]
     if result.clusters is not None:
         parts.append(f"{result.clusters:,} clusters of queries, which are the unit of chance")
@@ -182,7 +183,7 @@ def _checks(
     result: GateResult, checks: Sequence[MeasureCheck]
 ) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
     """Return a row for each measure."""
-    level = percent(1 - result.alpha).replace(" ", "")
+    level = percent(1 - result.settings.alpha).replace(" ", "")
     columns = (
         Column("measure", "text"),
         *map(Column, ("baseline", "candidate")),

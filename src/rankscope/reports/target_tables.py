@@ -10,7 +10,8 @@ from rankscope.diagnosis.figures import FIGURES
 from rankscope.document.blocks import Cell, Column, Table, Tone, ends
 
 if TYPE_CHECKING:
-    from rankscope.records.report import BenchmarkReport, FigureKpi, Kpi, Status
+    from rankscope.records.kpis import FigureKpi, Status
+    from rankscope.records.report import BenchmarkReport, Kpi
 
 STATUS: dict[Status, tuple[str, Tone]] = {
     "pass": (" ✓", "good"),

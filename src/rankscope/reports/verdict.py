@@ -43,14 +43,14 @@ def decision_of(report: BenchmarkReport, *, with_times: bool = True) -> Decision
     scored = [system for system in report.systems if system.broken is None]
     info = _main_measure(report)
     if not scored or info is None:
-        return Decision(rule="nothing can be told", choice=None, headline="Nothing was measured")
+        return Decision(choice=None, headline="Nothing was measured")
     if report.comparison is not None and len(report.comparison.runs) > 1:
         return decide(report.comparison, info.measure, tuple(_prices(report, with_times)))
     system = scored[0]
     value = next((value for value in system.measures if value.measure == info.measure), None)
     if value is None:
         headline = f"{system.name} has no {info.measure}"
-        return Decision(rule="one system", choice=system.name, headline=headline)
+        return Decision(choice=system.name, headline=headline)
     held = value.interval
     ends = "" if held is None else f" {interval((held.low, held.high))}"
     return decide_alone(system.name, info.measure, value.value, ends, value.n)

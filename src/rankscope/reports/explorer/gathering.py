@@ -11,7 +11,7 @@ import polars as pl
 from rankscope.diagnosis.failures import Failures, failures
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
-from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
+from rankscope.records.experiment_files import DOCUMENTS, QRELS, QUERIES
 from rankscope.records.tops import SCHEMA, best_judged, tops
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.reports.verdict import decision_of
