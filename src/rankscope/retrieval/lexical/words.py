@@ -12,6 +12,9 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
 from threading import Lock
 from typing import Annotated
 
@@ -59,11 +62,20 @@ Language = Annotated[str, AfterValidator(_known)]
 """One of the languages with a stemmer, or ``none``."""
 
 
+@cache
+def _stop_word_lists() -> dict[str, Iterable[str]]:
+    """Read the lists of bm25s; its package is not imported, which would load Numba (110 MB)."""
+    check_engine("bm25s", package="bm25s", needed_for="stop words")
+    spec = find_spec("bm25s")
+    assert spec is not None
+    assert spec.origin is not None
+    return run_path(str(Path(spec.origin).with_name("stopwords.py")))
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Return the stop words that bm25s has for a language; none where it has no list."""
-    lists = engine("bm25s.stopwords", package="bm25s", needed_for="stop words")
     name = {"english": "EN", "porter": "EN", "dutch_porter": "DUTCH"}.get(language)
-    return frozenset(getattr(lists, f"STOPWORDS_{name or language.upper()}", ()))
+    return frozenset(_stop_word_lists().get(f"STOPWORDS_{name or language.upper()}", ()))
 
 
 class _Terms(dict[str, str]):
