@@ -10,7 +10,7 @@ import pytest
 from rankscope import Corpus, Qrels, fuse, train_weights
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages import fusion_weights
+from rankscope.retrieval.stages import weights
 from rankscope.retrieval.stages.training import Training
 
 DOCS = [f"d{n}" for n in range(8)]
@@ -66,9 +66,9 @@ def answers(system: System, queries: Any = QUERIES) -> dict[str, dict[str, float
 def test_weights_are_those_of_training() -> None:
     half = QUERIES[:10]
     grades = {query.query_id: FIRST[query.query_id] for query in half}
-    weights = list(train_weights(grades, RUNS, "nDCG@10", method="minmax").weights.values())
-    assert weights != [0.5, 0.5]
-    fused = fuse(RUNS, method="minmax", weights=weights).to_dict()
+    learnt = list(train_weights(grades, RUNS, "nDCG@10", method="minmax").weights.values())
+    assert learnt != [0.5, 0.5]
+    fused = fuse(RUNS, method="minmax", weights=learnt).to_dict()
     new = QUERIES[10:]
     assert answers(trained(FIRST, half), new) == {
         query.query_id: fused[query.query_id] for query in new
@@ -82,8 +82,8 @@ def test_a_training_question_gets_weights_of_the_other_folds() -> None:
         others = training.without(training.kept_from(query))
         grades = {query.query_id: FIRST[query.query_id] for query in others}
         runs = [{query.query_id: run[query.query_id] for query in others} for run in RUNS]
-        weights = list(train_weights(grades, runs, method="minmax").weights.values())
-        fused = fuse(RUNS, method="minmax", weights=weights)
+        learnt = list(train_weights(grades, runs, method="minmax").weights.values())
+        fused = fuse(RUNS, method="minmax", weights=learnt)
         assert answers(system, [query])[query.query_id] == fused[query.query_id]
 
 
@@ -120,11 +120,13 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count what is trained, by the number of questions."""
     seen: list[int] = []
 
-    def counted(qrels: Any, *more: Any, **options: Any) -> Any:
-        seen.append(len(qrels))
-        return train_weights(qrels, *more, **options)
+    best = weights._Search.best
 
-    monkeypatch.setattr(fusion_weights, "train_weights", counted)
+    def counted(search: Any, questions: Any) -> Any:
+        seen.append(int(questions.sum()))
+        return best(search, questions)
+
+    monkeypatch.setattr(weights._Search, "best", counted)
     return seen
 
 

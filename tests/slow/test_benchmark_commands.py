@@ -85,7 +85,8 @@ from rankscope.cli import main
 try:
     main(sys.argv[1:])
 finally:
-    print(*sorted({"bm25s", "numba", "tokenizers", "wordllama", "xgboost"} & set(sys.modules)), file=sys.stderr)
+    engines = {"bm25s", "numba", "tokenizers", "wordllama", "xgboost"}
+    print(*sorted(engines & set(sys.modules)), file=sys.stderr)
 """
 
 

@@ -138,13 +138,6 @@ LEXICAL: dict[str, Any] = {
     "not stemmed": {"bm25": {"fields": FIELDS, "language": "none", "stopwords": []}},
     "3-grams to 5-grams": {"bm25": {"fields": FIELDS, "ngrams": [3, 5]}},
     "4-grams": {"bm25": {"fields": FIELDS, "ngrams": 4}},
-    "rm3": {"rewrite": {"of": {"bm25": {"fields": FIELDS}}, "rm3": {}}},
-    "rm3, 5 documents, 20 terms": {
-        "rewrite": {
-            "of": {"bm25": {"fields": FIELDS}},
-            "rm3": {"documents": 5, "terms": 20, "original": 0.7},
-        }
-    },
     "keywords": {"rewrite": {"of": {"bm25": {"fields": FIELDS}}, "keywords": {}}},
 }
 FIRST = 12
@@ -154,8 +147,8 @@ FIRST = 12
 def retrieval_lexical() -> Any:
     """BM25 over words and n-grams, and with queries that are rewritten.
 
-    Words as they are by the formula, n-grams by a naive twin, RM3 by its formula: in
-    retrieval/test_bm25.py, test_ngrams.py and test_stages.py.
+    Words as they are by the formula, n-grams by a naive twin: in retrieval/test_bm25.py and
+    test_ngrams.py.
     """
     need("bm25s", "Stemmer")
     named = {f"system{place}": spec for place, spec in enumerate(LEXICAL.values())}

@@ -30,7 +30,6 @@ from rankscope.retrieval.llm.spending import KeptMeter, Meter, estimated
 from rankscope.retrieval.llm.stopwatch import counted_as
 from rankscope.retrieval.protocol import Component
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.stage import one_request
 
 log = logging.getLogger(__name__)
 
@@ -158,12 +157,7 @@ class Chat:
         self, work: Callable[[Item], Answer], queries: Sequence[Item]
     ) -> list[tuple[Answer, float]]:
         """Do some work for each query, several at a time; each takes as long as by itself."""
-        with one_request() as request:
-            began = time.perf_counter()
-            results = self.client.each_timed(work, queries)
-            elapsed = time.perf_counter() - began
-            request.saved += sum(seconds for _, seconds in results) - elapsed
-        return results
+        return self.client.each_timed(work, queries)
 
     def fell_back(self) -> None:
         """Count that something else was taken in place of an answer."""

@@ -7,16 +7,15 @@ the model cannot rewrite is asked as it is, and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from rankscope.retrieval.llm.answer_forms import Passage, Terms
 from rankscope.retrieval.llm.chat import Asking, Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
-from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
+from rankscope.retrieval.protocol import Capabilities, Query
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
+from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter, Rewritten
 
 
 class LlmRewriterOptions(ChatOptions):
@@ -54,20 +53,14 @@ class LlmRewriter(Asking, Rewriter):
         """Describe the model, for the record of an experiment."""
         return self.described()
 
-    def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Ask the system below the rewritten queries; an empty one finds nothing."""
-        answers = [Ranking() for _ in queries]
-        asked = [at for at, query in enumerate(queries) if query.text.strip()]
-        if not asked:
-            return answers
-        rewritten = self._chat.each_timed(self._rewritten, [queries[at] for at in asked])
-        rankings = inner.search([query for query, _ in rewritten], depth)
-        for at, (_, spent), ranking in zip(asked, rewritten, rankings, strict=True):
-            answers[at] = replace(ranking, seconds=ranking.seconds + spent)
-        return answers
+    def rewritten(self, queries: Sequence[Query]) -> list[Rewritten]:
+        """Return each query in other words, several at a time."""
 
-    def _rewritten(self, query: Query) -> Query:
-        return replace(query, text=self.rewrite(query.text, query.query_id))
+        def rewritten(query: Query) -> str:
+            return self.rewrite(query.text, query.query_id)
+
+        timed = self._chat.each_timed(rewritten, queries)
+        return [Rewritten(text, seconds) for text, seconds in timed]
 
     def rewrite(self, text: str, query_id: str | None = None) -> str:
         """Return a query in other words, or as it is if the model has none."""

@@ -2,7 +2,7 @@
 
 ``{fuse: {of: [lexical, vector], method: minmax, weights: [0.5, 0.5]}}``: the methods and their
 options are those of `rankscope.fuse`. A query that one of the systems fails on has failed.
-``weights: train`` learns the weights from judged questions; see `fusion_weights`.
+``weights: train`` learns the weights from judged questions; see `weights`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from rankscope.retrieval.protocol import (
     fingerprint,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.retrieval.stages.fusion_weights import TrainedWeights, Weights
-from rankscope.retrieval.stages.stage import ask, notes_of, one_request
+from rankscope.retrieval.stages.stage import ask, notes_of
+from rankscope.retrieval.stages.weights import TrainedWeights, Weights
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
 
@@ -122,8 +122,8 @@ class Fuse(System):
                 method=options.method,
                 options=options.of_method(),
                 depth=options.depth,
-                measure=options.measure,
-                step=options.step,
+                measure=options.measure or "nDCG@10",
+                step=options.step or 0.1,
             )
         below = any(system.trained for system in self.systems)
         self.trained = self._trained is not None or below
@@ -179,8 +179,7 @@ class Fuse(System):
         """
         depth = check_depth(depth)
         pool = max(depth, self.options.depth)
-        with one_request():
-            answers = [ask(system, queries, pool, self._memory) for system in self.systems]
+        answers = [ask(system, queries, pool, self._memory) for system in self.systems]
         began = time.perf_counter()
         fused: list[Ranking] = [Ranking() for _ in queries]
         for weights, places in self._by_weights(queries).items():

@@ -9,8 +9,9 @@ it is judged on; the features are those of `ltr_features`.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +23,15 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
-from rankscope.retrieval.protocol import Capabilities, Component, System, fingerprint, sentence
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Component,
+    Ranking,
+    System,
+    all_parts,
+    fingerprint,
+    sentence,
+)
 from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.ltr_features import (
@@ -32,9 +41,9 @@ from rankscope.retrieval.stages.ltr_features import (
     WordFeatures,
     score_rows,
 )
-from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker
-from rankscope.retrieval.stages.stage import Stage, ask, training_answers
-from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker, Scored
+from rankscope.retrieval.stages.stage import Stage, ask
+from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained, training_answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,13 +104,6 @@ def labels_of(grades: Sequence[float]) -> list[int]:
     return [max(math.ceil(STEPS * (grade / highest)), 1) if grade > 0 else 0 for grade in grades]
 
 
-def _components(system: System) -> list[System]:
-    """Return the systems that a fuse mixes, if there is one at the bottom of these stages."""
-    while isinstance(system, Stage):
-        system = system.inner
-    return list(system.systems) if isinstance(system, Fuse) else []
-
-
 def _xgboost() -> Any:
     """Import XGBoost, or say in one sentence why it cannot be."""
     try:
@@ -121,14 +123,6 @@ def _xgboost_version() -> str:
         return metadata.version("xgboost")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Example:
-    """A training question: the features of its candidates, and their grades (0: not judged)."""
-
-    rows: Matrix
-    grades: tuple[float, ...]
-
-
 @RERANKERS.add("ltr", LTROptions, summary="a model trained on judged questions (LambdaMART)")
 class LTR(Reranker):
     """LambdaMART over scores, ranks and words.
@@ -146,16 +140,14 @@ class LTR(Reranker):
         self._training = context.training_for("ltr")
         self.options: LTROptions = options
         self.owned: list[Component] = []
-        self._given = options.systems and [
+        self._systems = options.systems and [
             context.make(SYSTEMS, system, self.owned) for system in options.systems
         ]
-        self._others: list[System] = []
         self._memory = context.memory
         self._words = WordFeatures(options.fields, options.language)
-        self._stage: Rerank | None = None
         self._corpus: Corpus | None = None
         self._snapshot: str | None = None
-        self._examples: dict[str, Example] = {}
+        self._examples: dict[str, tuple[Matrix, list[float]]] = {}
         self._models = FoldModels(self._learnt, self._loaded, key=self._key, cache=context.cache)
         self._prepared = False
 
@@ -170,7 +162,14 @@ class LTR(Reranker):
     def over(self, stage: Rerank) -> None:
         """Take the stage, whose system is asked the training questions."""
         self._stage = stage
-        self._others = _components(stage.inner) if self._given is None else self._given
+        if self._systems is None:  # those of a fuse at the bottom of the stages, if there is one
+            bottom = stage.inner
+            while isinstance(bottom, Stage):
+                bottom = bottom.inner
+            self._systems = list(bottom.systems) if isinstance(bottom, Fuse) else []
+        self._others: list[System] = self._systems
+        below = [*all_parts(stage.inner)]
+        self._added = [not any(system is part for part in below) for system in self._others]
         refuse_trained("ltr", [stage.inner, *self._others])
         self.capabilities = replace(Capabilities.of(*self._others), concurrent=False)
 
@@ -206,46 +205,53 @@ class LTR(Reranker):
             self.notes = (note,)
         self._prepared = True
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the features, in order."""
+    def described(self) -> dict[str, Any]:
+        """Say what was learnt from, by what, and what it looks at."""
         kinds = [system.identity().kind for system in self._others]
         labels = ["of", *(f"{kind} {number}" for number, kind in enumerate(kinds, start=1))]
         by_score = [f"{label}: {feature}" for label in labels for feature in SCORE_FEATURES]
-        return by_score + self._words.names
-
-    def described(self) -> dict[str, Any]:
-        """Say what was learnt from, by what, and what it looks at."""
         return {
             "reranker": "ltr",
             "version": f"ltr 1, xgboost {_xgboost_version()}, {engine_version('bm25s')}, "
             f"{engine_version('PyStemmer')}, {word_rules()}",
             "training": self._training.key,
             "systems": [system.identity().key for system in self._others],
-            "features": self.names,
+            "features": by_score + self._words.names,
             "corpus": self._snapshot,
             **self.options.model_dump(exclude={"systems"}),
         }
 
-    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
-        """Score candidates, each query's by a model that has not seen it."""
+    def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
+        """Score candidates, each query's by a model that has not seen it.
+
+        The time is that of scoring, and what systems took that the pipeline does not ask anyway.
+        """
         self.prepare()
         queries = [candidates.query for candidates in batch]
         pool = self.options.pool
         answers = [ask(system, queries, pool, self._memory) for system in self._others]
-        scores: list[Sequence[float] | str] = []
+        scored = []
         for at, candidates in enumerate(batch):
             others = [rankings[at] for rankings in answers]
-            errors = [ranking.error for ranking in others if ranking.error is not None]
-            if errors:
-                scores.append(errors[0])
-                continue
-            model = self._models[self._training.kept_from(candidates.query)]
-            if model is None:
-                scores.append(candidates.scores)
-            else:
-                rows = self._rows(candidates, [ranking.pairs() for ranking in others])
-                scores.append(model.predict(self._matrix(rows)).tolist())
+            took = [
+                ranking.seconds
+                for ranking, is_added in zip(others, self._added, strict=True)
+                if is_added
+            ]
+            began = time.perf_counter()
+            scores = self._scored(candidates, others)
+            scored.append(Scored(scores, time.perf_counter() - began + sum(took)))
+        return scored
+
+    def _scored(self, candidates: Candidates, others: Sequence[Ranking]) -> Sequence[float] | str:
+        for ranking in others:
+            if ranking.error is not None:
+                return ranking.error
+        model = self._models[self._training.kept_from(candidates.query)]
+        if model is None:
+            return candidates.scores
+        rows = self._rows(candidates, [ranking.pairs() for ranking in others])
+        scores: list[float] = model.predict(self._matrix(rows)).tolist()
         return scores
 
     def _rows(self, candidates: Candidates, others: Sequence[Pairs]) -> Matrix:
@@ -261,10 +267,8 @@ class LTR(Reranker):
         return self._engine.DMatrix(rows, base_margin=margin, nthread=1, **more)
 
     def _key(self) -> str:
-        assert self._stage is not None
-        return fingerprint(
-            "ltr", self._stage.inner.identity().key, self._stage.depth, self.described()
-        )
+        stage = self._stage
+        return fingerprint("ltr", stage.inner.identity().key, stage.depth, self.described())
 
     def _loaded(self, content: bytes) -> Any:
         if not content:
@@ -274,17 +278,12 @@ class LTR(Reranker):
         return model
 
     def _learnt(self, folds: Folds) -> bytes:
-        """Train on the questions of all other folds."""
-        examples = self.examples()
-        queries = self._training.without(folds)
-        return self.learnt_from([examples[query.query_id] for query in queries])
-
-    def learnt_from(self, examples: Sequence[Example]) -> bytes:
-        """Train a model on questions with these features; nothing, if they teach nothing."""
-        all_labels = iter(labels_of([grade for example in examples for grade in example.grades]))
-        labelled = [
-            (example.rows, [next(all_labels) for _ in example.grades]) for example in examples
-        ]
+        """Train on the questions of all other folds; nothing, if they teach nothing."""
+        if not self._examples:
+            self._examples = self._asked()
+        examples = [self._examples[query.query_id] for query in self._training.without(folds)]
+        all_labels = iter(labels_of([grade for _, grades in examples for grade in grades]))
+        labelled = [(rows, [next(all_labels) for _ in grades]) for rows, grades in examples]
         useful = [(rows, labels) for rows, labels in labelled if len({*labels}) > 1]
         if not useful:
             return b""
@@ -293,11 +292,7 @@ class LTR(Reranker):
             label=np.array([label for _, labels in useful for label in labels]),
             group=[len(labels) for _, labels in useful],
         )
-        model = self._engine.train(self._parameters(), matrix, self.options.trees)
-        return bytes(model.save_raw("ubj"))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
+        parameters = {
             "objective": "rank:ndcg",
             "lambdarank_pair_method": "topk",
             "lambdarank_num_pair_per_sample": 10,
@@ -311,16 +306,12 @@ class LTR(Reranker):
             "seed": 0,
             "verbosity": 0,
         }
+        model = self._engine.train(parameters, matrix, self.options.trees)
+        return bytes(model.save_raw("ubj"))
 
-    def examples(self) -> dict[str, Example]:
-        """Return the training questions by id, with the features of their candidates."""
-        if not self._examples:
-            self._examples = self._asked()
-        return self._examples
-
-    def _asked(self) -> dict[str, Example]:
+    def _asked(self) -> dict[str, tuple[Matrix, list[float]]]:
+        """Return for each training question the features of its candidates, and their grades."""
         stage, queries = self._stage, self._training.queries
-        assert stage is not None
         below = training_answers("ltr", stage.inner, queries, stage.depth)
         others = [
             training_answers("ltr", system, queries, self.options.pool) for system in self._others
@@ -328,9 +319,9 @@ class LTR(Reranker):
         examples = {}
         for query in queries:
             query_id = query.query_id
-            candidates = stage.candidates(query, below[query_id])
-            rows = self._rows(candidates, [answers[query_id] for answers in others])
+            candidates = stage.candidates(query, list(below[query_id].items()))
+            rows = self._rows(candidates, [list(run[query_id].items()) for run in others])
             by_id = self._training.grades(query)
-            grades = tuple(by_id.get(document.doc_id, 0.0) for document in candidates.documents)
-            examples[query_id] = Example(rows, grades)
+            grades = [by_id.get(document.doc_id, 0.0) for document in candidates.documents]
+            examples[query_id] = rows, grades
         return examples

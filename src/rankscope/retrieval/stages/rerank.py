@@ -29,7 +29,7 @@ from rankscope.retrieval.protocol import (
     sentence,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
-from rankscope.retrieval.stages.stage import Stage, one_request
+from rankscope.retrieval.stages.stage import Stage, notes_of
 from rankscope.retrieval.texts import Texts
 from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
@@ -130,7 +130,7 @@ class Rerank(Stage):
         super().prepare()
         began = time.perf_counter()
         self.part.prepare()
-        self._take_notes()
+        self.notes = notes_of(self.parts())
         self.seconds_indexing += time.perf_counter() - began
 
     def identity(self) -> Identity:
@@ -151,14 +151,13 @@ class Rerank(Stage):
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below, and reorder the top of each answer."""
         depth = check_depth(depth)
-        with one_request() as request:
-            rankings = self.inner.search(queries, max(depth, self.depth))
-            chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
-            began, saved = time.perf_counter(), request.saved
-            batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
-            gathered = time.perf_counter() - began
-            answers = self.part.scores(batch) if batch else []
-            spent = time.perf_counter() - began + (request.saved - saved)
+        rankings = self.inner.search(queries, max(depth, self.depth))
+        chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
+        began = time.perf_counter()
+        batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
+        gathered = time.perf_counter() - began
+        answers = self.part.scores(batch) if batch else []
+        spent = time.perf_counter() - began
         count = max(len(batch), 1)
         for at, answer in zip(chosen, answers, strict=True):
             if isinstance(answer, Scored):
@@ -221,10 +220,9 @@ class PythonReranker(Reranker):
         return [self._timed(candidates) for candidates in batch]
 
     def _timed(self, candidates: Candidates) -> Scored:
-        with one_request() as request:  # it may ask systems whose answers are known already
-            began, saved = time.perf_counter(), request.saved
-            scores = self._scored(candidates)
-            return Scored(scores, time.perf_counter() - began + (request.saved - saved))
+        began = time.perf_counter()
+        scores = self._scored(candidates)
+        return Scored(scores, time.perf_counter() - began)
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         try:

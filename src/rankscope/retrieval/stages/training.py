@@ -7,15 +7,15 @@ model may learn from, and `FoldModels` holds the models, one for each set of fol
 ever judged on what it was trained with, whether a collection has a split for training or the judged
 questions have to serve for both.
 
-There are two trained parts: `fusion_weights` learns the weights of a fusion (the search itself is
-`weights`), `ltr` learns to rerank. Neither may be over something that learns from the same
-questions: the answers below would carry judgments upwards (`refuse_trained`).
+There are two trained parts: `weights` learns the weights of a fusion, `ltr` learns to rerank.
+Neither may be over something that learns from the same questions: the answers below would carry
+judgments upwards (`refuse_trained`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,9 @@ from typing import Generic, TypeVar
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
+from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, System, fingerprint
+from rankscope.runs.table import Run
 
 FOLDS = 5
 """How many folds, where nobody says otherwise."""
@@ -182,3 +184,16 @@ def refuse_trained(owner: str, systems: Iterable[System]) -> None:
                 f"{owner} cannot learn over {system.identity().name}, which is trained itself: "
                 "its answers carry judgments that must not be seen; use what it is made of"
             )
+
+
+def training_answers(owner: str, system: System, queries: Sequence[Query], depth: int) -> Run:
+    """Ask a system questions to learn from.
+
+    One that cannot be answered is an error, as what is learnt would depend on it.
+    """
+    fetched = fetch(system, queries, depth=depth)
+    for query_id, problem in fetched.failures.items():
+        raise InputError(
+            f"{owner}: the training question {shown(query_id)} could not be answered ({problem})"
+        )
+    return fetched.run
