@@ -71,7 +71,7 @@ class LlmEmbedder(Embedder):
         size = self.options.batch
         batches = [texts[low : low + size] for low in range(0, len(texts), size)]
         parts = self._client.each(self._embedded, batches)
-        lengths = sorted({len(vector) for part in parts for vector in part})
+        lengths = sorted({len(part[0]) for part in parts})  # those of a part are equally long
         if len(lengths) > 1:
             raise InputError(
                 f"the embedder {self.name} returned vectors of length {lengths[0]} and of length "
@@ -88,26 +88,21 @@ class LlmEmbedder(Embedder):
             vectors = self._client.post(
                 "/embeddings",
                 body,
-                {**body, "input": ["leek soup"]},
-                estimated(body, 0),
                 lambda data: _vectors(data, len(texts)),
+                probe={**body, "input": ["leek soup"]},
+                most=estimated(body, 0),
             )
         except NoAnswerError as error:
-            meter.failed(str(error))
+            meter.count("failed")
             raise InputError(f"the embedder {self.name}: {error}") from None
-        self._check_length(vectors)
+        expected, length = self.options.dimensions, len(vectors[0])
+        if expected not in (None, length):
+            raise InputError(
+                f"the embedder {self.name} returned vectors of length {length}, not of the "
+                f"{expected} dimensions asked for; the model may not be able to shorten them"
+            )
         meter.count("answered")
         return vectors
-
-    def _check_length(self, vectors: list[list[float]]) -> None:
-        expected = self.options.dimensions
-        for vector in vectors:
-            if expected is not None and len(vector) != expected:
-                raise InputError(
-                    f"the embedder {self.name} returned vectors of length {len(vector)}, not of "
-                    f"the {expected} dimensions asked for; the model may not be able to shorten "
-                    "them"
-                )
 
 
 def _vectors(data: Any, count: int) -> list[list[float]]:

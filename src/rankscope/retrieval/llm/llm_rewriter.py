@@ -7,9 +7,10 @@ the model cannot rewrite is asked as it is, and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
-from rankscope.retrieval.llm.answer_forms import Passage, Terms
+from rankscope.retrieval.llm.answer_forms import Form, read_passage, read_terms
 from rankscope.retrieval.llm.chat import Asking, Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
@@ -55,25 +56,25 @@ class LlmRewriter(Asking, Rewriter):
 
     def rewritten(self, queries: Sequence[Query]) -> list[Rewritten]:
         """Return each query in other words, several at a time."""
+        return self._chat.client.each(self._rewritten, queries)
 
-        def rewritten(query: Query) -> str:
-            return self.rewrite(query.text, query.query_id)
-
-        timed = self._chat.each_timed(rewritten, queries)
-        return [Rewritten(text, seconds) for text, seconds in timed]
-
-    def rewrite(self, text: str, query_id: str | None = None) -> str:
+    def rewrite(self, text: str) -> str:
         """Return a query in other words, or as it is if the model has none."""
-        messages = self._prompt.filled({"query": query_block(text)})
-        if self.options.style == "hyde":
-            passage = self._chat.ask(messages, Passage(), query_id=query_id)
-            if passage is not None:
-                return passage
-        else:
-            key = "keywords" if self.options.style == "keywords" else "terms"
-            terms = self._chat.ask(messages, Terms(key), query_id=query_id)
-            if terms is not None:
-                before = [text] if self.options.style == "expansion" else []
-                return " ".join([*before, *terms])
-        self._chat.fell_back()
-        return text
+        return self._rewritten(Query("", text)).text
+
+    def _rewritten(self, query: Query) -> Rewritten:
+        messages = self._prompt.filled({"query": query_block(query.text)})
+        style = self.options.style
+        form: Form[list[str]] = _passage
+        if style != "hyde":
+            form = partial(read_terms, key="keywords" if style == "keywords" else "terms")
+        answer = self._chat.ask(messages, form, query_id=query.query_id)
+        if answer.value is None:
+            self._chat.fell_back()
+            return Rewritten(query.text, answer.seconds)
+        before = [query.text] if style == "expansion" else []
+        return Rewritten(" ".join([*before, *answer.value]), answer.seconds)
+
+
+def _passage(content: str) -> list[str]:
+    return [read_passage(content)]
