@@ -62,9 +62,6 @@ def systems(fields: list[str] | None) -> dict[str, dict[str, Any]]:
             }
         },
         "keywords + hybrid": {"rewrite": {"of": "hybrid, min-max", "keywords": {}}},
-        "hybrid, trained weights": {
-            "fuse": {"of": ["bm25", "vector, wordllama"], "method": "minmax", "weights": "train"}
-        },
         "reranked, ltr": {"rerank": {"of": "hybrid, min-max", "depth": 50, "ltr": ltr}},
     }
 

@@ -286,18 +286,6 @@ def test_a_training_question_that_cannot_be_answered() -> None:
         system.prepare()
 
 
-def test_a_query_that_another_system_fails_on_has_failed() -> None:
-    def moody(text: str) -> list[str]:
-        return ["d1"] if text != "worda fails" else [1 / 0]  # type: ignore[list-item]
-
-    spec = {"rerank": {"of": "bm25", "ltr": {"trees": 5, "systems": [{"python": moody}]}}}
-    good, bad = trained(taught(TITLES), spec).search(
-        [Query("good", "worda"), Query("bad", "worda fails")], 3
-    )
-    assert good.doc_ids
-    assert bad.error == "ZeroDivisionError: division by zero"
-
-
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise OSError("libgomp.so.1: cannot open")

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from rankscope import Corpus, Qrels
+from rankscope import Corpus
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.stages.rerank import Candidates, Rerank, Reranker, Scored
 from rankscope.retrieval.stages.stage import Memory
-from rankscope.retrieval.stages.training import Training
 
 QUERIES = [Query(f"q{number}", f"leek {number}") for number in range(3)]
 CORPUS = Corpus({"a": "leek soup", "b": "apple pie", "c": "leek pie"})
@@ -111,24 +110,6 @@ def test_a_reranker_that_knows_the_time_of_each_query_says_it(systems: dict[str,
     assert answers[0].doc_ids == ("b", "a")
     reranked.part = Scripted([order] * 3)  # in one go: nobody knows which query took how long
     assert [hours(spent) for spent in seconds(reranked)] == [100] * 3
-
-
-@pytest.mark.parametrize("memory", [None, Memory()])
-def test_ltr_takes_as_long_as_what_it_asks_beside_the_pipeline(
-    systems: dict[str, System], memory: Memory | None
-) -> None:
-    """What the pipeline below has asked already takes no time again."""
-    training = Training(tuple(QUERIES), Qrels({query.query_id: {"a": 1} for query in QUERIES}), 3)
-    for of, ltr, expected in (
-        ("fast", {}, 100),
-        ("fast", {"systems": ["slow"]}, 1100),
-        ("fast", {"systems": ["fast"]}, 100),
-        (FUSE, {}, 1100),
-    ):
-        spec = {"rerank": {"of": of, "ltr": {"trees": 2, **ltr}}}
-        system = build_system(spec, systems=systems, memory=memory, training=training)
-        system.index(CORPUS)
-        assert {hours(spent) for spent in seconds(system)} == {expected}
 
 
 def test_a_kept_embedding_takes_as_long_as_it_took(

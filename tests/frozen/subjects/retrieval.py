@@ -88,24 +88,9 @@ LEARNED: dict[str, Any] = {
     "reranked": {
         "rerank": {"of": "words", "depth": 20, "ltr": {"fields": FIELDS, "trees": 40}},
     },
-    "mixed": {"fuse": {"of": ["title", "words"], "method": "minmax", "weights": "train"}},
 }
 QUERIES = 12
 XGBOOST = "3.2.0"
-
-
-@subject
-def retrieval_learned() -> Any:
-    """A fusion with trained weights.
-
-    No oracle; that no judgment reaches its own question: retrieval/test_trained_fuse.py.
-    """
-    need("bm25s", "Stemmer")
-    systems = {name: spec for name, spec in LEARNED.items() if name != "reranked"}
-    mixed = answers(systems)["mixed"]
-    return {
-        "mixed": {"means": means(mixed), "first ten": first_ten(mixed, sorted(mixed)[:QUERIES])}
-    }
 
 
 @subject

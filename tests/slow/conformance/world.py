@@ -190,11 +190,6 @@ CASES = {
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 5}),
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 6}),
     ),
-    "fuse-trained": Case(
-        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
-        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),
-        by_text=False,
-    ),
     "rerank-ltr": Case(
         fixed(rerank={"of": "bm25", "ltr": {"trees": 20}, "depth": 20}),
         fixed(rerank={"of": "bm25", "ltr": {"trees": 21}, "depth": 20}),

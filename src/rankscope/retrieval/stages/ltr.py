@@ -1,38 +1,32 @@
 """Learning to rank: a reranker that learns from judged questions which candidates are relevant.
 
 ``{rerank: {of: hybrid, depth: 50, ltr: {}}}``: LambdaMART (gradient boosted trees that are fitted
-to nDCG), by XGBoost. What it looks at are the scores and ranks of the system below and of others,
-and how the words of the query occur in the fields of a document. `training` keeps it from questions
-it is judged on; the features are those of `ltr_features`.
+to nDCG), by XGBoost. What it looks at are the scores and ranks of the system below, those of the
+systems that a fuse mixes there, and how the words of the query occur in the fields of a document.
+`training` keeps it from questions it is judged on; the features are those of `ltr_features`.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (
-    Capabilities,
-    Component,
-    Ranking,
     System,
-    all_parts,
     fingerprint,
     sentence,
 )
-from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
+from rankscope.retrieval.registry import Context, check_engine, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.ltr_features import (
     SCORE_FEATURES,
@@ -41,7 +35,7 @@ from rankscope.retrieval.stages.ltr_features import (
     WordFeatures,
     score_rows,
 )
-from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker, Scored
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker
 from rankscope.retrieval.stages.stage import Stage, ask
 from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained, training_answers
 
@@ -57,24 +51,13 @@ STEPS = 4
 """How many steps other grades are brought to."""
 
 
-def _list(value: Any) -> Any:
-    if value is not None and not isinstance(value, list | tuple):
-        raise ValueError("a list of systems, by name or spec")
-    return None if value is None else list(value)
-
-
 class LTROptions(Options):
     """What the model looks at, and how it grows."""
 
-    systems: Annotated[list[Annotated[Any, SYSTEMS]] | None, BeforeValidator(_list)] = None
-    """Other systems whose scores are looked at: a list of names or specs. If not given, the systems
-    of the fuse below, if there is one."""
     fields: TextList | None = None
     """The fields whose words are looked at. If not given, title and text."""
     language: Language = "english"
     """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither."""
-    pool: int = Field(default=1000, ge=1)
-    """How many documents the other systems are asked for."""
     trees: int = Field(default=200, ge=1)
     """How many trees."""
     leaves: int = Field(default=6, ge=2)
@@ -139,10 +122,6 @@ class LTR(Reranker):
         check_engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
         self._training = context.training_for("ltr")
         self.options: LTROptions = options
-        self.owned: list[Component] = []
-        self._systems = options.systems and [
-            context.make(SYSTEMS, system, self.owned) for system in options.systems
-        ]
         self._memory = context.memory
         self._words = WordFeatures(options.fields, options.language)
         self._corpus: Corpus | None = None
@@ -155,28 +134,27 @@ class LTR(Reranker):
     def _engine(self) -> Any:
         return _xgboost()
 
-    def parts(self) -> Sequence[Component]:
-        """Return the systems whose scores are looked at."""
-        return self._others
-
     def over(self, stage: Rerank) -> None:
         """Take the stage, whose system is asked the training questions."""
+        refuse_trained("ltr", [stage.inner])
         self._stage = stage
-        if self._systems is None:  # those of a fuse at the bottom of the stages, if there is one
-            bottom = stage.inner
-            while isinstance(bottom, Stage):
-                bottom = bottom.inner
-            self._systems = list(bottom.systems) if isinstance(bottom, Fuse) else []
-        self._others: list[System] = self._systems
-        below = [*all_parts(stage.inner)]
-        self._added = [not any(system is part for part in below) for system in self._others]
-        refuse_trained("ltr", [stage.inner, *self._others])
-        self.capabilities = replace(Capabilities.of(*self._others), concurrent=False)
+        bottom = stage.inner
+        while isinstance(bottom, Stage):
+            bottom = bottom.inner
+        self._fuse = bottom if isinstance(bottom, Fuse) else None
+
+    @property
+    def _mixed(self) -> list[System]:
+        """The systems that a fuse at the bottom of the stages mixes, if there is one."""
+        return [] if self._fuse is None else self._fuse.systems
+
+    @property
+    def _pool(self) -> int:
+        """How many documents these are asked for: as many as they were for the fuse."""
+        return 1 if self._fuse is None else self._fuse.options.depth
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, for what is known about its words."""
-        for system in self._others:
-            system.index(corpus)
         if corpus is self._corpus:
             return
         for name in self.options.fields or ():
@@ -191,8 +169,6 @@ class LTR(Reranker):
         """Load or train a model for each fold, and one of all questions."""
         if self._prepared:
             return
-        for system in self._others:
-            system.prepare()
         if self._corpus is not None:
             self._words.count(self._corpus)
         models = [self._models[folds] for folds in self._training.models()]
@@ -207,7 +183,7 @@ class LTR(Reranker):
 
     def described(self) -> dict[str, Any]:
         """Say what was learnt from, by what, and what it looks at."""
-        kinds = [system.identity().kind for system in self._others]
+        kinds = [system.identity().kind for system in self._mixed]
         labels = ["of", *(f"{kind} {number}" for number, kind in enumerate(kinds, start=1))]
         by_score = [f"{label}: {feature}" for label in labels for feature in SCORE_FEATURES]
         return {
@@ -215,50 +191,35 @@ class LTR(Reranker):
             "version": f"ltr 1, xgboost {_xgboost_version()}, {engine_version('bm25s')}, "
             f"{engine_version('PyStemmer')}, {word_rules()}",
             "training": self._training.key,
-            "systems": [system.identity().key for system in self._others],
             "features": by_score + self._words.names,
             "corpus": self._snapshot,
-            **self.options.model_dump(exclude={"systems"}),
+            **self.options.plain(),
         }
 
-    def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
-        """Score candidates, each query's by a model that has not seen it.
-
-        The time is that of scoring, and what systems took that the pipeline does not ask anyway.
-        """
+    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+        """Score candidates, each query's by a model that has not seen it."""
         self.prepare()
         queries = [candidates.query for candidates in batch]
-        pool = self.options.pool
-        answers = [ask(system, queries, pool, self._memory) for system in self._others]
-        scored = []
+        answers = [ask(system, queries, self._pool, self._memory) for system in self._mixed]
+        scores: list[Sequence[float] | str] = []
         for at, candidates in enumerate(batch):
-            others = [rankings[at] for rankings in answers]
-            took = [
-                ranking.seconds
-                for ranking, is_added in zip(others, self._added, strict=True)
-                if is_added
-            ]
-            began = time.perf_counter()
-            scores = self._scored(candidates, others)
-            scored.append(Scored(scores, time.perf_counter() - began + sum(took)))
-        return scored
-
-    def _scored(self, candidates: Candidates, others: Sequence[Ranking]) -> Sequence[float] | str:
-        for ranking in others:
-            if ranking.error is not None:
-                return ranking.error
-        model = self._models[self._training.kept_from(candidates.query)]
-        if model is None:
-            return candidates.scores
-        rows = self._rows(candidates, [ranking.pairs() for ranking in others])
-        scores: list[float] = model.predict(self._matrix(rows)).tolist()
+            mixed = [rankings[at] for rankings in answers]
+            errors = [ranking.error for ranking in mixed if ranking.error is not None]
+            model = self._models[self._training.kept_from(candidates.query)]
+            if errors:
+                scores.append(errors[0])
+            elif model is None:
+                scores.append(candidates.scores)
+            else:
+                rows = self._rows(candidates, [ranking.pairs() for ranking in mixed])
+                scores.append(model.predict(self._matrix(rows)).tolist())
         return scores
 
-    def _rows(self, candidates: Candidates, others: Sequence[Pairs]) -> Matrix:
+    def _rows(self, candidates: Candidates, mixed: Sequence[Pairs]) -> Matrix:
         """Return one row of features for each candidate."""
         doc_ids = [document.doc_id for document in candidates.documents]
         below = list(zip(doc_ids, candidates.scores, strict=True))
-        blocks = [score_rows(doc_ids, pairs) for pairs in (below, *others)]
+        blocks = [score_rows(doc_ids, pairs) for pairs in (below, *mixed)]
         blocks.append(self._words.rows(candidates.query, candidates.documents))
         return np.hstack([np.array(block, np.float32) for block in blocks])
 
@@ -313,14 +274,12 @@ class LTR(Reranker):
         """Return for each training question the features of its candidates, and their grades."""
         stage, queries = self._stage, self._training.queries
         below = training_answers("ltr", stage.inner, queries, stage.depth)
-        others = [
-            training_answers("ltr", system, queries, self.options.pool) for system in self._others
-        ]
+        mixed = [training_answers("ltr", system, queries, self._pool) for system in self._mixed]
         examples = {}
         for query in queries:
             query_id = query.query_id
             candidates = stage.candidates(query, list(below[query_id].items()))
-            rows = self._rows(candidates, [list(run[query_id].items()) for run in others])
+            rows = self._rows(candidates, [list(run[query_id].items()) for run in mixed])
             by_id = self._training.grades(query)
             grades = [by_id.get(document.doc_id, 0.0) for document in candidates.documents]
             examples[query_id] = rows, grades

@@ -7,9 +7,8 @@ model may learn from, and `FoldModels` holds the models, one for each set of fol
 ever judged on what it was trained with, whether a collection has a split for training or the judged
 questions have to serve for both.
 
-There are two trained parts: `weights` learns the weights of a fusion, `ltr` learns to rerank.
-Neither may be over something that learns from the same questions: the answers below would carry
-judgments upwards (`refuse_trained`).
+What is trained may not be over something that learns from the same questions: the answers below
+would carry judgments upwards (`refuse_trained`).
 """
 
 from __future__ import annotations
