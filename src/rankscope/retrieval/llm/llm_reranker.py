@@ -21,8 +21,8 @@ from rankscope.retrieval.llm.prompts import document_blocks, query_block, read_p
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Capabilities, Query
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker, Scored
-from rankscope.retrieval.texts import Fields, Texts
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, ReadingReranker, Scored
+from rankscope.retrieval.texts import Fields
 
 HIGHEST = 3
 """The highest grade of a document by itself."""
@@ -53,7 +53,7 @@ class LlmRerankerOptions(ChatOptions):
 
 
 @RERANKERS.add("llm", LlmRerankerOptions, summary="a language model, one by one or in lists")
-class LlmReranker(Asking, Reranker):
+class LlmReranker(Asking, ReadingReranker):
     """A language model after a system."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
@@ -66,14 +66,10 @@ class LlmReranker(Asking, Reranker):
         self._prompt = read_prompt(f"rerank-{options.method}", path, places)
         part = f"the reranker llm ({options.method})"
         self._chat = Chat(options, context, part=part, owner=self)
-        self._corpus: Corpus | None = None
-        self._texts: Texts | None = None
 
     def index(self, corpus: Corpus) -> None:
         """Take the texts that are to be read."""
-        if corpus is not self._corpus:
-            self._texts = Texts.of(corpus, self.options.fields)
-            self._corpus = corpus
+        self.take_texts(corpus, self.options.fields)
 
     def described(self) -> dict[str, Any]:
         """Say what reorders, and what it reads."""
@@ -86,7 +82,7 @@ class LlmReranker(Asking, Reranker):
             "prompt": self._prompt.sha256,
             **options.named(),
             "fields": options.fields,
-            "texts": None if self._texts is None else self._texts.snapshot,
+            "texts": self.snapshot,
         }
 
     def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
@@ -94,11 +90,7 @@ class LlmReranker(Asking, Reranker):
 
         The time of a query is that of its own questions, though others are asked meanwhile.
         """
-        if self._texts is None:
-            problem = "the reranker llm reads documents, and there is no corpus to read them from"
-            return [Scored(problem, 0.0) for _ in batch]
-        texts = self._texts
-        read = [candidates.read(texts) for candidates in batch]
+        read = [self.read(candidates) for candidates in batch]
         scored = [Scored(each if isinstance(each, str) else (), 0.0) for each in read]
         lists = {
             at: _Texts(batch[at].query, each)

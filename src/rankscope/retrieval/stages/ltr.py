@@ -12,13 +12,16 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import metadata
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
+from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (
@@ -37,7 +40,8 @@ from rankscope.retrieval.stages.ltr_features import (
 )
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker
 from rankscope.retrieval.stages.stage import Stage, ask
-from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained, training_answers
+from rankscope.retrieval.stages.training import Folds
+from rankscope.runs.table import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,17 +91,6 @@ def labels_of(grades: Sequence[float]) -> list[int]:
     return [max(math.ceil(STEPS * (grade / highest)), 1) if grade > 0 else 0 for grade in grades]
 
 
-def _xgboost() -> Any:
-    """Import XGBoost, or say in one sentence why it cannot be."""
-    try:
-        return engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
-    except (OSError, ValueError) as error:  # XGBoost's own error is a ValueError
-        raise InputError(
-            f"the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
-            f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
-        ) from error
-
-
 def _xgboost_version() -> str:
     """Return the version of XGBoost, whose distribution goes by one of two names."""
     try:
@@ -127,16 +120,27 @@ class LTR(Reranker):
         self._corpus: Corpus | None = None
         self._snapshot: str | None = None
         self._examples: dict[str, tuple[Matrix, list[float]]] = {}
-        self._models = FoldModels(self._learnt, self._loaded, key=self._key, cache=context.cache)
-        self._prepared = False
+        self._cache = context.cache
+        self._models: dict[Folds, Any] = {}
+        self._lock = RLock()
 
     @cached_property
     def _engine(self) -> Any:
-        return _xgboost()
+        try:
+            return engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
+        except (OSError, ValueError) as error:  # XGBoost's own error is a ValueError
+            raise InputError(
+                "the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
+                f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
+            ) from error
 
     def over(self, stage: Rerank) -> None:
         """Take the stage, whose system is asked the training questions."""
-        refuse_trained("ltr", [stage.inner])
+        if stage.inner.trained:
+            raise InputError(
+                f"ltr cannot learn over {stage.inner.identity().name}, which is trained itself: "
+                "its answers carry judgments that must not be seen; use what it is made of"
+            )
         self._stage = stage
         bottom = stage.inner
         while isinstance(bottom, Stage):
@@ -162,16 +166,15 @@ class LTR(Reranker):
         self._corpus = corpus
         self._snapshot = self._words.snapshot(corpus)
         self._examples, self.notes = {}, ()
-        self._models.forget()
-        self._prepared = False
+        self._models = {}
 
     def prepare(self) -> None:
         """Load or train a model for each fold, and one of all questions."""
-        if self._prepared:
+        if self._models:
             return
         if self._corpus is not None:
             self._words.count(self._corpus)
-        models = [self._models[folds] for folds in self._training.models()]
+        models = [self._model(folds) for folds in self._training.models()]
         without = sum(model is None for model in models)
         if without:
             note = (
@@ -179,7 +182,6 @@ class LTR(Reranker):
                 "has candidates both relevant and not; where they answer, the order stays"
             )
             self.notes = (note,)
-        self._prepared = True
 
     def described(self) -> dict[str, Any]:
         """Say what was learnt from, by what, and what it looks at."""
@@ -205,7 +207,7 @@ class LTR(Reranker):
         for at, candidates in enumerate(batch):
             mixed = [rankings[at] for rankings in answers]
             errors = [ranking.error for ranking in mixed if ranking.error is not None]
-            model = self._models[self._training.kept_from(candidates.query)]
+            model = self._model(self._training.kept_from(candidates.query))
             if errors:
                 scores.append(errors[0])
             elif model is None:
@@ -227,11 +229,33 @@ class LTR(Reranker):
         margin = np.float32(self.options.start) * rows[:, SHARE]
         return self._engine.DMatrix(rows, base_margin=margin, nthread=1, **more)
 
-    def _key(self) -> str:
-        stage = self._stage
-        return fingerprint("ltr", stage.inner.identity().key, stage.depth, self.described())
+    def _model(self, folds: Folds) -> Any:
+        """Return the model that has not seen these folds; None if there was nothing to learn."""
+        with self._lock:
+            if folds not in self._models:
+                self._models[folds] = self._loaded(folds)
+            return self._models[folds]
 
-    def _loaded(self, content: bytes) -> Any:
+    def _loaded(self, folds: Folds) -> Any:
+        """Load a model where it is cached, or else train it."""
+        if self._cache is None:
+            return self._opened(self._learnt(folds))
+        stage = self._stage
+        key = fingerprint(
+            *("ltr", stage.inner.identity().key, stage.depth, self.described(), sorted(folds))
+        )
+        path = make_folder(self._cache / "models") / f"{key}.model"
+        content = read_entry(path)
+        try:
+            if content is not None:
+                return self._opened(content)
+        except ValueError:  # of another version
+            pass
+        content = self._learnt(folds)
+        write_entry(path, content)
+        return self._opened(content)
+
+    def _opened(self, content: bytes) -> Any:
         if not content:
             return None
         model = self._engine.Booster({"nthread": 1, "verbosity": 0})
@@ -272,11 +296,11 @@ class LTR(Reranker):
 
     def _asked(self) -> dict[str, tuple[Matrix, list[float]]]:
         """Return for each training question the features of its candidates, and their grades."""
-        stage, queries = self._stage, self._training.queries
-        below = training_answers("ltr", stage.inner, queries, stage.depth)
-        mixed = [training_answers("ltr", system, queries, self._pool) for system in self._mixed]
+        stage = self._stage
+        below = self._answers(stage.inner, stage.depth)
+        mixed = [self._answers(system, self._pool) for system in self._mixed]
         examples = {}
-        for query in queries:
+        for query in self._training.queries:
             query_id = query.query_id
             candidates = stage.candidates(query, list(below[query_id].items()))
             rows = self._rows(candidates, [list(run[query_id].items()) for run in mixed])
@@ -284,3 +308,12 @@ class LTR(Reranker):
             grades = [by_id.get(document.doc_id, 0.0) for document in candidates.documents]
             examples[query_id] = rows, grades
         return examples
+
+    def _answers(self, system: System, depth: int) -> Run:
+        """Ask a system the training questions; what is learnt would depend on one it fails on."""
+        fetched = fetch(system, self._training.queries, depth=depth)
+        for query_id, problem in fetched.failures.items():
+            raise InputError(
+                f"ltr: the training question {shown(query_id)} could not be answered ({problem})"
+            )
+        return fetched.run

@@ -44,17 +44,6 @@ class Candidates:
     documents: tuple[Document, ...]
     scores: tuple[float, ...]
 
-    def read(self, texts: Texts) -> list[str] | str:
-        """Return what is read of each document, or one sentence if one is not there."""
-        read = []
-        for document in self.documents:
-            try:
-                read.append(texts.text_of(document.doc_id))
-            except KeyError:
-                doc_id = shown(document.doc_id)
-                return f"the document {doc_id} is not in the corpus, so it cannot be read"
-        return read
-
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -91,6 +80,36 @@ class Reranker(Component):
     def model(self) -> Mapping[str, Any]:
         """Describe the model, for the record of an experiment."""
         return self.described()
+
+
+class ReadingReranker(Reranker):
+    """A reranker that reads documents."""
+
+    _corpus: Corpus | None = None
+    _texts: Texts | None = None
+
+    def take_texts(self, corpus: Corpus, fields: dict[str, int] | None) -> None:
+        """Take what is to be read of documents."""
+        if corpus is not self._corpus:
+            self._texts, self._corpus = Texts.of(corpus, fields), corpus
+
+    @property
+    def snapshot(self) -> str | None:
+        """A hash of what is read, for an identity."""
+        return None if self._texts is None else self._texts.snapshot
+
+    def read(self, candidates: Candidates) -> list[str] | str:
+        """Return what is read of each document, or one sentence if one is not there."""
+        read = []
+        for document in candidates.documents:
+            try:
+                if self._texts is None:
+                    return "the reranker reads documents, and there is no corpus to read them from"
+                read.append(self._texts.text_of(document.doc_id))
+            except KeyError:
+                doc_id = shown(document.doc_id)
+                return f"the document {doc_id} is not in the corpus, so it cannot be read"
+        return read
 
 
 RERANKERS: Registry[Reranker] = Registry("reranker", Reranker)  # type: ignore[type-abstract]
