@@ -130,8 +130,8 @@ class LTR(Reranker):
             return engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
         except (OSError, ValueError) as error:  # XGBoost's own error is a ValueError
             raise InputError(
-                "the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
-                f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
+                "the reranker ltr needs XGBoost, which is installed but cannot be loaded; a "
+                f"library of the machine may be missing, such as libgomp ({sentence(error)})"
             ) from error
 
     def over(self, stage: Rerank) -> None:
