@@ -18,11 +18,12 @@ from rankscope.retrieval.answers import Receipt
 from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
 from rankscope.retrieval.llm.client import Client, NoAnswerError, read_usage
 from rankscope.retrieval.llm.llm_options import ChatOptions
-from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
+from rankscope.retrieval.llm.prompts import Message, quoted_reply, read_prompt, repair
 from rankscope.retrieval.llm.replies import Outcome, Replies, Reply
 from rankscope.retrieval.llm.spending import estimated
-from rankscope.retrieval.protocol import Component
+from rankscope.retrieval.protocol import Capabilities, Component
 from rankscope.retrieval.registry import Context
+from rankscope.retrieval.stages.stage import Part
 
 log = logging.getLogger(__name__)
 
@@ -199,10 +200,18 @@ _HALF = re.compile("[\ud800-\udfff]")
 """Half a surrogate pair, which cannot be sent back."""
 
 
-class Asking:
-    """What a part says of the model that it asks by its chat."""
+class Asking(Part):
+    """A part of a stage that asks a language model, by a prompt."""
 
-    _chat: Chat
+    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+    seconds_to_answer = 60.0
+    options: ChatOptions
+
+    def __init__(self, context: Context, *, part: str, prompt: str, places: Sequence[str]) -> None:
+        options = self.options
+        path = None if options.prompt is None else context.path(options.prompt)
+        self._prompt = read_prompt(prompt, path, places)
+        self._chat = Chat(options, context, part=part, owner=self)
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""

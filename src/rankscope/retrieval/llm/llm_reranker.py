@@ -15,11 +15,11 @@ from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
 from rankscope.retrieval.llm.answer_forms import Form, read_grades, read_ranking
-from rankscope.retrieval.llm.chat import Answer, Asking, Chat
+from rankscope.retrieval.llm.chat import Answer, Asking
 from rankscope.retrieval.llm.llm_options import ChatOptions
-from rankscope.retrieval.llm.prompts import document_blocks, query_block, read_prompt
+from rankscope.retrieval.llm.prompts import document_blocks, query_block
 from rankscope.retrieval.options import SpecError
-from rankscope.retrieval.protocol import Capabilities, Query
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, ReadingReranker, Scored
 from rankscope.retrieval.texts import Fields
@@ -56,16 +56,14 @@ class LlmRerankerOptions(ChatOptions):
 class LlmReranker(Asking, ReadingReranker):
     """A language model after a system."""
 
-    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
-    seconds_to_answer = 60.0
-
     def __init__(self, options: LlmRerankerOptions, context: Context) -> None:
         self.options: LlmRerankerOptions = options
-        path = None if options.prompt is None else context.path(options.prompt)
-        places = ("query", "documents", "count")
-        self._prompt = read_prompt(f"rerank-{options.method}", path, places)
-        part = f"the reranker llm ({options.method})"
-        self._chat = Chat(options, context, part=part, owner=self)
+        super().__init__(
+            context,
+            part=f"the reranker llm ({options.method})",
+            prompt=f"rerank-{options.method}",
+            places=("query", "documents", "count"),
+        )
 
     def index(self, corpus: Corpus) -> None:
         """Take the texts that are to be read."""

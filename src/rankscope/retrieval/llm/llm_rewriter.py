@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Literal
 
 from rankscope.retrieval.llm.answer_forms import Form, read_passage, read_terms
-from rankscope.retrieval.llm.chat import Asking, Chat
+from rankscope.retrieval.llm.chat import Asking
 from rankscope.retrieval.llm.llm_options import ChatOptions
-from rankscope.retrieval.llm.prompts import query_block, read_prompt
-from rankscope.retrieval.protocol import Capabilities, Query
+from rankscope.retrieval.llm.prompts import query_block
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter, Rewritten
 
@@ -31,15 +31,10 @@ class LlmRewriterOptions(ChatOptions):
 class LlmRewriter(Asking, Rewriter):
     """A language model before a system."""
 
-    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
-    seconds_to_answer = 60.0
-
     def __init__(self, options: LlmRewriterOptions, context: Context) -> None:
         self.options: LlmRewriterOptions = options
-        path = None if options.prompt is None else context.path(options.prompt)
-        self._prompt = read_prompt(f"rewrite-{options.style}", path, ("query",))
-        part = f"the rewriter llm ({options.style})"
-        self._chat = Chat(options, context, part=part, owner=self)
+        part, prompt = f"the rewriter llm ({options.style})", f"rewrite-{options.style}"
+        super().__init__(context, part=part, prompt=prompt, places=("query",))
 
     def described(self) -> dict[str, Any]:
         """Say what rewrites."""

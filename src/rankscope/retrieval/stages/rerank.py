@@ -21,15 +21,13 @@ from rankscope.collection.corpus import Corpus, Document
 from rankscope.errors import shown
 from rankscope.retrieval.protocol import (
     Capabilities,
-    Component,
-    Identity,
     Query,
     Ranking,
     check_depth,
     sentence,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
-from rankscope.retrieval.stages.stage import Stage, notes_of
+from rankscope.retrieval.stages.stage import Part, Stage, notes_of
 from rankscope.retrieval.texts import Texts
 from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
@@ -53,7 +51,7 @@ class Scored:
     seconds: float
 
 
-class Reranker(Component):
+class Reranker(Part):
     """Gives new scores to candidates."""
 
     def over(self, stage: Rerank) -> None:
@@ -72,10 +70,6 @@ class Reranker(Component):
         As `Scored` they come with the seconds of this query; without, the time of the batch is
         shared out evenly, which is all that is known where it is scored in one go.
         """
-
-    @abstractmethod
-    def described(self) -> dict[str, Any]:
-        """Say what scores, as plain data, for an identity."""
 
     def model(self) -> Mapping[str, Any]:
         """Describe the model, for the record of an experiment."""
@@ -129,6 +123,7 @@ class RerankOptions(StageOptions):
 class Rerank(Stage):
     """A reranker after a system."""
 
+    kind = "rerank"
     part: Reranker
 
     def __init__(self, options: RerankOptions, context: Context) -> None:
@@ -151,21 +146,6 @@ class Rerank(Stage):
         self.part.prepare()
         self.notes = notes_of(self.parts())
         self.seconds_indexing += time.perf_counter() - began
-
-    def identity(self) -> Identity:
-        """Say what exactly answers."""
-        inner = self.inner.identity()
-        return Identity(
-            kind="rerank",
-            name=self.name,
-            version=inner.version,
-            parameters={
-                "of": inner.key,
-                "depth": self.depth,
-                "reranker": self.part.described(),
-            },
-            snapshot=inner.snapshot,
-        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below, and reorder the top of each answer."""

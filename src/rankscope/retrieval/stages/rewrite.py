@@ -20,14 +20,12 @@ from rankscope.retrieval.lexical.words import Analyzer, Language, stop_words
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (
     Capabilities,
-    Component,
-    Identity,
     Query,
     Ranking,
     check_depth,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions, check_engine
-from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.stages.stage import Part, Stage
 from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
 log = logging.getLogger(__name__)
@@ -42,7 +40,7 @@ class Rewritten:
     error: Exception | None = None
 
 
-class Rewriter(Component):
+class Rewriter(Part):
     """Makes a text of the text of a query."""
 
     @abstractmethod
@@ -62,10 +60,6 @@ class Rewriter(Component):
             return Rewritten("", time.perf_counter() - began, error)
         return Rewritten(text, time.perf_counter() - began)
 
-    @abstractmethod
-    def described(self) -> dict[str, Any]:
-        """Say what is done, as plain data, for an identity."""
-
 
 REWRITERS: Registry[Rewriter] = Registry("rewriter", Rewriter)  # type: ignore[type-abstract]
 """Every rewriter, by the name under which a config uses it."""
@@ -81,18 +75,8 @@ class RewriteOptions(StageOptions):
 class Rewrite(Stage):
     """A rewriter before a system."""
 
+    kind = "rewrite"
     part: Rewriter
-
-    def identity(self) -> Identity:
-        """Say what exactly answers."""
-        inner = self.inner.identity()
-        return Identity(
-            kind="rewrite",
-            name=self.name,
-            version=inner.version,
-            parameters={"of": inner.key, "rewriter": self.part.described()},
-            snapshot=inner.snapshot,
-        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below the rewritten queries; an empty one finds nothing."""

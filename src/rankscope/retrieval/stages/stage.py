@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any, ClassVar
 
 from rankscope.collection.corpus import Corpus
 from rankscope.retrieval.answers import query_key
-from rankscope.retrieval.protocol import Capabilities, Component, Query, Ranking, System
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Component,
+    Identity,
+    Query,
+    Ranking,
+    System,
+)
 from rankscope.retrieval.registry import SYSTEMS, Context, StageOptions
+
+
+class Part(Component):
+    """What a stage works with: a rewriter, a reranker."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """Say what it does, as plain data, for an identity."""
 
 
 class Stage(System):
@@ -18,11 +35,14 @@ class Stage(System):
     It takes batches as the system below likes them.
     """
 
+    kind: ClassVar[str]
+    """The name of the stage."""
+
     def __init__(self, options: StageOptions, context: Context) -> None:
         self.options: StageOptions = options
         self.owned: list[Component] = []
         self.inner = context.make(SYSTEMS, options.of, self.owned)
-        self.part: Component = context.make(options.parts_by_name, options.part, self.owned)
+        self.part: Part = context.make(options.parts_by_name, options.part, self.owned)
         self.batch_size = self.inner.batch_size
         self.capabilities = Capabilities.of(
             self.inner, self.part, ties=self.inner.capabilities.ties
@@ -43,6 +63,23 @@ class Stage(System):
         self.inner.prepare()
         self.seconds_indexing = self.inner.seconds_indexing
         self.notes = notes_of(self.parts())
+
+    def identity(self) -> Identity:
+        """Say what exactly answers."""
+        inner, options = self.inner.identity(), self.options
+        names = (*type(options).parts_by_name.names(), "of")
+        own = {name: value for name, value in options.plain().items() if name not in names}
+        return Identity(
+            kind=self.kind,
+            name=self.name,
+            version=inner.version,
+            parameters={
+                "of": inner.key,
+                **own,
+                options.parts_by_name.noun: self.part.described(),
+            },
+            snapshot=inner.snapshot,
+        )
 
 
 def notes_of(components: Sequence[Component]) -> tuple[str, ...]:
