@@ -331,7 +331,7 @@ def test_a_key_is_nowhere(server: Server, tmp_path: Path, caplog: pytest.LogCapt
             answer = fetch(system, QUERIES, store=tmp_path)
             written += [repr(system.options), json.dumps(system.identity().to_dict())]
         written += [repr(answer), *(fact.to_json() for fact in answer.facts)]
-    assert "asking again" in caplog.text
+    assert "retrying" in caplog.text
     server.key = "another"
     for stage in (reranked, rewritten, embedded):
         with pytest.raises(InputError) as caught:

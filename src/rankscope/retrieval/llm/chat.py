@@ -80,7 +80,7 @@ class Chat:
             InputError: there will be no answer to any question.
         """
         exchange = list(messages)
-        seconds, was_asked, problem = 0.0, False, ""
+        seconds, is_new, problem = 0.0, False, ""
         for number in range(self.options.retries + 1):
             body = self._body(exchange)
             sent: dict[str, Any] = {"sent": body, "attempt": [self._attempt, attempt]}
@@ -96,7 +96,7 @@ class Chat:
                 return Answer(None, seconds + time.perf_counter() - began, str(error))
             reply = outcome.reply
             seconds += reply.seconds
-            was_asked = was_asked or outcome.is_new
+            is_new = is_new or outcome.is_new
             self._note(outcome, query_id)
             try:
                 value = form(reply.content)
@@ -116,7 +116,7 @@ class Chat:
             else:
                 self._has_read, self._unread = True, 0
                 self.meter.count("answered")
-                if not was_asked:
+                if not is_new:
                     self.meter.count("cached")
                 return Answer(value, seconds)
         problem = f"the answer cannot be read: {problem}"
@@ -142,7 +142,7 @@ class Chat:
         """Count the replies behind answers that are in the store, but for those of other parts."""
         for receipt in receipts:
             if receipt.asker == self._asker and self._replies.use(receipt.reply):
-                self.meter.count_kept(receipt)
+                self.meter.count_cached(receipt)
 
     def _note(self, outcome: Outcome, query_id: str | None) -> None:
         """Count what a reply took, by itself and for the query that it helps to answer."""
@@ -150,7 +150,7 @@ class Chat:
         tokens = (reply.prompt_tokens, reply.completion_tokens)
         receipt = Receipt(self._asker, outcome.key, *tokens, reply.seconds)
         if outcome.is_first and not outcome.is_new:
-            self.meter.count_kept(receipt)
+            self.meter.count_cached(receipt)
         if query_id is not None:  # replies of a query may come from several threads, one dict each
             self._receipts.setdefault(query_id, {})[receipt] = None
 
@@ -161,7 +161,7 @@ class Chat:
             **self.options.parameters(),
         }
 
-    def _reply(self, body: Mapping[str, Any], again: bool) -> Reply:
+    def _reply(self, body: Mapping[str, Any], is_repeat: bool) -> Reply:
         short = [{"role": "user", "content": "Answer with an empty JSON object: {}"}]
         began = time.perf_counter()
         reply = self.client.post(
@@ -170,7 +170,7 @@ class Chat:
             self._read,
             probe={**body, "messages": short},
             most=estimated(body, self.options.longest_answer()),
-            again=again,
+            is_repeat=is_repeat,
         )
         return replace(reply, seconds=time.perf_counter() - began)
 
@@ -215,7 +215,7 @@ class Asking(Part):
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
-        return [self._chat.meter.usage(with_kept=True)]
+        return [self._chat.meter.usage(with_cached=True)]
 
     def receipts(self, query_id: str) -> Sequence[Receipt]:
         """Return what the replies took that were used to answer a query."""

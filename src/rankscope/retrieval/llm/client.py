@@ -1,6 +1,6 @@
 """Asking a language model: one client for chat and embeddings of an OpenAI-compatible endpoint.
 
-What is not answered is asked again, and in the end the part that asks goes on without. A mistake of
+What is not answered is retried, and in the end the part that asks goes on without. A mistake of
 the user's (address, key, model, parameter), an exhausted budget and an endpoint that is gone stop
 everything with one sentence; replies so far are kept.
 """
@@ -95,12 +95,12 @@ class Client:
         *,
         probe: Mapping[str, Any],
         most: Tokens,
-        again: bool = False,
+        is_repeat: bool = False,
     ) -> T:
         """Send a request, repeat it where that may help, and return what ``read`` makes of it.
 
         ``probe`` is a request that any endpoint answers whose address, model and parameters are
-        right; ``most`` is what the request may take; ``again``: it repeats an earlier one.
+        right; ``most`` is what the request may take; ``is_repeat``: it repeats an earlier one.
 
         Raises:
             NoAnswerError: there is no answer.
@@ -109,7 +109,7 @@ class Client:
         problem = "no answer"
         for attempt in range(self.options.retries + 1):
             try:
-                return self._once(path, body, read, most, again=again or attempt > 0)
+                return self._once(path, body, read, most, is_repeat=is_repeat or attempt > 0)
             except UnreadableError as error:
                 problem = f"{self._web.host} sent something else than an answer: {error}"
             except WebError as error:
@@ -122,7 +122,7 @@ class Client:
                 self._wait_as_asked(getattr(error, "retry_after", None), problem)
             if attempt < self.options.retries:
                 seconds = self.options.pause * 2**attempt * random.uniform(0.75, 1.25)
-                log.info("%s: %s; asking again in %.1f s", self.part, problem, seconds)
+                log.info("%s: %s; retrying in %.1f s", self.part, problem, seconds)
                 self._stop.sleep(seconds)
         if not self._was_answered:
             try:
@@ -140,13 +140,13 @@ class Client:
         read: Callable[[Any], T],
         most: Tokens,
         *,
-        again: bool,
+        is_repeat: bool,
     ) -> T:
         with self._turns:
             self._pace.wait_for(1)
             self._stop.check()
             try:
-                self.meter.reserve(most, again=again)
+                self.meter.reserve(most, is_repeat=is_repeat)
             except InputError as error:
                 self.fatal = self.fatal or str(error)
                 raise
@@ -207,7 +207,7 @@ class Client:
             if self._was_answered:
                 return
             try:
-                self._once(path, probe, lambda _: None, replace(most, prompt=100), again=False)
+                self._once(path, probe, lambda _: None, replace(most, prompt=100), is_repeat=False)
             except WebError as refusal:
                 if not refusal.may_repeat:
                     raise self.stop_with(

@@ -57,9 +57,9 @@ class LlmEmbedder(Embedder):
 
     def described(self) -> dict[str, Any]:
         """Say what model this is; nothing kept from another attempt is used."""
-        again = {"attempt": self._attempt} if self._attempt else {}
+        attempt = {"attempt": self._attempt} if self._attempt else {}
         dimensions = {"dimensions": self.options.dimensions}
-        return {"embedder": "llm", **self.options.named(), **dimensions, **again}
+        return {"embedder": "llm", **self.options.named(), **dimensions, **attempt}
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""

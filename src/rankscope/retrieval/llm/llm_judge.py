@@ -352,7 +352,7 @@ def judge_with_llm(
         grades={str(grade): counts[grade] for grade in range(options.highest + 1)},
         unjudged=tuple(unjudged[:LISTED]),
         unjudged_count=len(left_out) + repeats * len(job.textless),
-        usage=chat.meter.usage(with_kept=True),
+        usage=chat.meter.usage(with_cached=True),
         agreement=None if isinstance(agreement, NotApplicable) else agreement,
         agreement_reason=agreement.reason if isinstance(agreement, NotApplicable) else "",
     )

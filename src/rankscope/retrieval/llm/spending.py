@@ -83,17 +83,17 @@ class Meter:
         self._seconds: list[float] = []
         self._under_way = 0
         self._reserved = Tokens()
-        self._kept: list[Receipt] = []
+        self._cached: list[Receipt] = []
 
     def count(self, name: str, number: int = 1) -> None:
         """Count a question: answered, cached, failed, fallen_back, unanswered, unreadable."""
         with self._changed:
             self._counts[name] += number
 
-    def count_kept(self, receipt: Receipt) -> None:
-        """Count what a reply had taken that was kept from before."""
+    def count_cached(self, receipt: Receipt) -> None:
+        """Count what a reply had taken that was cached before."""
         with self._changed:
-            self._kept.append(receipt)
+            self._cached.append(receipt)
 
     @property
     def unanswered(self) -> int:
@@ -101,7 +101,7 @@ class Meter:
         with self._changed:
             return self._counts["unanswered"]
 
-    def reserve(self, most: Tokens, *, again: bool) -> None:
+    def reserve(self, most: Tokens, *, is_repeat: bool) -> None:
         """Let a request through, or stop: the budget would be exceeded.
 
         Raises:
@@ -118,7 +118,7 @@ class Meter:
             self._under_way += 1
             self._reserved += most
             self._counts["requests"] += 1
-            self._counts["retried"] += again
+            self._counts["retried"] += is_repeat
 
     def settle(self, most: Tokens, took: Tokens | None, seconds: float) -> None:
         """Replace what a request may have taken by what it took; None: nobody knows."""
@@ -150,21 +150,21 @@ class Meter:
         uncounted = f", and up to {counted(more, 'token')} that nobody counted" if more else ""
         return f"{requests}, {counted(self._used.all, 'token')}{money}{uncounted}"
 
-    def usage(self, *, with_kept: bool = False) -> ModelUsage:
-        """Return all counts, for the record; if wanted, with what was kept from before."""
+    def usage(self, *, with_cached: bool = False) -> ModelUsage:
+        """Return all counts, for the record; if wanted, with what cached replies had taken."""
         with self._changed:
-            counts, kept = Counter(self._counts), list(self._kept)
+            counts, cached = Counter(self._counts), list(self._cached)
             spent = self._spent(self._used, self._seconds)
         known = [
             Tokens(receipt.prompt_tokens, receipt.completion_tokens)
-            for receipt in kept
+            for receipt in cached
             if receipt.prompt_tokens is not None and receipt.completion_tokens is not None
         ]
-        tokens = sum(known, Tokens()) if known or not kept else None
-        of_kept = KeptUsage(
-            requests=len(kept),
-            uncounted=len(kept) - len(known),
-            **self._spent(tokens, [receipt.seconds for receipt in kept]),
+        tokens = sum(known, Tokens()) if known or not cached else None
+        of_cached = KeptUsage(
+            requests=len(cached),
+            uncounted=len(cached) - len(known),
+            **self._spent(tokens, [receipt.seconds for receipt in cached]),
         )
         names = (
             *("requests", "answered", "cached", "retried"),
@@ -173,7 +173,7 @@ class Meter:
         return ModelUsage(
             part=self._part,
             model=self._model,
-            kept=of_kept if with_kept else None,
+            kept=of_cached if with_cached else None,
             **{name: counts[name] for name in names},
             **spent,
         )

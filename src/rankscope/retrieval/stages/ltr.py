@@ -207,7 +207,7 @@ class LTR(Reranker):
         for at, candidates in enumerate(batch):
             mixed = [rankings[at] for rankings in answers]
             errors = [ranking.error for ranking in mixed if ranking.error is not None]
-            model = self._model(self._training.kept_from(candidates.query))
+            model = self._model(self._training.unseen_folds(candidates.query))
             if errors:
                 scores.append(errors[0])
             elif model is None:
@@ -265,7 +265,7 @@ class LTR(Reranker):
     def _learnt(self, folds: Folds) -> bytes:
         """Train on the questions of all other folds; nothing, if they teach nothing."""
         if not self._examples:
-            self._examples = self._asked()
+            self._examples = self._training_rows()
         examples = [self._examples[query.query_id] for query in self._training.without(folds)]
         all_labels = iter(labels_of([grade for _, grades in examples for grade in grades]))
         labelled = [(rows, [next(all_labels) for _ in grades]) for rows, grades in examples]
@@ -294,7 +294,7 @@ class LTR(Reranker):
         model = self._engine.train(parameters, matrix, self.options.trees)
         return bytes(model.save_raw("ubj"))
 
-    def _asked(self) -> dict[str, tuple[Matrix, list[float]]]:
+    def _training_rows(self) -> dict[str, tuple[Matrix, list[float]]]:
         """Return for each training question the features of its candidates, and their grades."""
         stage = self._stage
         below = self._answers(stage.inner, stage.depth)

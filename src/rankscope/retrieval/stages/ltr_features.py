@@ -79,16 +79,16 @@ class WordFeatures:
 
     def rows(self, query: Query, documents: Sequence[Document]) -> list[list[float]]:
         """Return one row of features for each document."""
-        asked = self._terms(query.text)
-        weights = {term: self._idf(term) for term in asked}
-        return [self._row(asked, weights, document) for document in documents]
+        wanted = self._terms(query.text)
+        weights = {term: self._idf(term) for term in wanted}
+        return [self._row(wanted, weights, document) for document in documents]
 
     def _row(
-        self, asked: Sequence[str], weights: Mapping[str, float], document: Document
+        self, wanted: Sequence[str], weights: Mapping[str, float], document: Document
     ) -> list[float]:
         fields = [self._read(text) for text in self.texts(document)]
         row: list[float] = []
-        pairs = {*pairwise(asked)}
+        pairs = {*pairwise(wanted)}
         for (terms, counts, neighbours), average in zip(fields, self._lengths, strict=True):
             norm = 1.5 * (0.25 + 0.75 * len(terms) / average) if average else 1.5
             side_by_side = pairs & neighbours
@@ -105,8 +105,8 @@ class WordFeatures:
                 math.log1p(len(terms)),
             ]
         everything = {term for term in weights if any(term in counts for _, counts, _ in fields)}
-        phrase = len(asked) > 1 and any(
-            pairs <= neighbours and _holds(terms, asked) for terms, _, neighbours in fields
+        phrase = len(wanted) > 1 and any(
+            pairs <= neighbours and _holds(terms, wanted) for terms, _, neighbours in fields
         )
         return [*row, *_coverage(weights, everything), float(phrase)]
 

@@ -82,17 +82,17 @@ class Rewrite(Stage):
         """Ask the system below the rewritten queries; an empty one finds nothing."""
         depth = check_depth(depth)
         answers = [Ranking() for _ in queries]
-        asked = [at for at, query in enumerate(queries) if query.text.strip()]
-        if not asked:
+        places = [at for at, query in enumerate(queries) if query.text.strip()]
+        if not places:
             return answers
-        made = dict(zip(asked, self.part.rewritten([queries[at] for at in asked]), strict=True))
+        made = dict(zip(places, self.part.rewritten([queries[at] for at in places]), strict=True))
         for at, rewritten in made.items():
             if rewritten.error is not None:
                 answers[at] = Ranking.failed_by(rewritten.error, rewritten.seconds)
-        asked = [at for at in asked if made[at].error is None]
-        below = [replace(queries[at], text=made[at].text) for at in asked]
+        places = [at for at in places if made[at].error is None]
+        below = [replace(queries[at], text=made[at].text) for at in places]
         rankings = self.inner.search(below, depth) if below else []
-        for at, ranking in zip(asked, rankings, strict=True):
+        for at, ranking in zip(places, rankings, strict=True):
             answers[at] = replace(ranking, seconds=ranking.seconds + made[at].seconds)
         return answers
 

@@ -2,7 +2,7 @@
 
 `Training` holds questions with known answers, dealt to folds. A query that is among them, by its id
 or by its words, must be answered by a model that has not seen the folds it is in; any other by one
-that has seen all. `Training.kept_from` says which folds these are, `Training.without` what such a
+that has seen all. `Training.unseen_folds` says which these are, `Training.without` what such a
 model may learn from. So nothing is ever judged on what it was trained with, whether a collection
 has a split for training or the judged questions have to serve for both.
 """
@@ -69,7 +69,7 @@ class Training:
     def _fold_by_id(self) -> dict[str, int]:
         return {query.query_id: self._fold_by_words[_words(query)] for query in self.queries}
 
-    def kept_from(self, query: Query) -> Folds:
+    def unseen_folds(self, query: Query) -> Folds:
         """Return the folds that the model for this query must not have seen.
 
         One for a training question, none for a new one, and two for a query that has the id of one

@@ -171,18 +171,18 @@ class VectorSearch(System):
         """Answer each query with the documents in the direction nearest to its own."""
         self.prepare()
         depth = check_depth(depth)
-        asked = [at for at, query in enumerate(queries) if query.text.strip()]
+        places = [at for at, query in enumerate(queries) if query.text.strip()]
         answers = [Ranking() for _ in queries]
-        if self._vectors is None or not asked:
+        if self._vectors is None or not places:
             return answers
-        texts = [self.options.query_prefix + queries[at].text for at in asked]
+        texts = [self.options.query_prefix + queries[at].text for at in places]
         began, saved = time.perf_counter(), self.embeddings.seconds_saved
         vectors, errors = query_vectors(self.embeddings, texts, self._vectors.size)
         best = self._vectors.best(vectors, depth)
         saved = self.embeddings.seconds_saved - saved  # of queries whose embeddings were kept
-        share = (time.perf_counter() - began + saved) / len(asked)
+        share = (time.perf_counter() - began + saved) / len(places)
         for at, error, vector, (positions, scores) in zip(
-            asked, errors, vectors, best, strict=True
+            places, errors, vectors, best, strict=True
         ):
             if error is not None:
                 answers[at] = Ranking.failed(error, share)
