@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -109,8 +110,7 @@ class Embeddings:
             if self._shards is None or total < ON_DISK_FROM:
                 vectors = np.empty(shape, np.float32)
             else:
-                with TemporaryFile(dir=make_folder(self._shards.folder)) as file:
-                    vectors = np.memmap(file, np.float32, "w+", shape=shape)
+                vectors = _matrix_on_disk(self._shards.folder, shape)
         vectors[places] = part
         release(vectors)
         return vectors
@@ -200,6 +200,21 @@ def query_vectors(
         except InputError as error:
             errors[at] = str(error)
     return vectors, errors
+
+
+def _matrix_on_disk(folder: Path, shape: tuple[int, int]) -> Floats:
+    """Return a matrix in a file that is gone with it."""
+    size = 4 * shape[0] * shape[1]
+    try:
+        with TemporaryFile(dir=make_folder(folder)) as file:
+            if hasattr(os, "posix_fallocate"):  # a full disk would end the process later
+                os.posix_fallocate(file.fileno(), 0, size)
+            return np.memmap(file, np.float32, "w+", shape=shape)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot make room for {size / 2**30:,.1f} GB of vectors ({error.strerror}); "
+            "name another folder as cache"
+        ) from error
 
 
 def release(vectors: Floats) -> None:
