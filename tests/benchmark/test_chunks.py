@@ -36,7 +36,7 @@ def world(folder: Path, **collection: str) -> Path:
         "depth": 9,
         "systems": {
             "lexical": "bm25",
-            "documents": {"collapse": {"of": "lexical", "doc_id_from": "#", "collapse": "sum"}},
+            "both": {"fuse": {"of": ["lexical", "lexical"]}},
         },
         "measures": ["nDCG@2", "RR@5"],
     }
@@ -48,7 +48,7 @@ def world(folder: Path, **collection: str) -> Path:
 @pytest.mark.parametrize("rule", ["#", "table.csv"])
 def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str) -> None:
     result = run_benchmark(world(tmp_path, doc_id_from=rule), output=tmp_path / "out")
-    lexical, documents = result.report.systems
+    lexical, both = result.report.systems
     assert lexical.accounting is not None
     assert (lexical.accounting.queries, lexical.accounting.no_answer) == (6, 1)
     assert result.report.collection.no_answer == ("none",)
@@ -57,7 +57,7 @@ def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str)
     assert collapsed == lexical.run.collapsed
     assert (collapsed.rule, collapsed.documents) == (rule, lexical.run.rows)
     assert collapsed.chunks > collapsed.documents
-    assert all(value.value == 1.0 for value in documents.measures)
+    assert all(value.value == 1.0 for value in both.measures)
     assert verify(result.folder).ok
 
 

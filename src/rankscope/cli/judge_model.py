@@ -22,8 +22,7 @@ from rankscope.reports.judging.judgment_exports import (
     qrels_bytes,
     qrels_format,
 )
-from rankscope.retrieval.llm.judging_batches import plan_judging
-from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades
+from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades, plan_judging
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.jsontext import dump_json
 

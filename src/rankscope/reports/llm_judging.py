@@ -24,8 +24,7 @@ from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.records.origin import ModelUsage
-    from rankscope.retrieval.llm.judging_batches import JudgingPlan
-    from rankscope.retrieval.llm.llm_judge import LlmJudging
+    from rankscope.retrieval.llm.llm_judge import JudgingPlan, LlmJudging
 
 SHOWN = 10
 """So many pairs without a grade are shown."""

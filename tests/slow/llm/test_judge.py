@@ -18,8 +18,13 @@ from rankscope.collection.ratings import as_ratings
 from rankscope.errors import InputError
 from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
 from rankscope.reports.judging.judgment_log import Pair
-from rankscope.retrieval.llm.judging_batches import JudgeOptions, plan_judging
-from rankscope.retrieval.llm.llm_judge import JudgedByLlm, judge_with_llm, median_grades
+from rankscope.retrieval.llm.llm_judge import (
+    JudgedByLlm,
+    JudgeOptions,
+    judge_with_llm,
+    median_grades,
+    plan_judging,
+)
 
 WORDS = ["leek", "soup", "cream", "salt"]
 DOCUMENTS = {f"d{n}": " ".join(WORDS[: n % 4]) + f" bowl {n}" for n in range(12)}

@@ -11,7 +11,7 @@ from rankscope.benchmark.config.overrides import Origins, apply_overrides
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.syntax import ConfigFile, read_config_file
 from rankscope.files import PathLike
-from rankscope.retrieval.llm.judging_batches import JudgeOptions
+from rankscope.retrieval.llm.llm_judge import JudgeOptions
 from rankscope.retrieval.options import Reading, SpecError, read_options
 
 
