@@ -317,7 +317,9 @@ class Web:
             raise self._failure(error, limit) from None
         if 200 <= status < 300:
             return content
-        raise self._refused(status, headers, content)
+        refusal = refused(self.host, status, headers, content)
+        refusal.args = (self._hider.hide(str(refusal)),)
+        raise refusal
 
     def _exchange(self, client: Any, request: Any) -> tuple[int, Mapping[str, str], bytes]:
         """Send a request and read the whole answer, unless it is too large."""
@@ -356,20 +358,19 @@ class Web:
         text = self._hider.hide(f"{self.host} broke off: {sentence(error).rstrip('.')}{scheme}")
         return WebError(text, may_repeat=may_repeat, was_sent=was_sent)
 
-    def _refused(self, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
-        reason = reason_of(content)
-        text = f"{self.host} answered {status}"
-        if 300 <= status < 400:
-            place = shown(headers.get("location", ""))
-            text = f"{text}, a redirect to {place}, which is not followed; name that url"
-        elif reason:
-            text = f"{text}: {reason}"
-        return WebError(
-            self._hider.hide(text),
-            status=status,
-            may_repeat=status in AGAIN,
-            retry_after=seconds_to_wait(headers.get("retry-after")) if status in AGAIN else None,
-        )
+
+def refused(host: str, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
+    """Return an answer that is none as an error: what the server says, and if to ask again."""
+    reason = reason_of(content)
+    text = f"{host} answered {status}"
+    if 300 <= status < 400:
+        place = shown(headers.get("location", ""))
+        text = f"{text}, a redirect to {place}, which is not followed; name that url"
+    elif reason:
+        text = f"{text}: {reason}"
+    may_repeat = status in AGAIN
+    wait = seconds_to_wait(headers.get("retry-after")) if may_repeat else None
+    return WebError(text, status=status, may_repeat=may_repeat, retry_after=wait)
 
 
 def seconds_to_wait(header: str | None) -> float | None:
@@ -393,7 +394,7 @@ def seconds_to_wait(header: str | None) -> float | None:
 
 _REASONS = (
     *("root_cause", "message", "msg", "reason", "detail", "description"),
-    *("error", "errors", "root", "title"),
+    *("error", "errors", "root", "title", "status"),
 )
 """Where errors say what is wrong, best first; many are inside others."""
 
