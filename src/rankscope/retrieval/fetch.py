@@ -37,7 +37,7 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.records.origin import EngineFacts, ModelUsage, Timings
 from rankscope.retrieval.answers import Answers, query_key
-from rankscope.retrieval.hiding import hidden_in_errors, scrub
+from rankscope.retrieval.hiding import hidden_in_errors
 from rankscope.retrieval.protocol import (
     Identity,
     Query,
@@ -469,8 +469,7 @@ def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
             return [_asked(task, [query])[0] for query in queries]
         return [Ranking.failed(task.limits.sentence(), time.monotonic() - began)]
     except Exception as error:
-        scrub(error, task.hide)
-        log.debug("%d queries failed", len(queries), exc_info=True)
+        log.debug("%d queries failed: %s", len(queries), task.hide(sentence(error)))
         rankings = [Ranking.failed_by(error)] * len(queries)
     if len(rankings) != len(queries):
         problem = f"the system gave {len(rankings)} answers to {len(queries)} queries"

@@ -13,13 +13,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, RankscopeError
 from rankscope.records.origin import EngineFacts
-from rankscope.retrieval.hiding import scrub
+from rankscope.retrieval.hiding import hidden_in_errors
 from rankscope.retrieval.options import RemoteOptions
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -314,18 +314,17 @@ class Engine(System):
             pairs = self.ask(question, depth)
             return Ranking.of(pairs, depth, seconds=share + time.perf_counter() - began)
         except Exception as caught:
-            error = self._clean(caught)
+            error = self.translated(caught)
             if isinstance(error, RankscopeError):
                 raise error from None
-            log.debug("query %s failed: %s", question.query.query_id, sentence(error))
-            return Ranking.failed_by(error, share + time.perf_counter() - began)
+            answer = Ranking.failed_by(error, share + time.perf_counter() - began)
+            problem = self._hidden(answer.error or "")
+            log.debug("query %s failed: %s", question.query.query_id, problem)
+            return replace(answer, error=problem)
 
-    def _clean(self, caught: Exception) -> Exception:
-        """Return an error in our words, without secrets."""
-        error = self.translated(caught)
-        if not isinstance(error, RankscopeError):
-            scrub(error, lambda text: without_secrets(text, self))
-        return error
+    def _hidden(self, text: str) -> str:
+        """Take the secrets of the options out of a text."""
+        return without_secrets(text, self)
 
     def facts(self) -> Sequence[EngineFacts]:
         """Say what the engine says of itself, if it was asked."""
@@ -335,7 +334,7 @@ class Engine(System):
         try:
             version, documents, settings = self.version(), self.count(), self.settings()
         except Exception as error:  # it was there a moment ago
-            problem = without_secrets(sentence(self._clean(error)), self)
+            problem = self._hidden(sentence(self.translated(error)))
             log.info("%s says nothing of itself: %s", self.kind, problem)
         facts = EngineFacts(
             engine=self.kind,
@@ -361,14 +360,15 @@ class Engine(System):
     @contextmanager
     def speaking(self, doing: str) -> Iterator[None]:
         """Say in one sentence what could not be done, such as ``be used``."""
-        try:
-            yield
-        except Exception as caught:
-            error = self._clean(caught)
-            if isinstance(error, RankscopeError) or hasattr(error, "retry_after"):
-                raise error from None
-            problem = Ranking.failed_by(error).error
-            raise InputError(f"{self.kind} could not {doing}: {problem}") from error
+        with hidden_in_errors(self._hidden):
+            try:
+                yield
+            except Exception as caught:
+                error = self.translated(caught)
+                if isinstance(error, RankscopeError) or hasattr(error, "retry_after"):
+                    raise error from None
+                problem = Ranking.failed_by(error).error
+                raise InputError(f"{self.kind} could not {doing}: {problem}") from error
 
 
 def ties_at_cut(ask: Callable[[int], Pairs], depth: int) -> Pairs:
