@@ -291,28 +291,14 @@ MANY = [Query(f"q{number:02}", "words") for number in range(60)]
 
 def test_a_remote_system_that_answers_nothing_is_not_asked_to_the_end() -> None:
     engine, asked = broken()
-    with pytest.raises(InputError, match=r"first 20 queries: no reply"):
-        fetch(engine, MANY, batch=1, retries=0)
-    assert len(asked) == 20
-
-
-def test_nor_if_each_query_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankscope.retrieval.fetch.PATIENCE", 0.0)
-    engine, asked = broken()
-    with pytest.raises(InputError, match="first 5 queries"):
+    with pytest.raises(InputError, match=r"first 5 queries: no reply"):
         fetch(engine, MANY, batch=1, retries=0)
     assert len(asked) == 5
-
-
-def test_nor_if_these_were_all() -> None:
-    engine, _ = broken()
-    with pytest.raises(InputError, match="first 5 queries"):
-        fetch(engine, MANY[:5], retries=0)
     assert len(fetch(engine, MANY[:4], retries=0).failures) == 4
 
 
 def test_one_answer_is_enough_to_go_on() -> None:
-    engine, asked = broken(lambda query_id: query_id != "q07")
+    engine, asked = broken(lambda query_id: query_id != "q03")
     fetched = fetch(engine, MANY, batch=1, retries=0)
     assert len(fetched.failures) == len(asked) - 1 == 59
 
