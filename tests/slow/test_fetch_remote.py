@@ -66,32 +66,10 @@ def test_a_query_that_takes_too_long_fails_alone(batch: int) -> None:
     assert len(fetched.run.query_ids) == 19
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_stage_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    asked: list[str] = []
-
-    def answer(query: Query, depth: int) -> Ranking:
-        asked.append(query.query_id)
-        clock[0] += 5.0 if query.query_id == HUNG else 0.0
-        return hangs(query, depth)
-
-    fetched = fetch(Engine(answer), QUERIES, batch=1, retries=2, pause=0, stage_timeout=1)
-    late = [query.query_id for query in QUERIES if query.query_id >= HUNG]
-    assert list(fetched.failures) == late
-    assert all("1 s" in sentence for sentence in fetched.failures.values())
-    assert asked.count(HUNG) == 1
-
-
 def test_a_call_is_given_up_when_its_time_is_over() -> None:
     over = threading.Event()
     with pytest.raises(TimedOutError):
         within(0.01, over.wait, None)
-    engine = Engine()
-    engine.prepare = over.wait  # type: ignore[method-assign,assignment]
-    with pytest.raises(InputError, match=r"0\.01 s"):
-        fetch(engine, QUERIES, stage_timeout=0.01)
     over.set()
 
 
@@ -210,7 +188,7 @@ def test_rankings_are_put_in_the_one_order(ties: Any) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"timeout": 0}, {"stage_timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}],
+    [{"timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}],
 )
 def test_limits_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="above 0"):

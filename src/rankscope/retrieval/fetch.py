@@ -16,7 +16,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
 
 log = logging.getLogger(__name__)
-
-Answer = TypeVar("Answer")
 
 LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
@@ -103,7 +101,6 @@ def fetch(
     retries: int = 2,
     pause: float = 0.1,
     timeout: float | None = None,
-    stage_timeout: float | None = None,
     rate: float | None = None,
     cancel: threading.Event | None = None,
     store: PathLike | None = None,
@@ -121,10 +118,8 @@ def fetch(
     ``pause`` seconds, twice as long each time, or as long as the system asks to be left alone.
 
     ``timeout`` is how many seconds a query may take (None: 10 for a search engine, 60 for a
-    language model, any time for what is in this process), ``stage_timeout`` how many seconds
-    preparing the system and asking all queries may take together (None: any time; queries without
-    an answer by then have failed, and a system that is not ready by then is an error), and ``rate``
-    how many queries are asked in a second at most.
+    language model, any time for what is in this process), and ``rate`` how many queries are asked
+    in a second at most.
     Once ``cancel`` is set, the fetch ends with `CancelledError` before the next batch; no pause is
     waited out.
 
@@ -152,7 +147,6 @@ def fetch(
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
-    stage_timeout = _positive("stage_timeout", stage_timeout)
     parts, is_remote = [*all_parts(system)], system.capabilities.remote
     if timeout is None and is_remote:
         timeout = max(part.seconds_to_answer for part in parts if part.capabilities.remote)
@@ -176,7 +170,7 @@ def fetch(
     pace = system.work.pace  # that of the fetch for which a stage asks this system to learn
     if pace is None or rate is not None or cancel is not None:
         pace = Pace(Stop(cancel), rate)
-    asking = _Asking(system, depth, retries, pause, timeout, stage_timeout, pace, answers, singly)
+    asking = _Asking(system, depth, retries, pause, timeout, pace, answers, singly)
     rankings = {} if answers is None else _stored(parts, answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
@@ -260,39 +254,26 @@ class _Asking:
     retries: int
     pause: float
     timeout: float | None
-    stage_timeout: float | None
     pace: Pace
     answers: Answers | None
     singly: bool
     retried: int = 0
     alone: threading.Lock | None = field(init=False)
-    began: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.alone = None if self.system.capabilities.concurrent else threading.Lock()
-        self.began = time.monotonic()
 
     def hide(self, text: str) -> str:
         """Take the system's secrets out of a text."""
         return without_secrets(text, self.system)
-
-    def _left(self) -> float | None:
-        """Return how many seconds the whole fetch has left; None: any."""
-        if self.stage_timeout is None:
-            return None
-        return max(0.0, self.stage_timeout - (time.monotonic() - self.began))
 
     def prepare(self) -> None:
         """Prepare the system; if it asks to wait, wait, and go on."""
         self.pace.stop.check()
         for attempt in range(self.retries + 1):
             try:
-                self._called(self.system.prepare, self._left())
-            except TimedOutError:
-                raise InputError(
-                    f"the system was not ready within the {self.stage_timeout:g} s that the whole "
-                    "stage may take; raise stage_timeout"
-                ) from None
+                with contained():
+                    self.system.prepare()
             except Exception as error:
                 wait = Ranking.failed_by(error).retry_after
                 if wait is None:
@@ -303,11 +284,6 @@ class _Asking:
                 self.pace.stop.sleep(wait)
             else:
                 return
-
-    def _called(self, call: Callable[[], Answer], seconds: float | None) -> Answer:
-        """Call the system, for no longer than this; code of others cannot end the process."""
-        with contained():
-            return call() if seconds is None else within(seconds, call, self.alone)
 
     def batches(
         self, queries: Sequence[Query], size: int, jobs: int, first: int
@@ -340,7 +316,7 @@ class _Asking:
 
         Without this a server that never answers would be waited for once for each query.
         """
-        if any(ranking.error is None for ranking in rankings) or self._left() == 0:
+        if any(ranking.error is None for ranking in rankings):
             return
         late = 0.9 * (self.timeout or math.inf)
         is_late = len(rankings) >= FIRST and all(ranking.seconds >= late for ranking in rankings)
@@ -361,7 +337,7 @@ class _Asking:
                 for at, ranking in enumerate(rankings)
                 if ranking.error is not None and (ranking.retry_after or 0.0) <= LONGEST_WAIT
             ]
-            if not failed or self._left() == 0:
+            if not failed:
                 break
             seconds = self.pause * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
             log.info(
@@ -386,24 +362,18 @@ class _Asking:
 
     def _asked(self, queries: Sequence[Query]) -> list[Ranking]:
         """Ask once; whatever goes wrong is the failure of these queries."""
-        if self._left() != 0:
-            self.pace.wait_for(len(queries))
-        if self._left() == 0:
-            return [self._late(0.0) for _ in queries]
+        self.pace.wait_for(len(queries))
         began = time.monotonic()
-        alone = None if self.timeout is None else self.timeout * len(queries)
-        limits = [seconds for seconds in (alone, self._left()) if seconds is not None]
         try:
-            rankings = self._called(
-                lambda: self.system.search(queries, self.depth), min(limits, default=None)
-            )
+            rankings = self._searched(queries)
         except RankscopeError:  # of the spec or the corpus: no query will do better
             raise
         except TimedOutError:
             log.info("no answer to %d queries in time", len(queries))
             if len(queries) > 1:  # one of them may be to blame
                 return [self._asked([query])[0] for query in queries]
-            return [self._late(time.monotonic() - began)]
+            problem = f"no answer within {self.timeout:g} s"
+            return [Ranking.failed(problem, time.monotonic() - began)]
         except Exception as error:
             log.debug("%d queries failed: %s", len(queries), self.hide(sentence(error)))
             rankings = [Ranking.failed_by(error)] * len(queries)
@@ -416,13 +386,13 @@ class _Asking:
             self.pace.hold(longest)
         return [self._checked(ranking) for ranking in rankings]
 
-    def _late(self, seconds: float) -> Ranking:
-        """Return the answer that there is none in time."""
-        if self._left() == 0:
-            problem = f"no answer within the {self.stage_timeout:g} s that the whole stage may take"
-        else:
-            problem = f"no answer within {self.timeout:g} s"
-        return Ranking.failed(problem, seconds)
+    def _searched(self, queries: Sequence[Query]) -> list[Ranking]:
+        """Call the system, for no longer than the queries may take."""
+        with contained():
+            if self.timeout is None:
+                return self.system.search(queries, self.depth)
+            seconds = self.timeout * len(queries)
+            return within(seconds, lambda: self.system.search(queries, self.depth), self.alone)
 
     def _checked(self, ranking: Ranking) -> Ranking:
         """Return a ranking in the one order, or why it is none."""
