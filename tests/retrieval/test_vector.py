@@ -15,7 +15,6 @@ from rankscope import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.results import collapse, document_of
 from rankscope.retrieval.vector import embeddings
 from rankscope.retrieval.vector.embedders import EMBEDDERS, embedded
 from rankscope.retrieval.vector.similarity import Vectors
@@ -265,12 +264,3 @@ def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
         text.split()
     )
     assert all(len(part) > overlap for part in held[1:])
-
-
-def test_from_chunks_to_documents() -> None:
-    chunks = [("d#1#0", 1.0), ("e#0", 2.0), ("d#1#3", 3.0)]
-    documents = [(document_of(chunk_id), score) for chunk_id, score in chunks]
-    assert collapse(documents) == [("d#1", 3.0), ("e", 2.0)]
-    assert collapse(documents, by="first") == [("d#1", 1.0), ("e", 2.0)]
-    with pytest.raises(InputError, match="'d1'"):
-        document_of("d1")

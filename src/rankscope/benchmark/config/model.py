@@ -114,9 +114,6 @@ class FetchConfig(Section):
     timeout: float | None = Field(default=None, gt=0)
     """How many seconds a query may take; if not given, 10 for a search engine, 60 for a language
     model, any for what is in this process."""
-    stage_timeout: float | None = Field(default=None, gt=0)
-    """How many seconds a system may take in all, from preparing it to its last query; if not given,
-    any time."""
     rate: float | None = Field(default=None, gt=0)
     """How many queries are asked in a second at most; if not given, any number."""
     cache: bool = True
