@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.benchmark.project import copy_demo, start_project
-from rankscope.benchmark.run import plan_benchmark, run_benchmark
+from rankscope.benchmark.run import run_benchmark
 from rankscope.errors import InputError
 from rankscope.scoring.evaluate import evaluate
 
@@ -111,7 +111,7 @@ def test_the_copied_runs_score_as_in_the_demo(tmp_path: Path) -> None:
     scores = evaluate(qrels, runs, ["nDCG@10", "AP@100"])
     recorded = means(tmp_path / "bench.yaml")
     with pytest.raises(InputError, match="'categry'"):
-        plan_benchmark(tmp_path / "bench.yaml", settings=["segments=[categry]"])
+        run_benchmark(tmp_path / "bench.yaml", settings=["segments=[categry]"])
     for name in runs:
         for measure in ("nDCG@10", "AP@100"):
             value = scores.run(name).means[measure]

@@ -145,9 +145,6 @@ class CollectionInfo(Part):
     """What the documents are terms of, if they are."""
     language: str | None = left_out()
     """The language of the questions, where those of one language were asked."""
-    documents_are: Literal["terms", "names"] | None = left_out()
-    """What was searched, where the corpus was made of the ontology: a document for each term, or
-    for each of its names."""
 
 
 class RunInfo(Part):
