@@ -12,7 +12,6 @@ import pytest
 
 import rankscope
 from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
-from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.config.model import (
     ANALYSES,
@@ -20,6 +19,7 @@ from rankscope.benchmark.config.model import (
     Config,
     FetchConfig,
     StatisticsConfig,
+    config_json_schema,
 )
 from rankscope.errors import FormatError
 from rankscope.retrieval.registry import SYSTEMS

@@ -10,29 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, HPO_ID, STRATA, size_of
-from rankscope.benchmark.codes import (
-    ALTERNATIVE_ID,
-    ASKED_TWICE,
-    DOUBTFUL_LANGUAGE,
-    MALFORMED_ID,
-    NO_TEXT,
-    OBSOLETE_TERM,
-    SAME_DOCUMENT,
-    UNKNOWN_TERM,
-    UNKNOWN_WORD,
-    UNREADABLE,
-)
-from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
-from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import (
     PLACES_SHOWN,
     Code,
     Finding,
     NotApplicable,
     Place,
+    declare,
     worst_first,
 )
 from rankscope.part import Part, left_out
@@ -40,7 +27,6 @@ from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
 from rankscope.tables.columns import NO_COLUMNS, Columns
-from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -52,6 +38,82 @@ of real runs have 0.2 to 0.4."""
 
 MOST_GROUPS = 40
 """No more values of a field are listed."""
+
+ASKED_TWICE = declare(
+    "RS221",
+    "asked-twice",
+    "warning",
+    unit="question",
+    advice="keep one of them with all its documents, as the set counts the same question twice",
+    meaning="""Two questions of a golden set have the same words, whatever their case and
+    spacing, and are not known to be in different languages.""",
+)
+
+NO_TEXT = declare(
+    "RS222",
+    "question-without-text",
+    "error",
+    unit="question",
+    advice="write what is asked, or take the question out of the set",
+    meaning="""A question of a golden set has no text, so it cannot be asked.""",
+)
+
+MALFORMED_ID = declare(
+    "RS224",
+    "malformed-term-id",
+    "error",
+    unit="expected id",
+    advice="write ids as the ontology does, with its prefix and all leading zeros",
+    meaning="""An expected id is not written as ids of the ontology are: HP:1250 for HP:0001250.""",
+)
+
+UNKNOWN_TERM = declare(
+    "RS225",
+    "unknown-term",
+    "error",
+    unit="expected id",
+    advice="correct the ids, or give the release of the ontology that they are from",
+    meaning="""An expected id is not in the ontology, so no system that searches it can find it.""",
+)
+
+OBSOLETE_TERM = declare(
+    "RS226",
+    "obsolete-term",
+    "error",
+    unit="expected id",
+    advice="write the current ids",
+    meaning="""An expected id is that of an obsolete term, which systems no longer return; the
+    ontology may name what replaces it.""",
+)
+
+ALTERNATIVE_ID = declare(
+    "RS227",
+    "alternative-term-id",
+    "warning",
+    unit="expected id",
+    advice="write the term's own id, as exact matches compare ids as they are written",
+    meaning="""An expected id is another id of a current term, left from when terms were merged.""",
+)
+
+UNKNOWN_WORD = declare(
+    "RS228",
+    "unknown-word-in-case",
+    "error",
+    unit="case",
+    advice="use one of the words of the schema (rankscope cases schema), so that strata are what "
+    "they say",
+    meaning="""A case has a difficulty or category that the schema does not have.""",
+)
+
+DOUBTFUL_LANGUAGE = declare(
+    "RS229",
+    "doubtful-language",
+    "warning",
+    unit="case",
+    advice="name the language by its code, such as de, in the file's metadata or in the case",
+    meaning="""Some cases of a set have a language and others have none, or a language is not a code
+    or name that is known; languages are reported apart.""",
+)
 
 
 class CaseGroup(Part):
@@ -110,21 +172,12 @@ def validate_cases(
     source = os.fspath(path)
     if source == "-":
         raise InputError("a golden set is read twice; give the name of a file")
-    findings: list[Finding] = []
     try:
         reference = Reference.read(qrels=path, columns=columns)
         queries = read_queries(path, query=columns.query)
     except InvalidDataError as error:
         return _refused(source, error.findings)
-    except InputError:
-        findings, cases = _read_one_by_one(path)
-        if not findings:
-            raise
-        if not cases:
-            return _refused(source, findings)
-        reference, queries = Reference.read(qrels=cases), Queries(cases)
-    qrels = reference.qrels
-    findings += reference.findings
+    qrels, findings = reference.qrels, list(reference.findings)
     if qrels is None:
         return _refused(source, findings)
     expected = [
@@ -136,7 +189,6 @@ def validate_cases(
     for part in (
         _about_questions(queries, source),
         _about_fields(queries, source),
-        _expected_everywhere(expected, len(qrels.query_ids), source),
         _malformed(expected, source) if ontology is None else _terms(expected, ontology, source),
         () if corpus is None else _outside(expected, passes_over_ids(corpus)(), source),
     ):
@@ -171,36 +223,6 @@ def _refused(source: str, findings: Iterable[Finding]) -> CasesValidation:
         visible=None,
         findings=tuple(worst_first(findings)),
     )
-
-
-def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
-    """Read each case by itself: return what is wrong with some, by kind, and the others."""
-    source, is_json = os.fspath(path), suffix_of(path) == ".json"
-    placed: Iterable[tuple[int, Any]] = ()
-    if is_json:
-        data = read_json(read_bytes(path), source=source)
-        held = [data] if isinstance(data, list) else list(data.values())
-        lists = [value for value in held if isinstance(value, list)]
-        placed = enumerate(lists[0], start=1) if len(lists) == 1 else ()
-    elif suffix_of(path) in (".jsonl", ".ndjson"):
-        placed = read_json_lines(read_bytes(path).splitlines(), source=source)
-    problems: dict[str, list[Place]] = {}
-    cases = []
-    for number, case in placed:
-        try:
-            Qrels([case])
-            Queries([case])
-        except InputError as error:
-            problem = re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
-            place = Place(f"{source}, item {number}") if is_json else Place(source, number)
-            problems.setdefault(problem, []).append(place)
-        else:
-            cases.append(case)
-    findings = [
-        UNREADABLE.finding(problem, count=len(places), places=tuple(places[:PLACES_SHOWN]))
-        for problem, places in problems.items()
-    ]
-    return findings, cases
 
 
 def _visible(count: int) -> float | None:
@@ -277,15 +299,6 @@ def _about_fields(queries: Queries, source: str) -> Iterator[Finding]:
 
 _Expected = Sequence[tuple[str, str]]
 """Query ids, each with the id of a document or term it expects."""
-
-
-def _expected_everywhere(expected: _Expected, questions: int, source: str) -> Iterator[Finding]:
-    for doc_id, count in Counter(doc_id for _, doc_id in expected).most_common(1):
-        if count >= 10 and 2 * count >= questions:
-            yield SAME_DOCUMENT.finding(
-                f"{shown(doc_id)} is expected by {count:,} of {counted(questions, 'question')}",
-                places=(Place(source, doc_id=doc_id),),
-            )
 
 
 def _outside(expected: _Expected, corpus_ids: Iterable[str], source: str) -> Iterator[Finding]:

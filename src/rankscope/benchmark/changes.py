@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,13 +28,12 @@ from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
 from rankscope.scoring.scores import RunScores
+from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
-from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import paired
 from rankscope.statistics.system_pairs import Verdict
-from rankscope.statistics.tests import corrected
 from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ExperimentComparison(Part, Shown):
     after: str
     """The second experiment's id."""
     queries: int
-    """Queries compared; the most, where systems differ in that."""
+    """Queries compared."""
     correction: Literal["holm"] = "holm"
     """How p-values are corrected over all systems and measures."""
     differs: tuple[str, ...]
@@ -122,41 +122,35 @@ def compare_experiments(
     sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
     chosen = list(systems) or shared
-    matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
-    size = sum(len(matrix.scales) for matrix in matrices.values())
-    tested = {
-        name: Differences.of(
-            matrix, [(0, 1)], settings, family=size, noises=_noises(name, matrix, (old, new))
+    matrix = _side_by_side([paired(sides, asked, (name, name)) for name in chosen], chosen)
+    tested = family_tests(
+        matrix,
+        [(2 * place, 2 * place + 1) for place in range(len(chosen))],
+        settings,
+        noises=_noises(chosen, matrix, (old, new)),
+    )
+    changes = [
+        SystemChange(
+            system=name,
+            measure=pair.measure,
+            before=pair.base_mean,
+            after=pair.system_mean,
+            difference=pair.difference,
+            interval=pair.interval,
+            p=pair.p,
+            p_corrected=pair.p_corrected,
+            higher_is_better=scale.higher_is_better,
+            verdict=pair.verdict,
         )
-        for name, matrix in matrices.items()
-    }
-    p_values = [p for rows in tested.values() for p in rows.p.tolist()]
-    adjusted = corrected(p_values, settings.correction).tolist()
-    left, changes = iter(adjusted), []
-    for name, matrix in matrices.items():
-        rows = tested[name]
-        p_of_rows = [next(left) for _ in matrix.scales]
-        intervals = rows.intervals(p_of_rows, settings.alpha)
-        for row, (scale, p_corrected) in enumerate(zip(matrix.scales, p_of_rows, strict=True)):
-            difference = float(rows.mean[row])
-            changes.append(
-                SystemChange(
-                    system=name,
-                    measure=scale.name,
-                    before=matrix.mean(row, 0),
-                    after=matrix.mean(row, 1),
-                    difference=difference,
-                    interval=intervals[row],
-                    p=float(rows.p[row]),
-                    p_corrected=p_corrected,
-                    higher_is_better=scale.higher_is_better,
-                    verdict=scale.verdict(difference, p_corrected, settings.alpha),
-                )
-            )
+        for place, name in enumerate(chosen)
+        for scale, pair in zip(
+            matrix.scales, tested.make(np.arange(place, len(tested.rows), len(chosen))), strict=True
+        )
+    ]
     return ExperimentComparison(
         before=old.experiment,
         after=new.experiment,
-        queries=max(len(matrix.query_ids) for matrix in matrices.values()),
+        queries=len(matrix.query_ids),
         differs=(*_what_differs(old_manifest, new_manifest), *_broken(old, new)),
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
@@ -164,18 +158,32 @@ def compare_experiments(
     )
 
 
-def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
-    """Return how far a system moves by itself, where an experiment asked it more than once."""
+def _side_by_side(matrices: Sequence[Matrix], names: Sequence[str]) -> Matrix:
+    """Put the matrices of all systems, before and after, into one, which is tested as a family."""
+    first = matrices[0]
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.query_ids != first.query_ids:
+            raise InputError(
+                f"not comparable together: {names[0]} and {name} have values for different "
+                "queries; name one of them with --system"
+            )
+    values = np.concatenate([matrix.values for matrix in matrices], axis=1)
+    systems = [system for matrix in matrices for system in matrix.systems]
+    return replace(first, systems=tuple(systems), values=values)
+
+
+def _noises(names: Sequence[str], matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
+    """Return how far systems move by themselves, where an experiment asked them more than once."""
+    places = {scale.name: place for place, scale in enumerate(matrix.scales)}
     noises: dict[tuple[int, int], list[tuple[RunNoise, float]]] = {}
     for report in reports:
         again = repeats.of(report.analyses)
-        rows = () if again is None else again.systems
-        measures = [measure for row in rows if row.system == name for measure in row.measures]
-        for place, scale in enumerate(matrix.scales):
-            for measure in measures:
-                if measure.measure == scale.name and measure.deviation > 0:
+        for row in () if again is None else again.systems:
+            for measure in row.measures if row.system in names else ():
+                if measure.measure in places and measure.deviation > 0:
                     noise = RunNoise(run_means=measure.means, deviation=measure.deviation)
-                    noises.setdefault((place, 0), []).append((noise, 1.0))
+                    key = places[measure.measure], 2 * names.index(row.system)
+                    noises.setdefault(key, []).append((noise, 1.0))
     return noises
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.collection_files import (
     CROSS_VALIDATION,
     CollectionFiles,
@@ -32,7 +31,7 @@ from rankscope.collection.queries import Queries, read_queries
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import check_regular, read_bytes
-from rankscope.findings import PLACES_SHOWN, Finding, Place
+from rankscope.findings import PLACES_SHOWN, Finding, Place, declare
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records.report import CollectionInfo, OntologyInfo
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
@@ -42,6 +41,17 @@ from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.cases import is_unanswered, language_code
 from rankscope.tables.collection_folder import parts_of
+
+WITHOUT_TEXT = declare(
+    "RS703",
+    "judged-queries-without-text",
+    "warning",
+    unit="query",
+    advice="no system has them, so they count as 0 or are left out, as the profile says; add them "
+    "to the queries, or leave them out of the judgments",
+    meaning="""A query is judged and its text is not known, so it cannot be asked and counts as 0
+    for every system.""",
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,29 +49,20 @@ def git_state(folder: Path) -> GitState | None:
     that git then starts, and the folder may come from anywhere.
     """
     place = folder.resolve()
-    git = next(
-        (each / ".git" for each in (place, *place.parents) if (each / ".git").exists()), None
-    )
+    git = next((p / ".git" for p in (place, *place.parents) if (p / ".git").exists()), None)
     if git is None:
         return None
     if git.is_file():  # of a linked worktree or a submodule: "gitdir: PATH"
         git = git.parent / _text(git).removeprefix("gitdir:").strip()
-    name = _text(git / "HEAD")
-    if name.startswith("ref:"):
-        name = _reference(git, name.removeprefix("ref:").strip())
-    return GitState(commit=name) if _COMMIT.fullmatch(name) else None
-
-
-def _reference(git: Path, name: str) -> str:
-    """Return what a reference holds, in a file of its own or packed with others; '' if nothing."""
-    if ".." in name.split("/") or name.startswith("/"):
-        return ""
-    for home in (git, git / (_text(git / "commondir") or ".")):
-        packed = (line.split() for line in _text(home / "packed-refs").splitlines())
-        commit = next((words[0] for words in packed if words[1:] == [name]), "")
-        if loose := _text(home / name) or commit:
-            return loose
-    return ""
+    commit = _text(git / "HEAD")
+    if commit.startswith("ref:"):
+        name = commit.removeprefix("ref:").strip()
+        if not re.fullmatch(r"refs/(?!.*\.\.)\S+", name):
+            return None
+        common = git / (_text(git / "commondir") or ".")
+        packed = re.search(rf"^(\w+) {re.escape(name)}$", _text(common / "packed-refs"), re.M)
+        commit = _text(common / name) or (packed[1] if packed else "")
+    return GitState(commit=commit) if _COMMIT.fullmatch(commit) else None
 
 
 def _text(path: Path) -> str:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankscope.benchmark.check import fault_of
-from rankscope.benchmark.codes import FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnose import Answer
 from rankscope.benchmark.folder import report_file, results_file, run_file, values_file
 from rankscope.benchmark.prepare import Benchmark
@@ -17,7 +16,7 @@ from rankscope.collection.qrels_checks import GRADES_TOO_LOW
 from rankscope.diagnosis.analysis import Analysed, all_analyses
 from rankscope.diagnosis.summary import summarise
 from rankscope.errors import counted
-from rankscope.findings import Finding, worst_first
+from rankscope.findings import Finding, declare, worst_first
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
 from rankscope.records.figure_kpis import figure_kpis
@@ -47,6 +46,36 @@ TOP = 20
 
 _OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code})
 """Findings that each run repeats and that are about the collection and the measures."""
+
+QUERIES_FAILED = declare(
+    "RS704",
+    "queries-failed",
+    "error",
+    unit="query",
+    advice="run the benchmark again, and only they are asked; until then they are not in the run "
+    "and count as 0, unless the profile leaves them out",
+    meaning="A system could not answer a query; it is not in the run and counts as 0.",
+)
+
+SYSTEM_NOTE = declare(
+    "RS706",
+    "system-note",
+    "warning",
+    unit="case",
+    advice="see whether this is meant before you act on the system's numbers",
+    meaning="""A system has something to say about its answers: documents that it cannot find,
+    scores that rise down the lists as distances do, documents that an answer holds twice.""",
+)
+
+FELL_BACK = declare(
+    "RS707",
+    "model-fell-back",
+    "warning",
+    unit="question",
+    advice="look at the answers and the prompt, or take another model; --fresh asks again",
+    meaning="""A language model gave no usable answer to some questions, and something else was
+    taken: the incoming order, or the plain query. There, the system is the one below it.""",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -243,7 +243,7 @@ def schema(*, kind: str) -> None:
     KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
     (ExperimentManifest) or timings (ExperimentTimings).
     """
-    from rankscope.benchmark.config.json_schema import config_json_schema
+    from rankscope.benchmark.config.model import config_json_schema
     from rankscope.part import json_of
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings

@@ -8,7 +8,7 @@ and null out. What the data mean is checked later, by the models of `model`. YAM
 
 from __future__ import annotations
 
-import datetime
+import json
 import math
 import re
 import tomllib
@@ -262,32 +262,17 @@ def _scalar(node: yaml.ScalarNode) -> Any:
 
 
 def _read_toml(text: str, source: str) -> Any:
-    """Return what the text says."""
+    """Return what the text says, read once more as YAML, by whose rules numbers are checked."""
     if any(row.partition("=")[0].count(".") > DEEPEST for row in text.split("\n")):
         # tomllib takes minutes for a key of many parts
         raise FormatError(f"a line has a key of more than {DEEPEST} parts", source=source)
     try:
-        return _without_dates(tomllib.loads(text), (), source)
+        plain = json.dumps(tomllib.loads(text), default=str, ensure_ascii=False)  # dates are text
+        return _read_yaml(plain, source)[0]
+    except FormatError as error:
+        raise FormatError(error.problem, source=source) from None
     except RecursionError:
         raise FormatError(_TOO_DEEP, source=source) from None
-    except FormatError:
-        raise
     except ValueError as error:  # tomllib's own, and int() of more digits than Python takes
         problem = " ".join(str(error).split())
         raise FormatError(f"not valid TOML: {problem}", source=source) from None
-
-
-def _without_dates(value: Any, keys: Keys, source: str) -> Any:
-    """Return data with dates as text; refuse what is nested too deep and numbers YAML has not."""
-    if len(keys) > DEEPEST:
-        raise FormatError(_TOO_DEEP, source=source)
-    if isinstance(value, dict):
-        return {key: _without_dates(item, (*keys, key), source) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_dates(item, (*keys, at), source) for at, item in enumerate(value)]
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, int | float) and not abs(value) < 10**LONGEST_NUMBER:
-        problem = "expected a finite number of at most 100 digits"
-        raise FormatError(f"{dotted(keys)}: {problem}", source=source)
-    return value
