@@ -29,11 +29,10 @@ from rankscope.records.report import BenchmarkReport, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
 from rankscope.scoring.scores import RunScores
 from rankscope.statistics.comparison import family_tests
-from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.sides import paired
-from rankscope.statistics.system_pairs import Verdict
+from rankscope.statistics.system_pairs import Pair
 from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
@@ -43,31 +42,6 @@ if TYPE_CHECKING:
 
 SAME_MEAN = 1e-9
 """Means that differ by more, or by more than this share, are not the same."""
-
-
-class SystemChange(Part):
-    """One system's measure, before and after."""
-
-    system: str
-    """The system."""
-    measure: str
-    """The measure."""
-    before: float
-    """Its mean in the first experiment."""
-    after: float
-    """Its mean in the second."""
-    difference: float
-    """Mean of after minus before, query by query."""
-    interval: Interval
-    """Of the difference."""
-    p: float
-    """Of the test, before correction."""
-    p_corrected: float
-    """Corrected over all systems and measures."""
-    higher_is_better: bool
-    """Whether more is better."""
-    verdict: Verdict
-    """better, worse, or can't tell."""
 
 
 class ExperimentComparison(Part, Shown):
@@ -87,8 +61,8 @@ class ExperimentComparison(Part, Shown):
     """Systems of the first experiment only."""
     only_after: tuple[str, ...]
     """Systems of the second experiment only."""
-    changes: tuple[SystemChange, ...]
-    """By system and measure."""
+    changes: tuple[Pair, ...]
+    """By system and measure: the second experiment's system beside the first's (base)."""
 
 
 def compare_experiments(
@@ -129,24 +103,7 @@ def compare_experiments(
         settings,
         noises=_noises(chosen, matrix, (old, new)),
     )
-    changes = [
-        SystemChange(
-            system=name,
-            measure=pair.measure,
-            before=pair.base_mean,
-            after=pair.system_mean,
-            difference=pair.difference,
-            interval=pair.interval,
-            p=pair.p,
-            p_corrected=pair.p_corrected,
-            higher_is_better=scale.higher_is_better,
-            verdict=pair.verdict,
-        )
-        for place, name in enumerate(chosen)
-        for scale, pair in zip(
-            matrix.scales, tested.make(np.arange(place, len(tested.rows), len(chosen))), strict=True
-        )
-    ]
+    of_one = [np.arange(place, len(tested.rows), len(chosen)) for place in range(len(chosen))]
     return ExperimentComparison(
         before=old.experiment,
         after=new.experiment,
@@ -154,7 +111,7 @@ def compare_experiments(
         differs=(*_what_differs(old_manifest, new_manifest), *_broken(old, new)),
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
-        changes=tuple(changes),
+        changes=tuple(pair for rows in of_one for pair in tested.make(rows)),
     )
 
 
@@ -168,8 +125,7 @@ def _side_by_side(matrices: Sequence[Matrix], names: Sequence[str]) -> Matrix:
                 "queries; name one of them with --system"
             )
     values = np.concatenate([matrix.values for matrix in matrices], axis=1)
-    systems = [system for matrix in matrices for system in matrix.systems]
-    return replace(first, systems=tuple(systems), values=values)
+    return replace(first, systems=tuple(name for name in names for _ in range(2)), values=values)
 
 
 def _noises(names: Sequence[str], matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
@@ -182,8 +138,8 @@ def _noises(names: Sequence[str], matrix: Matrix, reports: Sequence[BenchmarkRep
             for measure in row.measures if row.system in names else ():
                 if measure.measure in places and measure.deviation > 0:
                     noise = RunNoise(run_means=measure.means, deviation=measure.deviation)
-                    key = places[measure.measure], 2 * names.index(row.system)
-                    noises.setdefault(key, []).append((noise, 1.0))
+                    pair = places[measure.measure], names.index(row.system)
+                    noises.setdefault(pair, []).append((noise, 1.0))
     return noises
 
 
@@ -221,15 +177,11 @@ def _recorded(folder: Path, report: BenchmarkReport) -> Scores:
 
 
 def read_values(system: SystemRecord, folder: Path) -> RunScores:
-    """Read a system's values by query from a Parquet file: query_id, measure, value.
-
-    The file must be the one that the report lists, byte for byte, and give the means in it.
-    """
-    name = shown(Path(system.per_query.path).name)
-    means = {value.measure: value.value for value in system.measures}
+    """Read a system's values by query, which must be those that the report lists and averages."""
+    file, means = system.per_query, {value.measure: value.value for value in system.measures}
+    name, source = shown(Path(file.path).name), str(folder)
     try:
-        path = inside(folder, system.per_query.path)
-        frame = recorded_frame(path, system.per_query.sha256, source=str(folder))
+        frame = recorded_frame(inside(folder, file.path), file.sha256, source=source)
         long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         query_ids = tuple(wide["query_id"].cast(pl.String))
@@ -238,14 +190,14 @@ def read_values(system: SystemRecord, folder: Path) -> RunScores:
         text = error.strerror if isinstance(error, OSError) else getattr(error, "problem", "")
         reason = (text or str(error)).partition("\n")[0]
         problem = f"its values by query cannot be read from {name} ({reason})"
-        raise FormatError(problem, source=str(folder)) from None
+        raise FormatError(problem, source=source) from None
     for (measure, mean), row in zip(means.items(), rows, strict=True):
         averaged = aggregate(Measure.parse(measure), row[~np.isnan(row)])
         if not math.isclose(mean, averaged, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
             raise FormatError(
                 f"{name}: the recorded mean of {measure} is {mean:.6g}, but its values "
                 f"by query give {averaged:.6g}: the file was changed; run the benchmark again",
-                source=str(folder),
+                source=source,
             )
     assert system.accounting is not None
     counts = system.accounting.model_dump()

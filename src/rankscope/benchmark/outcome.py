@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankscope.benchmark.check import fault_of
 from rankscope.benchmark.diagnose import Answer
 from rankscope.benchmark.folder import report_file, results_file, run_file, values_file
 from rankscope.benchmark.prepare import Benchmark
@@ -37,7 +36,6 @@ from rankscope.records.table_names import QUERIES
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
-from rankscope.runs.validation import Validation
 from rankscope.scoring.scores import Scores
 from rankscope.statistics.comparison import Comparison
 
@@ -85,7 +83,10 @@ class Outcome:
     benchmark: Benchmark
     fetched: Mapping[str, Sequence[Fetched]]
     """By system: what it answered, each time it was asked."""
-    checks: Mapping[str, Validation]
+    broken: Mapping[str, str]
+    """By system: why it could not be scored, for those of which that is so."""
+    findings: Mapping[str, list[Finding]]
+    """By system: what is to be said of its run."""
     scores: Scores
     comparison: Comparison | None
     answers: Mapping[str, Answer]
@@ -100,11 +101,9 @@ def reports_of(
     """Return the report of all systems, and that of each; ``file`` describes a file."""
     benchmark, scores = outcome.benchmark, outcome.scores
     config = benchmark.loaded.config
-    values = measure_values(benchmark, scores, outcome.comparison)
-    findings = {name: _run_findings(outcome, name) for name in benchmark.systems}
+    values = _values(benchmark, scores, outcome.comparison)
     evaluations = {
-        name: _evaluation(outcome, name, values.get(name, []), findings[name], file)
-        for name in benchmark.systems
+        name: _evaluation(outcome, name, values.get(name, []), file) for name in benchmark.systems
     }
     analyses = Analyses(**outcome.answers)
     report = BenchmarkReport(
@@ -116,7 +115,7 @@ def reports_of(
         baseline=config.baseline,
         profile=scores.profile.name,
         rules=scores.rules,
-        measures=measure_infos(scores, benchmark.targets),
+        measures=_infos(scores, benchmark.targets),
         systems=[_system(outcome, name, evaluations[name], file) for name in benchmark.systems],
         comparison=outcome.comparison,
         figure_kpis=figure_kpis(analyses, benchmark.targets.figure_goals),
@@ -124,7 +123,7 @@ def reports_of(
         summary=summarise(
             (analysis, outcome.answers.get(analysis.name)) for analysis in all_analyses()
         ),
-        findings=_findings(outcome, findings),
+        findings=_findings(outcome),
         verdict=[],
         queries=file(QUERIES),
         top=TOP,
@@ -170,7 +169,7 @@ def manifest_of(
 # --- values --------------------------------------------------------------------------------------
 
 
-def measure_values(
+def _values(
     benchmark: Benchmark, scores: Scores, comparison: Comparison | None
 ) -> dict[str, list[MeasureValue]]:
     """Return every system's means with interval, target and bands."""
@@ -196,7 +195,7 @@ def measure_values(
     return values
 
 
-def measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
+def _infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     """Describe the measures, and say who is best by each."""
     infos = []
     for measure, asked in scores.asked.items():
@@ -223,18 +222,10 @@ def measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
 
 
 def _evaluation(
-    outcome: Outcome,
-    name: str,
-    values: list[MeasureValue],
-    findings: list[Finding],
-    file: Callable[[str], FileRef],
+    outcome: Outcome, name: str, values: list[MeasureValue], file: Callable[[str], FileRef]
 ) -> EvaluationReport:
     """Return the report of one system."""
     benchmark, scores, first = outcome.benchmark, outcome.scores, outcome.fetched[name][0]
-    fault = fault_of(outcome.checks[name])
-    broken = None if fault is None else fault.message
-    if broken is not None and not first.run.query_ids and first.failures:
-        broken = f"no query was answered ({next(iter(first.failures.values()))})"
     return EvaluationReport(
         experiment=benchmark.experiment,
         run=_run_info(benchmark, name, first, file(run_file(name))),
@@ -242,10 +233,12 @@ def _evaluation(
         profile=scores.profile.name,
         rules=scores.rules,
         measures=values,
-        accounting=scores.run(name).accounting if fault is None else None,
-        broken=broken,
+        accounting=None if name in outcome.broken else scores.run(name).accounting,
+        broken=outcome.broken.get(name),
         diagnostics=Diagnostics(
-            versions=dict(benchmark.versions), findings=findings, notes=list(first.notes)
+            versions=dict(benchmark.versions),
+            findings=outcome.findings[name],
+            notes=list(first.notes),
         ),
         per_query=file(values_file(name)),
     )
@@ -297,9 +290,10 @@ def _run_info(benchmark: Benchmark, name: str, fetched: Fetched, file: FileRef) 
 # --- findings ------------------------------------------------------------------------------------
 
 
-def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
+def findings_of(
+    name: str, fetched: Fetched, checked: Sequence[Finding], scores: Scores
+) -> list[Finding]:
     """Return what is to be said of one run: what failed first, then what checks and scores say."""
-    fetched, scores = outcome.fetched[name][0], outcome.scores
     findings = []
     for usage in fetched.facts:
         if isinstance(usage, ModelUsage) and usage.fallen_back:
@@ -319,7 +313,6 @@ def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
                 sentence, count=len(fetched.failures), evidence={"first": first}, system=name
             )
         )
-    checked = outcome.checks[name].findings
     findings += [finding.model_copy(update={"system": name}) for finding in checked]
     seen = {finding.code for finding in checked}
     if name in scores.runs:
@@ -327,11 +320,11 @@ def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
     return [*findings, *(SYSTEM_NOTE.finding(text, system=name) for text in fetched.notes)]
 
 
-def _findings(outcome: Outcome, by_system: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+def _findings(outcome: Outcome) -> list[Finding]:
     """Return all findings, the worst first; what is about the collection is said once."""
     findings = list(outcome.benchmark.collection.findings)
     lifted: dict[str, Finding] = {}
-    for finding in (finding for each in by_system.values() for finding in each):
+    for finding in (finding for each in outcome.findings.values() for finding in each):
         if finding.code in _OF_COLLECTION:
             lifted[finding.code] = finding.model_copy(update={"system": None})
         else:

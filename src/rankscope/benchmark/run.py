@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.check import check_all, fault_of, reference_of
+from rankscope.benchmark.check import broken_by, check_all, reference_of
 from rankscope.benchmark.collection import refuse_languages
 from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
 from rankscope.benchmark.diagnose import diagnose
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.fetching import cache_folder, fetch_all
 from rankscope.benchmark.folder import MANIFEST, REPORT, file_ref, inside, unfinished
-from rankscope.benchmark.outcome import Outcome
+from rankscope.benchmark.outcome import Outcome, findings_of
 from rankscope.benchmark.prepare import prepared
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.steps import Steps, Watcher
@@ -98,13 +98,20 @@ def run_benchmark(
         runs = {name: [answer.run for answer in answers] for name, answers in fetched.items()}
         first = {name: each[0] for name, each in runs.items()}
         checks = check_all(reference_of(benchmark), first, steps)
-        sound = {name: each for name, each in runs.items() if fault_of(checks[name]) is None}
+        broken = broken_by(checks, fetched)
+        sound = {name: each for name, each in runs.items() if name not in broken}
         with steps.step("score"):
             scores = score(benchmark, sound)
         with steps.step("compare"):
             comparison = compare(benchmark, scores)
         answers = diagnose(benchmark, systems, fetched, scores, steps)
-        outcome = Outcome(benchmark, fetched, checks, scores, comparison, answers, steps.seconds)
+        findings = {
+            name: findings_of(name, each[0], checks[name].findings, scores)
+            for name, each in fetched.items()
+        }
+        outcome = Outcome(
+            benchmark, fetched, broken, findings, scores, comparison, answers, steps.seconds
+        )
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(outcome, folder_to_fill, models=models, started=started)

@@ -231,15 +231,15 @@ class Targets:
         """Return by set the band that a value falls in; sets without bands for it are left out."""
         parsed = Measure.parse(measure)
         upwards = parsed.definition.higher_is_better
-        found = {}
+        by_set = {}
         for name, by_measure in self.band_sets.items():
             bands = by_measure.get(str(parsed))
             if bands and not math.isnan(value):
                 entered = [
                     band for band, bound in bands if (value >= bound if upwards else value <= bound)
                 ]
-                found[name] = entered[-1] if entered else f"below {bands[0][0]}"
-        return found
+                by_set[name] = entered[-1] if entered else f"below {bands[0][0]}"
+        return by_set
 
 
 def load_targets(

@@ -58,15 +58,15 @@ def apply_overrides(origins: Origins, settings: Sequence[str]) -> dict[str, Any]
     """Return the file's data with all settings applied, and note them in ``origins``."""
     data = deepcopy(origins.file.data)
     for setting in settings:
-        found = _SETTING.fullmatch(setting)
-        keys = [key.strip() for key in _DOT.split(found[1])] if found else []
-        if found is None or not all(keys) or len(keys) > DEEPEST:
+        parts = _SETTING.fullmatch(setting)
+        keys = [key.strip() for key in _DOT.split(parts[1])] if parts else []
+        if parts is None or not all(keys) or len(keys) > DEEPEST:
             raise InputError(
                 f"--set {shown(setting)}: expected a key and a value, such as depth=50 or "
                 "statistics.seed=3"
             )
         label = f"--set {dotted(tuple(keys))}"
-        value = parse_value(found[2].strip(), source=label)
+        value = parse_value(parts[2].strip(), source=label)
         try:
             origins.overrides.append(Override(_set(data, keys, value), value))
         except RankscopeError as error:
