@@ -70,19 +70,6 @@ def test_without_a_corpus_the_search_waits_to_be_written(tmp_path: Path) -> None
     assert in_folder(tmp_path).returncode == 0
 
 
-def test_recorded_answers_are_what_is_measured(tmp_path: Path) -> None:
-    records = [
-        {**record, "retrieved_ids": list(reversed([*record["expected_ids"], "rice"]))}
-        for record in GOLDEN
-    ]
-    golden = tmp_path / "golden.jsonl"
-    golden.write_text("".join(json.dumps(record) + "\n" for record in records))
-    project = start_project(tmp_path, golden=golden)
-    assert "retriever.py" not in project.files
-    assert in_folder(tmp_path).returncode == 0
-    assert means(tmp_path / "rankscope.yaml")["mine"]["RR@10"] == 0.5
-
-
 def test_nothing_is_overwritten_and_the_example_runs(tmp_path: Path) -> None:
     (tmp_path / "rankscope.yaml").write_text("mine")
     with pytest.raises(InputError, match=r"'rankscope\.yaml' is there already"):

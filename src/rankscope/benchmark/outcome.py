@@ -19,7 +19,7 @@ from rankscope.findings import Finding, declare, worst_first
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
 from rankscope.records.figure_kpis import figure_kpis
-from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
+from rankscope.records.manifest import ExperimentManifest, Machine, RunRef
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     Analyses,
@@ -29,6 +29,7 @@ from rankscope.records.report import (
     MeasureInfo,
     MeasureValue,
     RunInfo,
+    ScoredSystem,
     SystemRecord,
     status_of,
 )
@@ -100,23 +101,35 @@ def reports_of(
 ) -> tuple[BenchmarkReport, dict[str, EvaluationReport]]:
     """Return the report of all systems, and that of each; ``file`` describes a file."""
     benchmark, scores = outcome.benchmark, outcome.scores
-    config = benchmark.loaded.config
-    values = _values(benchmark, scores, outcome.comparison)
+    config, info = benchmark.loaded.config, benchmark.collection.info
+    common: dict[str, Any] = {
+        "experiment": benchmark.experiment,
+        "collection": info,
+        "profile": scores.profile.name,
+        "rules": scores.rules,
+    }
+    scored = _scored_systems(outcome, file)
     evaluations = {
-        name: _evaluation(outcome, name, values.get(name, []), file) for name in benchmark.systems
+        name: EvaluationReport(
+            **common,
+            **dict(system),
+            diagnostics=Diagnostics(
+                versions=dict(benchmark.versions),
+                findings=outcome.findings[name],
+                notes=list(outcome.fetched[name][0].notes),
+            ),
+        )
+        for name, system in scored.items()
     }
     analyses = Analyses(**outcome.answers)
     report = BenchmarkReport(
-        experiment=benchmark.experiment,
+        **common,
         name=config.name,
         created=created,
-        collection=benchmark.collection.info,
         depth=config.depth,
         baseline=config.baseline,
-        profile=scores.profile.name,
-        rules=scores.rules,
-        measures=_infos(scores, benchmark.targets),
-        systems=[_system(outcome, name, evaluations[name], file) for name in benchmark.systems],
+        measures=_measure_infos(scores, benchmark.targets),
+        systems=[_record(outcome, name, system, file) for name, system in scored.items()],
         comparison=outcome.comparison,
         figure_kpis=figure_kpis(analyses, benchmark.targets.figure_goals),
         analyses=analyses,
@@ -137,7 +150,6 @@ def manifest_of(
     report: BenchmarkReport,
     *,
     models: Mapping[str, Sequence[Mapping[str, Any]]],
-    git: GitState | None,
     machine: Machine,
     artifacts: list[FileRef],
 ) -> ExperimentManifest:
@@ -159,43 +171,50 @@ def manifest_of(
         versions=dict(benchmark.versions),
         models=loaded.secrets.hide({name: list(each) for name, each in models.items() if each}),
         snapshots={system.name: system.run.identity.snapshot for system in report.systems},
-        git=git,
         seed=loaded.config.statistics.seed,
         machine=machine,
         artifacts=artifacts,
     )
 
 
-# --- values --------------------------------------------------------------------------------------
+# --- systems and measures ------------------------------------------------------------------------
 
 
-def _values(
-    benchmark: Benchmark, scores: Scores, comparison: Comparison | None
-) -> dict[str, list[MeasureValue]]:
-    """Return every system's means with interval, target and bands."""
-    targets, ends = benchmark.targets, intervals(benchmark, scores, comparison)
-    values: dict[str, list[MeasureValue]] = {}
-    for run in scores.scored:
-        values[run.name] = []
-        for measure, asked in scores.asked.items():
+def _scored_systems(outcome: Outcome, file: Callable[[str], FileRef]) -> dict[str, ScoredSystem]:
+    """Return what each system answered, and its means with interval, target and bands."""
+    benchmark, scores, targets = outcome.benchmark, outcome.scores, outcome.benchmark.targets
+    ends = intervals(benchmark, scores, outcome.comparison)
+    systems = {}
+    for name in benchmark.systems:
+        run = scores.run(name) if name in scores.runs else None
+        values = []
+        for measure, asked in scores.asked.items() if run is not None else ():
+            assert run is not None
             value, target = run.means[measure], targets.target_of(measure, asked)
             higher = Measure.parse(measure).definition.higher_is_better
-            values[run.name].append(
+            values.append(
                 MeasureValue(
                     measure=measure,
                     asked=asked,
                     value=value,
-                    interval=ends.get((run.name, measure)),
+                    interval=ends.get((name, measure)),
                     n=run.accounting.queries,
                     target=target,
                     status=status_of(value, target, higher_is_better=higher),
                     bands=targets.bands_of(measure, value),
                 )
             )
-    return values
+        systems[name] = ScoredSystem(
+            run=_run_info(benchmark, name, outcome.fetched[name][0], file(run_file(name))),
+            measures=values,
+            accounting=None if run is None else run.accounting,
+            broken=outcome.broken.get(name),
+            per_query=file(values_file(name)),
+        )
+    return systems
 
 
-def _infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
+def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     """Describe the measures, and say who is best by each."""
     infos = []
     for measure, asked in scores.asked.items():
@@ -218,54 +237,24 @@ def _infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     return infos
 
 
-# --- systems -------------------------------------------------------------------------------------
-
-
-def _evaluation(
-    outcome: Outcome, name: str, values: list[MeasureValue], file: Callable[[str], FileRef]
-) -> EvaluationReport:
-    """Return the report of one system."""
-    benchmark, scores, first = outcome.benchmark, outcome.scores, outcome.fetched[name][0]
-    return EvaluationReport(
-        experiment=benchmark.experiment,
-        run=_run_info(benchmark, name, first, file(run_file(name))),
-        collection=benchmark.collection.info,
-        profile=scores.profile.name,
-        rules=scores.rules,
-        measures=values,
-        accounting=None if name in outcome.broken else scores.run(name).accounting,
-        broken=outcome.broken.get(name),
-        diagnostics=Diagnostics(
-            versions=dict(benchmark.versions),
-            findings=outcome.findings[name],
-            notes=list(first.notes),
-        ),
-        per_query=file(values_file(name)),
-    )
-
-
-def _system(
-    outcome: Outcome, name: str, evaluation: EvaluationReport, file: Callable[[str], FileRef]
+def _record(
+    outcome: Outcome, name: str, system: ScoredSystem, file: Callable[[str], FileRef]
 ) -> SystemRecord:
     """Return what the report of all systems says of one."""
     benchmark, (first, *again) = outcome.benchmark, outcome.fetched[name]
     described = benchmark.systems[name]
     return SystemRecord(
+        **dict(system),
         name=name,
         kind=described.kind,
-        spec=benchmark.loaded.plain()["systems"][name],
+        spec=benchmark.loaded.config.systems[name],
         of=list(described.of),
         report=report_file(name),
-        run=evaluation.run,
-        measures=evaluation.measures,
-        accounting=evaluation.accounting,
-        broken=evaluation.broken,
         timing=first.timings,
         again=tuple(
             _run_info(benchmark, name, fetched, file(run_file(name, time)))
             for time, fetched in enumerate(again, start=2)
         ),
-        per_query=evaluation.per_query,
         results=file(results_file(name)),
     )
 

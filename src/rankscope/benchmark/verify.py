@@ -22,7 +22,6 @@ from rankscope.benchmark.config.loading import LoadedConfig, config_hash
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
-from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.folder import (
     LANGUAGE_REPORT,
     MANIFEST,
@@ -38,7 +37,7 @@ from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets
-from rankscope.benchmark.write import tables
+from rankscope.benchmark.write import pages, tables
 from rankscope.collection.qrels import Qrels
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
