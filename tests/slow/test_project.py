@@ -103,17 +103,3 @@ def test_the_copied_runs_score_as_in_the_demo(tmp_path: Path) -> None:
         for measure in ("nDCG@10", "AP@100"):
             value = scores.run(name).means[measure]
             assert value == pytest.approx(recorded[name][measure], abs=1e-9)
-
-
-def test_exponential_gains_are_left_out_where_they_are_linear(tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "what"}\n')
-    (tmp_path / "a.run").write_text("q Q0 a 1 1.0 a\n")
-    config = {
-        "name": "x",
-        "collection": {"queries": "queries.jsonl", "qrels": "qrels.csv"},
-        "systems": {"a": {"run": "a.run"}},
-    }
-    (tmp_path / "bench.json").write_text(json.dumps(config))
-    for grade in (1, 2):
-        (tmp_path / "qrels.csv").write_text(f"query_id,doc_id,grade\nq,a,{grade}\nq,b,0\n")
-        assert ("nDCG(gain=exp)@10" in means(tmp_path / "bench.json")["a"]) is (grade == 2)

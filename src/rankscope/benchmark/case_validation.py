@@ -275,17 +275,14 @@ def _about_fields(queries: Queries, source: str) -> Iterator[Finding]:
         problem = f"whose {field} is none of {', '.join(words)}"
         yield from _finding(UNKNOWN_WORD, "case", problem, wrong, source)
     spoken = {query_id: fields[query_id].get("language") for query_id in queries}
-    silent = [(name, name) for name, language in spoken.items() if language is None]
-    if len(silent) < len(spoken):
-        problem = f"without a language, beside {len(spoken) - len(silent):,} with one"
-        yield from _finding(DOUBTFUL_LANGUAGE, "case", problem, silent, source)
-    odd = [
+    doubtful = [
         (name, str(language))
         for name, language in spoken.items()
-        if language is not None and not re.fullmatch(r"[a-z]{2,3}", str(language))
+        if not re.fullmatch(r"[a-z]{2,3}", str(language or ""))
     ]
-    problem = "in a language that is neither a code nor a name that is known"
-    yield from _finding(DOUBTFUL_LANGUAGE, "case", problem, odd, source)
+    if any(spoken.values()):
+        problem = "without the code of a language"
+        yield from _finding(DOUBTFUL_LANGUAGE, "case", problem, doubtful, source)
 
 
 def _about_terms(

@@ -100,9 +100,6 @@ def prepared(
     config = loaded.config
     targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache)
-    grades = collection.judgments.grade
-    if ((grades <= 0) | (grades == 1)).all():
-        config = config.for_binary_grades()
     config = config.for_cases(_varying_fields(collection))
     loaded = replace(loaded, config=config)
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]

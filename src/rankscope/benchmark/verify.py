@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -76,6 +76,11 @@ class Checked(Part):
     problem: str = ""
     """What is wrong with it; '' if nothing."""
 
+    @classmethod
+    def of(cls, what: str, holds: bool, problem: str) -> Self:
+        """Return that something holds, or else what is wrong with it."""
+        return cls(what=what, problem="" if holds else problem)
+
 
 class Verification(Part, Shown):
     """All that was looked at."""
@@ -131,9 +136,8 @@ def verify(folder: Path, *, digest: str = "") -> Verification:
     current = digest_of(folder)
     checks = [*_files(folder, manifest)]
     if digest:
-        same = current.startswith(digest.lower())
         problem = f"has the digest {current}, and {digest} was expected"
-        checks.append(Checked(what=MANIFEST, problem="" if same else problem))
+        checks.append(Checked.of(MANIFEST, current.startswith(digest.lower()), problem))
     try:
         checks += _scores(folder, manifest, report)
     except Exception as error:  # the folder may hold anything
@@ -170,7 +174,7 @@ def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     except ValueError:  # infinite numbers and broken text, which are never written
         same = False
     problem = "its hash differs from the one recorded: the manifest was changed"
-    yield Checked(what="config", problem="" if same else problem)
+    yield Checked.of("config", same, problem)
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -226,8 +230,7 @@ def _scores(
     for system in report.systems:
         run_ids = [info.run_id for info in (system.run, *system.again)]
         same = [answer.run.fingerprint() for answer in fetched[system.name]] == run_ids
-        problem = "" if same else "is not the one that was scored"
-        yield Checked(what=f"run of {system.name}", problem=problem)
+        yield Checked.of(f"run of {system.name}", same, "is not the one that was scored")
     broken = {system.name: system.broken for system in report.systems if system.broken is not None}
     sound = {name: [answer.run for answer in fetched[name]] for name in names if name not in broken}
     scores = score(benchmark, sound)
@@ -248,9 +251,9 @@ def _scores(
     for name, evaluation in evaluations.items():
         problem = _difference(_plain(evaluation), _plain(evaluated[name]))
         yield Checked(what=f"{report_file(name)}, its content", problem=problem)
-    same = manifest.experiment == benchmark.experiment
     problem = f"is {manifest.experiment}, and {benchmark.experiment} follows from what is recorded"
-    yield Checked(what="id of the experiment", problem="" if same else problem)
+    same = manifest.experiment == benchmark.experiment
+    yield Checked.of("id of the experiment", same, problem)
 
 
 def _benchmark(folder: Path, manifest: ExperimentManifest, report: BenchmarkReport) -> Benchmark:

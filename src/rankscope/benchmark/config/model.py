@@ -48,18 +48,6 @@ from rankscope.scoring.rules import profile_named
 from rankscope.statistics.choices import Correction, Family, Method, Test
 from rankscope.statistics.settings import Settings
 
-_EXPONENTIAL = "nDCG(gain=exp)@10"
-MEASURES = (
-    "nDCG@10",
-    _EXPONENTIAL,
-    "AP@100",
-    "RR@10",
-    "R@50",
-    "R@100",
-    "Success@10",
-)
-"""What is measured when a config does not say, if grades are more than 0 and 1."""
-
 CASE_MEASURES = "hpo"
 """What is measured for cases if nobody says."""
 
@@ -184,7 +172,7 @@ class _Question(Section):
     """How many documents each system returns at most."""
     baseline: str | None = None
     """The system that the others are compared with; if not given, all with each other."""
-    measures: Measures = Field(default_factory=lambda: list(MEASURES))
+    measures: Measures = Field(default_factory=lambda: list(DEFAULT_MEASURES))
     """What is measured."""
     targets: TargetsGiven = Field(default_factory=dict)
     """What should be reached: numbers by measure, the name or file of a set, or a list of both."""
@@ -280,15 +268,6 @@ class Config(_WithAnalyses):
         parsed = meant(self.measures, profile_named(self.profile))
         asked = (Measure.parse(measure.asked) for measure in parsed)
         return frozenset(map(str, [*asked, *(measure.measure for measure in parsed)]))
-
-    def for_binary_grades(self) -> Self:
-        """Leave out exponential gains, which are the linear ones here, unless they are named."""
-        targets = {name for _, entry in entries_of(self.targets) for name in entry}
-        if "measures" in self.model_fields_set or _EXPONENTIAL in targets:
-            return self
-        return self.model_copy(
-            update={"measures": [name for name in MEASURES if name != _EXPONENTIAL]}
-        )
 
     @field_validator("name")
     @classmethod
