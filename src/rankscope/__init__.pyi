@@ -3,8 +3,8 @@
 Type checkers read this file, and so does rankscope when a name is used for the first time.
 """
 
+from rankscope.benchmark.by_language import run_languages as run_languages
 from rankscope.benchmark.run import run_benchmark as run_benchmark
-from rankscope.benchmark.run import run_languages as run_languages
 from rankscope.collection.corpus import Corpus as Corpus
 from rankscope.collection.corpus import Document as Document
 from rankscope.collection.corpus import read_corpus as read_corpus

@@ -41,7 +41,7 @@ def test_rag_moe_alone_and_with_others() -> None:
 def test_they_are_kept_in_a_manifest() -> None:
     found = load_targets("rag-moe", ["trec-kpi"], HERE)
     assert Targets.from_plain(asdict(found)) == found
-    assert Targets.from_plain({"by_measure": {}, "band_sets": ()}) == Targets()
+    assert Targets.from_plain({"by_measure": {}, "band_sets": {}}) == Targets()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ import zstandard
 import rankscope as rs
 from benchmark.world import CONFIG, write_world
 from conftest import Rankscope
-from rankscope.benchmark.fetch_runs import fetch_runs
-from rankscope.benchmark.run import plan_benchmark
+from rankscope.benchmark.run import fetch_runs
 from rankscope.records.report import BenchmarkReport
 from rankscope.scoring.score_files import read_scores
 
@@ -146,7 +145,6 @@ def test_an_empty_name_is_refused(
     for call in (
         lambda: rs.run_benchmark(config, output=name),
         lambda: rs.run_benchmark(config, output="out", cache=name),
-        lambda: plan_benchmark(config, output=name),
         lambda: fetch_runs(config, output=name),
         lambda: rs.read_run(name),
         lambda: rs.read_corpus(name),

@@ -165,7 +165,7 @@ REFUSED = {
     },
     "mcp": {"nowhere": "nowhere", "qrels": "folder"},
     "demo": {"--output ' '": "empty", "--output qrels": "folder"},
-    "benchmark": {"run a.yaml --output ''": "empty", "run a.yaml --dry-run --format metrics": ""},
+    "benchmark": {"run a.yaml --output ''": "empty"},
 }
 
 

@@ -9,7 +9,7 @@ from rankscope.document.blocks import Notes, Section, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
-from rankscope.records.manifest import ExperimentManifest, GitState, Machine
+from rankscope.records.manifest import ExperimentManifest, Machine
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import Covered, coverage_section
 from rankscope.reports.what_ran import repeat_section
@@ -80,7 +80,6 @@ def manifest() -> ExperimentManifest:
         "snapshots": {},
         "keys": {},
         "targets": {},
-        "git": GitState(commit="abc123", dirty=True),
         "seed": 3,
         "machine": Machine(system="Linux", release="6", machine="x86_64", cores=2, memory=2**33),
         "seconds": {},
@@ -93,6 +92,6 @@ def test_hashes_versions_and_machine_are_named() -> None:
     section = repeat_section(REPORT, manifest=manifest())
     [notes] = [block for block in section.details if isinstance(block, Notes)]
     shown = " ".join(notes.texts)
-    for text in (REPORT.collection.qrels_sha256[:12], "abc123", "python 3.12.1", "8.0 GiB"):
+    for text in (REPORT.collection.qrels_sha256[:12], "python 3.12.1", "8.0 GiB"):
         assert text in shown
     assert REPORT.collection.qrels_sha256[:12] in str(repeat_section(REPORT))

@@ -23,7 +23,7 @@ from rankscope.cli.progress import watching
 
 if TYPE_CHECKING:
     from rankscope.benchmark.by_language import LanguageResults
-    from rankscope.benchmark.run import Planned, Result
+    from rankscope.benchmark.run import Result
     from rankscope.document.blocks import Point
 
 REPORT_PAGE = "BenchmarkReport.html"
@@ -41,7 +41,6 @@ KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 )
 @shared.CONFIG
 @shared.CONFIG_OPTIONS
-@option("--dry-run", "Show the systems and whether their answers are cached; run nothing")
 @option("--fresh", "Ignore the cache")
 @shared.FAIL_UNDER
 @shared.formats(METRICS)
@@ -51,8 +50,6 @@ def run(
     config: str,
     folder: str,
     settings: tuple[str, ...],
-    jobs: int,
-    dry_run: bool,
     fail_under: tuple[str, ...],
     no_python: bool,
     quiet: bool,
@@ -63,17 +60,16 @@ def run(
 
     CONFIG is a YAML or TOML file: the collection, the systems, what to measure. Answers are cached,
     so a stopped benchmark continues where it was. A config is code: the Python functions it
-    names run with your rights; --dry-run imports nothing, and --no-python refuses them.
+    names run with your rights; --no-python refuses them.
     """
-    from rankscope.benchmark.by_language import languages_to_run
+    from rankscope.benchmark.by_language import run_languages
+    from rankscope.benchmark.collection import languages_to_run
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
+    from rankscope.benchmark.run import run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.integrations.limits import read_limits
     from rankscope.printing import hide_with, put_line
 
-    if dry_run and output.format == METRICS:
-        raise click.UsageError("--dry-run has no metrics; leave out one of the two")
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
     several = bool(languages_to_run(loaded))
@@ -89,11 +85,8 @@ def run(
         noun="system",
     )
     options |= {"output": folder, "python": not no_python}
-    if dry_run:
-        _show_plan(plan_benchmark(loaded, **options), output, quiet=quiet)
-        return 0
     with watching(quiet=quiet) as watcher:
-        options |= {"watcher": watcher, "jobs": jobs}
+        options["watcher"] = watcher
         results = run_languages(loaded, **options) if several else None
         result = None if several else run_benchmark(loaded, **options)
     if result is None:
@@ -142,21 +135,6 @@ def _status(report: Any) -> int:
 
     has_errors = any(finding.severity == "error" for finding in report.findings)
     return ANSWER_IS_NO if has_errors else 0
-
-
-def _show_plan(plan: list[Planned], output: Output, *, quiet: bool) -> None:
-    """Print what a run would ask: each system, and whether its answers are cached."""
-    from dataclasses import asdict
-
-    from rankscope.document.blocks import Cell, Document, Section, Table, text_columns
-
-    rows = tuple((Cell(each.step), Cell(each.state), Cell(each.about)) for each in plan)
-    columns = text_columns("step", "state", "about")
-    if not quiet or output.format == "json":
-        output.write(
-            Document("Plan", (Section("", (Table(columns, rows),)),)),
-            data=lambda: [asdict(planned) for planned in plan],
-        )
 
 
 def show_result(result: Result, output: Output, *, quiet: bool) -> int:
@@ -265,7 +243,7 @@ def schema(*, kind: str) -> None:
     KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
     (ExperimentManifest) or timings (ExperimentTimings).
     """
-    from rankscope.benchmark.config.json_schema import config_json_schema
+    from rankscope.benchmark.config.model import config_json_schema
     from rankscope.part import json_of
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings

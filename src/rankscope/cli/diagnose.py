@@ -87,8 +87,8 @@ def diagnose(
 
     def contents() -> Contents | None:
         if is_folder:
-            from rankscope.benchmark.drawn_pages import folder_contents
             from rankscope.benchmark.verify import open_experiment
+            from rankscope.benchmark.write import folder_contents
 
             manifest, report = open_experiment(Path(qrels))
             whole = folder_contents(report, Path(qrels), manifest)

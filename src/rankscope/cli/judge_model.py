@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.benchmark.config.llm_config import read_llm_config
+from rankscope.benchmark.config.loading import read_llm_config
 from rankscope.cli.output import Output, print_line
 from rankscope.cli.progress import watching
 from rankscope.collection.qrels import Qrels

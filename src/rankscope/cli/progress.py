@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
+from rankscope.benchmark.steps import Watcher
 from rankscope.errors import LeftoverWarning
 from rankscope.printing import put_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
-
-    from rankscope.benchmark.steps import Watcher
 
 
 @contextmanager
@@ -50,10 +49,8 @@ def _leftovers_in_sentences() -> Iterator[None]:
 
 @contextmanager
 def _watcher(*, quiet: bool) -> Iterator[Watcher]:
-    from rankscope.benchmark.steps import Silent
-
     if quiet or not sys.stderr.isatty():
-        yield Silent()
+        yield Watcher()
         return
     from rich.console import Console
     from rich.progress import (
@@ -77,7 +74,7 @@ def _watcher(*, quiet: bool) -> Iterator[Watcher]:
         yield _Bars(progress)
 
 
-class _Bars:
+class _Bars(Watcher):
     """A bar for each step that is being worked on."""
 
     def __init__(self, progress: Progress) -> None:

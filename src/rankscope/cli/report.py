@@ -52,8 +52,8 @@ def report(*, source: str, output: Output) -> None:
 
 def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     """Read a folder or record; return its document and what its explorer shows."""
-    from rankscope.benchmark.drawn_pages import folder_contents
     from rankscope.benchmark.folder import LANGUAGE_REPORT, MANIFEST, REPORT
+    from rankscope.benchmark.write import folder_contents
     from rankscope.document.views import document_of
     from rankscope.errors import InputError
     from rankscope.part import without_texts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankscope.benchmark.case_validation import CasesValidation
-    from rankscope.benchmark.fetch_runs import FetchedRun
+    from rankscope.benchmark.run import FetchedRun
     from rankscope.runs.validation import Validation
 
 
@@ -49,7 +49,7 @@ def fetch(
     CONFIG is the file of 'rankscope benchmark run'; it is code, and --no-python refuses functions.
     """
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.fetch_runs import fetch_runs
+    from rankscope.benchmark.run import fetch_runs
     from rankscope.cli import ANSWER_IS_NO
 
     loaded = read_config(config, settings=settings)

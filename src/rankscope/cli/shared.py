@@ -243,7 +243,6 @@ CONFIG_OPTIONS = options(
         "--cache DIR",
         "Keep indexes, embeddings and answers here  [default: .cache in the output]",
     ),
-    option("--jobs N", "Number of parallel jobs", default=1),
     option("--no-python", "Refuse a config that names Python code"),
     QUIET,
     MAX_SIZE,

@@ -37,15 +37,6 @@ class Machine(Part):
     """Bytes; null if unknown."""
 
 
-class GitState(Part):
-    """The repository that contains the config."""
-
-    commit: str
-    """What is checked out."""
-    dirty: bool | None = None
-    """Whether files of the config's folder differ from it; null: not known."""
-
-
 class ExperimentManifest(FileRecord):
     """What is needed to repeat an experiment, and to see that nothing was changed."""
 
@@ -75,8 +66,6 @@ class ExperimentManifest(FileRecord):
     """By system: the models that took part, by name and hash."""
     snapshots: dict[str, str | None]
     """By system: a hash of what was indexed."""
-    git: GitState | None
-    """Of the config's folder; null if it is in no repository."""
     seed: int
     """Of everything random."""
     machine: Machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -120,9 +120,6 @@ class CollectionInfo(Part):
     """What the documents are terms of, if they are."""
     language: str | None = left_out()
     """The language of the questions, where those of one language were asked."""
-    documents_are: Literal["terms", "names"] | None = left_out()
-    """What was searched, where the corpus was made of the ontology: a document for each term, or
-    for each of its names."""
 
 
 class RunInfo(Part):

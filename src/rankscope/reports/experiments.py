@@ -29,9 +29,10 @@ from rankscope.reports.system_tables import OUTCOME_TONES
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.changes import ExperimentComparison, SystemChange
+    from rankscope.benchmark.changes import ExperimentComparison
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
+    from rankscope.statistics.system_pairs import Pair
 
 MOST = 5
 """So many names of a kind are said."""
@@ -70,7 +71,7 @@ def changes_document(comparison: ExperimentComparison) -> Document:
     )
 
 
-def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
+def _verdict(changes: Sequence[Pair]) -> tuple[str, str]:
     """Say which systems became worse and better, the worse first, and on which measures."""
     heads, lines = [], []
     for word in ("worse", "better"):
@@ -90,10 +91,10 @@ def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
     return "No change can be told", "No system is better or worse on any measure."
 
 
-def _changes_table(changes: Sequence[SystemChange]) -> Table:
+def _changes_table(changes: Sequence[Pair]) -> Table:
     rows = tuple(
         (
-            *cells(change.system, change.measure, change.before, change.after),
+            *cells(change.system, change.measure, change.base_mean, change.system_mean),
             Cell(change.difference, ends(change.interval), tone=OUTCOME_TONES[change.verdict]),
             Cell(change.p_corrected),
             Cell(change.verdict, tone=OUTCOME_TONES[change.verdict]),

@@ -198,11 +198,9 @@ def _facts(report: BenchmarkReport, manifest: ExperimentManifest | None) -> Iter
     listed = ", ".join(f"{name} {digest[:12]}" for name, digest in hashes.items() if digest)
     yield f"SHA-256 of what went in: {listed}; in full in {_MANIFEST}"
     if manifest is None:
-        yield f"{_MANIFEST} holds the config, versions, models, the state of git and the machine"
+        yield f"{_MANIFEST} holds the config, versions, models and the machine"
         return
-    machine, state = manifest.machine, manifest.git
+    machine = manifest.machine
     memory = "" if machine.memory is None else f", {machine.memory / 2**30:.1f} GiB"
     yield f"machine: {machine.system}, {machine.machine}, {machine.cores} cores{memory}"
-    if state is not None:
-        yield f"git: {state.commit}{'' if state.dirty is False else ', perhaps with changes'}"
     yield f"versions: {', '.join(f'{name} {each}' for name, each in manifest.versions.items())}"

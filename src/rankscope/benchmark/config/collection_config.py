@@ -84,9 +84,6 @@ class CollectionConfig(Section):
     """What puts a term of the ontology below another, besides is_a, such as part_of."""
     annotations: Text | None = None
     """A thing and a term on each line (or phenotype.hpoa), for information content."""
-    documents: Literal["terms", "names"] | None = None
-    """What is made of the ontology to be searched: a document for each term (terms, if not given),
-    or for each of its names, of which the best one counts (names)."""
     language: Text | None = None
     """Only cases of this language are asked."""
     languages: Literal["apart", "together"] | None = None
@@ -157,16 +154,10 @@ class CollectionConfig(Section):
         for key, needed in (
             ("relations", "ontology"),
             ("annotations", "ontology"),
-            ("documents", "ontology"),
-            ("documents", "cases"),
             ("language", "cases"),
             ("languages", "cases"),
         ):
             if getattr(self, key) is not None and getattr(self, needed) is None:
                 refuse(f"needs {needed}; leave it out", key)
-        if self.documents is not None and self.corpus is not None:
-            refuse("has no effect, as corpus says what is searched; leave it out", "documents")
-        if self.documents == "names" and self.doc_id_from is not None:
-            refuse("names are collapsed to terms already; leave it out", "doc_id_from")
         if self.language is not None and self.languages is not None:
             refuse("has no effect, as only one language is asked; leave it out", "languages")
