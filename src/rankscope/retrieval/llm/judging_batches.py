@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, shown
 from rankscope.part import Part, PrivateText
-from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
+from rankscope.reports.judging.judging_pool import DocumentText, JudgingPool, QueryText
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import (
@@ -101,12 +101,12 @@ def judge_prompt(options: JudgeOptions, folder: Path | None) -> Prompt:
     return read_prompt("judge", path, ("query", "documents", "count", "highest"))
 
 
-def _query_text(asked: Asked) -> str:
+def _query_text(asked: QueryText) -> str:
     needs = [f"{name.replace('_', ' ')}: {text}" for name, text in asked.needs]
     return "\n\n".join([asked.text, *needs]) if needs else asked.text
 
 
-def _document_text(document: Shelved) -> str:
+def _document_text(document: DocumentText) -> str:
     known = [text for text in (document.title, document.text) if text.strip()]
     return "\n".join(known or [f"{name}: {text}" for name, text in document.fields])
 
@@ -114,7 +114,7 @@ def _document_text(document: Shelved) -> str:
 def pairs_with_texts(pool: JudgingPool) -> tuple[list[Pair], list[UnjudgedPair]]:
     """Return the pairs that can be judged, and those of which a text is missing."""
     known, textless = [], []
-    for pair in pool.ranks:
+    for pair in pool.pairs:
         asked, document = pool.queries.get(pair.query_id), pool.documents.get(pair.doc_id)
         if asked is None or not asked.text.strip():
             reason = "the query has no text"

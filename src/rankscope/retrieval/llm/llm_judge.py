@@ -187,7 +187,7 @@ def judge_with_llm(
         model=options.model,
         prompt=prompt.sha256,
         parameters=options.named(),
-        pairs=len(pool),
+        pairs=len(pool.pairs),
         repeats=repeats,
         ratings=len(judging.grades),
         grades={str(grade): counts[grade] for grade in range(options.highest + 1)},
