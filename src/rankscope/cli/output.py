@@ -189,17 +189,16 @@ def page_contents(
     """
     from rankscope.collection.corpus import read_corpus
     from rankscope.reports.explorer.gathering import TOP, contents_of_scored
-    from rankscope.reports.explorer.whole_page import limited
 
-    contents = contents_of_scored(
+    return contents_of_scored(
         scored,
         queries=_described(queries) if output.with_text else (),
         corpus=None if corpus is None or not output.with_text else read_corpus(corpus),
         baseline=baseline,
         failures=failures,
         top=output.top or TOP,
+        with_text=output.with_text,
     )
-    return limited(contents, with_text=output.with_text)
 
 
 def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
@@ -219,7 +218,7 @@ def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
 
 
 def _page_of(document: Document, contents: Callable[[], Contents | None] | None) -> str:
-    from rankscope.reports.explorer.whole_page import report_page
+    from rankscope.reports.explorer.packing import report_page
 
     return report_page(document, None if contents is None else contents())
 

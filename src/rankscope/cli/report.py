@@ -35,22 +35,21 @@ def report(*, source: str, output: Output) -> None:
     works offline and needs no other file.  [default of --output: report.html]
     """
     target = output.target or "report.html"
-    document, contents = _read(source, keep_text=output.with_text)
+    document, contents = _read(source, output)
     if contents is None and os.path.isdir(source):
         put_line(
             "warning: tables are missing from the folder, so that the page has no list of queries; "
             "'rankscope benchmark verify' says which"
         )
-    from rankscope.reports.explorer.whole_page import limited, report_page
+    from rankscope.reports.explorer.packing import report_page
 
-    shown = limited(contents, top=output.top, with_text=output.with_text)
-    write_file(target, report_page(document, shown))
+    write_file(target, report_page(document, contents))
     print_line(f"written to {target}")
     if output.is_opened:
         show_in_browser(target)
 
 
-def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
+def _read(source: str, output: Output) -> tuple[Document, Contents | None]:
     """Read a folder or record; return its document and what its explorer shows."""
     from rankscope.benchmark.drawn_pages import folder_contents
     from rankscope.benchmark.folder import LANGUAGE_REPORT, MANIFEST, REPORT
@@ -59,8 +58,6 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     from rankscope.part import without_texts
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport
-    from rankscope.reports.explorer.gathering import contents_of_record
-    from rankscope.scoring.score_files import ScoreRecord
 
     path = Path(source)
     if not os.path.lexists(path):
@@ -74,15 +71,16 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
             )
         path /= names[0]
     record = _record(path)
-    if not keep_text:
+    if not output.with_text:
         record = without_texts(record)
     if isinstance(record, BenchmarkReport):
         place = path.parent / MANIFEST
         manifest = ExperimentManifest.read(place) if place.is_file() else None
-        made = folder_contents(record, path.parent, manifest)
+        made = folder_contents(
+            record, path.parent, manifest, top=output.top, with_text=output.with_text
+        )
         return document_of(record, manifest=manifest), made
-    contents = contents_of_record(record) if isinstance(record, ScoreRecord) else None
-    return document_of(record), contents
+    return document_of(record), None
 
 
 def _record(path: Path) -> Record:

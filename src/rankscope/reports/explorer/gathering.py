@@ -1,4 +1,4 @@
-"""Where contents come from: an experiment's folder, runs that were just scored, or a score file."""
+"""Where contents come from: an experiment's folder, or runs that were just scored."""
 
 from __future__ import annotations
 
@@ -21,25 +21,31 @@ if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.scoring.scores import Scored, Scores
+    from rankscope.scoring.scores import Scored
 
 TableReader = Callable[[str], pl.DataFrame | None]
 """Returns a table of a folder by its name; None if it is not there."""
 
 
 def contents_of_experiment(
-    report: BenchmarkReport, table: TableReader, source: str
+    report: BenchmarkReport,
+    table: TableReader,
+    source: str,
+    *,
+    top: int | None = None,
+    with_text: bool = True,
 ) -> Contents | None:
     """Gather what the tables of an experiment hold; None if the main ones are not there.
 
-    ``source`` is what messages call it.
+    ``source`` is what messages call it; ``top``: how many documents of each answer are shown, at
+    most as many as were recorded.
 
     Raises:
         InputError: the tables are not those of an experiment.
     """
+    top = min(top or report.top, report.top)
     try:
-        return _gathered(report, table)
+        return _of_tables(report, table, top=top, with_text=with_text)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:100]
         raise InputError(
@@ -48,44 +54,45 @@ def contents_of_experiment(
         ) from None
 
 
-def _gathered(report: BenchmarkReport, table: TableReader) -> Contents | None:
-    queries, judged = table(QUERIES), table(QRELS)
-    answers = _answers(report, table)
+def _of_tables(
+    report: BenchmarkReport, table: TableReader, *, top: int, with_text: bool
+) -> Contents | None:
+    queries, judged, documents = table(QUERIES), table(QRELS), table(DOCUMENTS)
+    failed = failed_queries(failures.of(report.analyses))
+    answers = []
+    for system in report.systems:
+        values, results = table(system.per_query.path), table(system.results.path)
+        if values is None or results is None:
+            return None
+        values = values.select("query_id", "measure", pl.col("value").cast(pl.Float64))
+        results = results.select("query_id", "rank", "doc_id", "title", "score", "grade", "adds")
+        answers.append(Answers(system.name, values, results, failed.get(system.name, {})))
     if queries is None or judged is None or not answers or not report.measures:
         return None
-    measures = [info.measure for info in report.measures]
-    titled = [judged, *(answer.top for answer in answers)]
-    titles = pl.concat([each.select("doc_id", "title") for each in titled])
+    titled = (table.select("doc_id", "title") for table in (judged, *(a.top for a in answers)))
+    titles = dict(pl.concat(titled).unique("doc_id", keep="first").iter_rows())
+    texts = {} if documents is None else dict(documents.select("doc_id", "text").iter_rows())
+    choice, best = decision_of(report).choice, report.measures[0].best
+    pairs = judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64))
     return gathered(
         queries.select("query_id", "text", "metadata").unique(
             "query_id", keep="last", maintain_order=True
         ),
         answers,
-        measures,
-        counted_best(
-            judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64)).unique(
-                ["query_id", "doc_id"], keep="last", maintain_order=True
-            ),
-            report.top,
-        ),
-        document=_documents(titles, table(DOCUMENTS)),
+        [info.measure for info in report.measures],
+        counted_best(pairs.unique(["query_id", "doc_id"], keep="last", maintain_order=True)),
+        document=lambda doc_id: (titles.get(doc_id), texts.get(doc_id)),
         baseline=report.baseline,
-        focus=_focus(report),
-        top=report.top,
+        focus=next(iter(best), None) if choice in (None, report.baseline) else choice,
+        top=top,
+        with_text=with_text,
     )
 
 
-def _focus(report: BenchmarkReport) -> str | None:
-    """Return the system to look at first: the one that was decided for, or else the best one."""
-    choice = decision_of(report).choice
-    best = next(iter(report.measures[0].best), None)
-    return best if choice in (None, report.baseline) else choice
-
-
-def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:
-    """Return the best judged documents, and how many there are of each query."""
+def counted_best(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return judged documents, the best first, and how many there are of each query."""
     best = best_judged(pairs, len(pairs) + 1)
-    return best.with_columns(pl.len().over("query_id").alias("count")).filter(pl.col("rank") <= top)
+    return best.with_columns(pl.len().over("query_id").alias("count"))
 
 
 def failed_queries(result: Failures | None) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -96,32 +103,6 @@ def failed_queries(result: Failures | None) -> dict[str, dict[str, tuple[str, ..
     }
 
 
-def _answers(report: BenchmarkReport, table: TableReader) -> list[Answers]:
-    failed = failed_queries(failures.of(report.analyses))
-    answers = []
-    for system in report.systems:
-        values, top = table(system.per_query.path), table(system.results.path)
-        if values is None or top is None:
-            return []
-        values = values.select("query_id", "measure", pl.col("value").cast(pl.Float64))
-        top = top.select("query_id", "rank", "doc_id", "title", "score", "grade", "adds")
-        answers.append(Answers(system.name, values, top, failed.get(system.name, {})))
-    return answers
-
-
-def _documents(
-    titled: pl.DataFrame, texted: pl.DataFrame | None
-) -> Callable[[str], tuple[str | None, str | None]]:
-    """Return what looks titles and texts up."""
-    titles = dict(titled.unique("doc_id", keep="first").iter_rows())
-    texts = {} if texted is None else dict(texted.select("doc_id", "text").iter_rows())
-
-    def document(doc_id: str) -> tuple[str | None, str | None]:
-        return titles.get(doc_id), texts.get(doc_id)
-
-    return document
-
-
 # --- runs that were just scored ------------------------------------------------------------------
 
 LONGEST = 1_000
@@ -130,7 +111,6 @@ LONGEST = 1_000
 TOP = 20
 """So many documents of each answer are shown, unless told otherwise."""
 
-_TOP_COLUMNS = {**SCHEMA, "grade": pl.Float64}
 _GRADED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 QueryRow = tuple[str, str, Mapping[str, Any]]
@@ -145,59 +125,50 @@ def contents_of_scored(
     baseline: str | None = None,
     failures: Failures | None = None,
     top: int = TOP,
+    with_text: bool = True,
 ) -> Contents:
     """Gather what an explorer shows of scores and the runs behind them."""
     scores, judgments = scored.scores, scored.judgments
     failed = failed_queries(failures)
+    graded = pl.DataFrame(schema=_GRADED)
+    if judgments.gold is None:  # pieces of text have no ids to show
+        graded = judgments.pairs.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64))
     answers = [
-        Answers(name, values, _top(scored, name, top), failed.get(name, {}))
-        for name, values in _values(scores, scored.runs)
+        Answers(
+            name,
+            scores.run(name).rows().drop("run"),
+            _top(scored, name, graded, top),
+            failed.get(name, {}),
+        )
+        for name in scored.runs
     ]
-    pairs = _graded(judgments)
-    main = Measure.parse(scores.measures[0])
+    main, focus = Measure.parse(scores.measures[0]), None
+    if len(scores.runs) > 1:
+        pick = max if main.definition.higher_is_better else min
+        focus = pick(scores.runs, key=lambda name: scores.run(name).means[str(main)])
     return gathered(
         _queries(judgments, queries),
         answers,
         scores.measures,
-        counted_best(pairs, top),
+        counted_best(graded),
         document=_known_documents(judgments, corpus),
         baseline=baseline,
-        focus=_best(scores, main),
+        focus=focus,
         top=top,
+        with_text=with_text,
     )
 
 
-def _best(scores: Scores, main: Measure) -> str | None:
-    if len(scores.runs) < 2:
-        return None
-    pick = max if main.definition.higher_is_better else min
-    return pick(scores.runs, key=lambda name: scores.run(name).means[str(main)])
-
-
-def _values(scores: Scores, runs: Mapping[str, Any]) -> Iterable[tuple[str, pl.DataFrame]]:
-    """Return the values of each run."""
-    for name in runs:
-        yield name, scores.run(name).rows().drop("run")
-
-
-def _top(scored: Scored, name: str, top: int) -> pl.DataFrame:
+def _top(scored: Scored, name: str, graded: pl.DataFrame, top: int) -> pl.DataFrame:
     """Return the first documents of each answer, with their grades."""
     judgments, run = scored.judgments, scored.runs[name]
-    if judgments.gold is not None:  # pieces of text have no ids to show
-        return pl.DataFrame(schema=_TOP_COLUMNS)
+    if judgments.gold is not None:
+        return pl.DataFrame(schema={**SCHEMA, "grade": pl.Float64})
     table = run if isinstance(run, Run) else as_run(run, name=name)
     main = Measure.parse(scored.scores.measures[0])
     first = tops(judgments, table, main, profile=scored.scores.profile, depth=top)
     judged = first.filter(pl.col("query_id").is_in(list(judgments.query_ids)))
-    return judged.join(
-        _graded(judgments), on=["query_id", "doc_id"], how="left", maintain_order="left"
-    )
-
-
-def _graded(judgments: Judgments) -> pl.DataFrame:
-    if judgments.gold is not None:
-        return pl.DataFrame(schema=_GRADED)
-    return judgments.pairs.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64))
+    return judged.join(graded, on=["query_id", "doc_id"], how="left", maintain_order="left")
 
 
 def _queries(judgments: Judgments, queries: Iterable[QueryRow]) -> pl.DataFrame:
@@ -226,32 +197,3 @@ def _known_documents(
         return None, None
 
     return document
-
-
-def contents_of_record(record: ScoreRecord) -> Contents | None:
-    """Gather the values of a score file; None if it holds none by query."""
-    answers: list[Answers] = []
-    query_ids: dict[str, None] = {}
-    for name, run in record.runs.items():
-        if run.per_query is None:
-            return None
-        rows = [
-            (query_id, measure, value)
-            for query_id, values in run.per_query.items()
-            for measure, value in values.items()
-            if value is not None
-        ]
-        columns = {"query_id": pl.String, "measure": pl.String, "value": pl.Float64}
-        values = pl.DataFrame(rows, schema=columns, orient="row")
-        query_ids |= dict.fromkeys(run.per_query)
-        answers.append(Answers(name, values, pl.DataFrame(schema=_TOP_COLUMNS)))
-    queries = pl.DataFrame({"query_id": list(query_ids)}, schema={"query_id": pl.String})
-    unknown = [pl.lit(None, pl.String).alias(name) for name in ("text", "metadata")]
-    return gathered(
-        queries.with_columns(unknown),
-        answers,
-        list(record.measures),
-        counted_best(pl.DataFrame(schema=_GRADED), TOP),
-        document=lambda _: (None, None),
-        top=TOP,
-    )
