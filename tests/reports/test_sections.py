@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
-from rankscope.document.blocks import Notes, Section, Table
+from rankscope.document.blocks import Notes, Section, Sentences, Table
 from rankscope.document.text import plain_cell
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 from rankscope.records.manifest import ExperimentManifest, GitState, Machine
 from rankscope.reports.definitions import definitions_section
-from rankscope.reports.mean_coverage import Covered, coverage_section
+from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.what_ran import repeat_section
 from reports.sample import sample
 
@@ -33,18 +33,21 @@ def columns(section: Section) -> dict[str, list[str]]:
 # --- what each mean covers -----------------------------------------------------------------------
 
 
-def test_every_count_has_its_column() -> None:
-    scores = rs.evaluate(QRELS, RUN, ["R@1"])
-    covered = {"a": Covered(scores.accounting, failures=1)}
-    assert columns(coverage_section(covered, profile="rankscope")) == {
-        "system": ["a"],
-        "in the mean": ["3"],
-        "judged": ["3"],
-        "missing": ["1"],
-        "failed": ["1"],
-        "nothing relevant": ["1"],
-        "not judged": ["1"],
-    }
+def test_every_count_is_said() -> None:
+    accounting = rs.evaluate(QRELS, RUN, ["R@1"]).accounting
+    whole = rs.evaluate(QRELS, {**RUN, "q3": {"d3": 1.0}}, ["R@1"]).accounting
+    section = coverage_section({"a": accounting, "b": whole}, profile="beir", more={"a": ["odd"]})
+    [said] = section.details
+    assert isinstance(said, Sentences)
+    assert [each.text for each in said.sentences[:-1]] == [
+        "a: 3 questions",
+        "a: 1 missing from the run, counted as 0",
+        "1 without a relevant document, scored 0",
+        "1 of the run not judged, left out",
+        "a: odd",
+        "b: 3 questions, none missing",
+    ]
+    assert section.finding == "Each mean covers 3 questions; up to 1 are missing from a run."
 
 
 # --- definitions ---------------------------------------------------------------------------------

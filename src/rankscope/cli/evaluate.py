@@ -159,7 +159,6 @@ def evaluate(
             max_systems=options["max_systems"],
             texts=_texts(queries, qrels) if is_told else None,
             contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
-            answers=runs,
         )
     print_warnings(missed)
     return status

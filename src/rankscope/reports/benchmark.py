@@ -1,6 +1,7 @@
 """A benchmark as a document: decision, results, targets, diagnosis, what was run.
 
 Everything shown is in the `BenchmarkReport`. A terminal shows what decides; a page shows all of it.
+One over several languages is a document of its own: what each of them says first.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.failures import failures
+from rankscope.diagnosis.languages import languages
 from rankscope.document.blocks import (
     Answer,
-    Block,
     Cell,
     Column,
     Document,
@@ -24,6 +25,7 @@ from rankscope.document.blocks import (
     Table,
     ends,
     plain_rows,
+    sentences,
     text_columns,
 )
 from rankscope.document.views import view
@@ -38,30 +40,24 @@ from rankscope.reports.diagnosed import (
     findings_section,
     fix_first,
 )
-from rankscope.reports.mean_coverage import coverage_of
-from rankscope.reports.said_beside import interval_methods
+from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.system_tables import (
     FIRST,
     Mean,
     SystemLine,
     decision_table,
+    interval_methods,
     means_table,
     not_shown,
     shown_systems,
 )
-from rankscope.reports.target_tables import figure_table, target_table
-from rankscope.reports.verdict import (
-    cautions,
-    decision_of,
-    lesser_cautions,
-    missed_targets,
-    reached_targets,
-    what_stands,
-)
+from rankscope.reports.target_tables import missed_targets, reached_targets, targets_section
+from rankscope.reports.verdict import cautions, decision_of, lesser_cautions, what_stands
 from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.benchmark.by_language import LanguageReport
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport, MeasureInfo, MeasureValue, SystemRecord
     from rankscope.statistics.decision import Decision
@@ -91,9 +87,9 @@ def benchmark_document(
         *analysis_sections(answered, names),
         findings_section(report.findings),
         Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
-        _targets_section(report, ranked),
+        targets_section(report, ranked),
         systems_section(report),
-        coverage_of(report),
+        _coverage(report),
         definitions_section(
             [info.measure for info in report.measures],
             asked={info.measure: info.asked for info in report.measures},
@@ -104,18 +100,14 @@ def benchmark_document(
     decision = decision_of(report, with_times=with_times)
     left = len(ranked) - len(few)
     table = _first_table(report, few, decision.choice, left=left, with_times=with_times)
+    points = Points(tuple(_points(report, decision, answered)))
     return Document(
         f"Benchmark: {report.name}",
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{counted(len(report.systems), 'system')}, "
         f"{counted(report.collection.queries, 'question')}",
         facts=tuple(_facts(report)),
-        answer=Answer(
-            decision.headline,
-            decision.reason,
-            decision.evidence,
-            (table, Points(tuple(_points(report, decision, answered)))),
-        ),
+        answer=Answer(decision.headline, decision.reason, decision.evidence, (table, points)),
         names=frozenset(names),
         data=lambda: _data(report),
     )
@@ -150,6 +142,9 @@ def _mean(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> M
     number = int(value.value) if is_count else value.value
     is_best = len(report.systems) > 1 and system.name in info.best
     return Mean(number, value.interval, is_best, pair)
+
+
+# --- what decides --------------------------------------------------------------------------------
 
 
 def _first_table(
@@ -205,8 +200,8 @@ def _about(system: SystemRecord) -> str:
     """Say in a few words how a system searches."""
     if system.of:
         return f"{' + '.join(system.of)}, {_DONE.get(system.kind, system.kind)}"
-    held = system.spec.get(system.kind) if isinstance(system.spec, dict) else None
-    fields = held.get("fields") if isinstance(held, dict) else None
+    options = system.spec.get(system.kind) if isinstance(system.spec, dict) else None
+    fields = options.get("fields") if isinstance(options, dict) else None
     return f"{system.kind} on {listed(fields, 2)}" if isinstance(fields, list) else system.kind
 
 
@@ -287,8 +282,6 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         methods = interval_methods(intervals)
         made = f" ({methods})" if methods else ""
         yield f"in brackets: {intervals[0].level:.0%} interval of the mean{made}"
-    if any(system.broken is not None for system in report.systems):
-        yield "broken: not scored, as its run is empty or has nothing in common with the qrels"
     if report.comparison is not None:
         yield f"{how_tested(report.comparison.settings)}; {report.comparison.family}"
     if report.profile != "rankscope":
@@ -310,13 +303,22 @@ def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
     return f"{ranked[0]} has the best mean on {best} of {measures}.{outcomes_text}"
 
 
-def _targets_section(report: BenchmarkReport, ranked: Sequence[str]) -> Section:
-    """Show what reaches its target, and the bands that values fall in."""
-    means = target_table(report, ranked)
-    blocks: list[Block] = [means] if means is not None else []
-    blocks += [figure_table(report.figure_kpis)] if report.figure_kpis else []
-    finding = " ".join(missed_targets(report)) or "All targets are reached."
-    return Section("Targets", tuple(blocks), finding=finding)
+def _coverage(report: BenchmarkReport) -> Section:
+    """Say what the means of each system are made of."""
+    known, more = {}, {}
+    for system in report.systems:
+        if system.accounting is None:
+            more[system.name] = [f"not scored: {system.broken}"] if system.broken else []
+            continue
+        known[system.name] = system.accounting
+        failed = len(system.run.failures)
+        more[system.name] = [f"{failed:,} failed, which are missing from the run"] if failed else []
+        more[system.name] += [
+            f"{counted(value.n, 'question')} in the mean of {value.measure}"
+            for value in system.measures
+            if value.n != system.accounting.queries
+        ]
+    return coverage_section(known, profile=report.profile, more=more)
 
 
 def _data(report: BenchmarkReport) -> Table:
@@ -332,4 +334,28 @@ def _data(report: BenchmarkReport) -> Table:
             for system in report.systems
             for value in system.measures
         ),
+    )
+
+
+# --- several languages ---------------------------------------------------------------------------
+
+
+@view
+def languages_document(report: LanguageReport) -> Document:
+    """Show what each language says first, and how much they differ."""
+    experiments, rows = report.experiments, report.table.systems
+    lines = [f"{each.language}: {each.verdict[0]}" for each in experiments if each.verdict]
+    folders = [f"{each.language}: {each.experiment}" for each in experiments]
+    sizes = ", ".join(f"{each.language} {each.queries:,}" for each in experiments)
+    made = report.created.replace("T", " ")[:16]
+    return Document(
+        f"Benchmark: {report.name}",
+        (
+            Section("Verdict by language", (sentences(lines, listed=True),)),
+            languages.section(report.table),
+            Section("Experiments", details=(sentences(folders, listed=True),)),
+        ),
+        subtitle=f"{counted(len(experiments), 'language')}, each an experiment of its own: "
+        f"{sizes} cases. Made {made} UTC.",
+        names=frozenset(name for row in rows for name in (row.system, row.measure)),
     )

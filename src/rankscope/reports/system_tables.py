@@ -1,11 +1,12 @@
 """Systems as tables: the one behind a decision, the means of all measures, pairs; and which show.
 
-What is not shown is still counted: means, p-values and corrections are over all systems.
+What is not shown is still counted: means, p-values and corrections are over all systems. What is
+said beside means, names of measures and methods of intervals, is here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,28 @@ OUTCOME_TONES: dict[Verdict, Tone] = {
     "can't tell": "quiet",
 }
 
-ELSEWHERE = "--max-systems 0 shows all, and --format json and csv hold all"
+_INTERVALS = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson",
+    "cluster t": "Student t over clusters",
+    "t, with noise": "Student t, with noise of runs",
+}
+"""What the methods that answered are called; values that do not vary have no method."""
+
+
+def aliases(asked: Mapping[str, str]) -> Iterator[str]:
+    """Say which measures were asked for under other names."""
+    for measure, name in asked.items():
+        if measure != name:
+            yield f"{name} is reported as {measure}"
+
+
+def interval_methods(intervals: Iterable[Interval]) -> str:
+    """Return the methods that made some intervals; '' if none varies."""
+    methods = dict.fromkeys(interval.method for interval in intervals)
+    return " or ".join(_INTERVALS[method] for method in methods if method in _INTERVALS)
 
 
 def shown_systems(
@@ -70,7 +92,8 @@ def not_shown(shown: int, systems: int, measure: str) -> tuple[str, ...]:
         return ()
     text = (
         f"{systems - shown:,} of {systems:,} systems are not shown, those with the lowest rank by "
-        f"{measure}: {ELSEWHERE}; tests and corrections are over all of them"
+        f"{measure}: --max-systems 0 shows all, and --format json and csv hold all; tests and "
+        "corrections are over all of them"
     )
     return (text,)
 
@@ -254,7 +277,7 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
 
 _DATA = (
     *("measure", "base", "system", "queries", "base_mean", "system_mean", "difference"),
-    *("low", "high", "level", "low_alone", "high_alone", "relative", "wins", "ties", "losses", "d"),
+    *("low", "high", "level", "relative", "wins", "ties", "losses", "d"),
     *("p", "p_corrected", "method", "correction", "verdict", "detectable"),
 )
 """The columns of csv."""
@@ -271,5 +294,5 @@ def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
         row: dict[str, Value] = {name: getattr(pair, name, None) for name in _DATA}
         interval = pair.interval
         row |= {"low": interval.low, "high": interval.high, "level": interval.level}
-        row |= {"low_alone": interval.low, "high_alone": interval.high, "correction": correction}
+        row["correction"] = correction
         yield [row[name] for name in _DATA]

@@ -1,9 +1,8 @@
 """The verdict of a benchmark, written from its report and saying no more than it holds.
 
 First the decision (`rankscope.statistics.decision`), by the main measure and by what systems cost.
-Then what a reader must be careful about: broken systems, measures that look deeper than the runs,
-from which nothing is concluded, questions without an answer, models that fell silent, a group of
-questions that contradicts the whole; and the targets that are missed.
+Then what a reader must be careful about and no finding says: broken systems, and measures that look
+deeper than the runs, from which nothing is concluded; and the targets that are missed.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
-from rankscope.diagnosis.segments import segments
-from rankscope.document.text import interval, number
+from rankscope.document.text import interval
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.target_tables import figure_text
+from rankscope.reports.target_tables import missed_targets
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
@@ -92,11 +90,15 @@ def cautions(report: BenchmarkReport) -> list[str]:
         for system in report.systems
         if system.broken is not None
     ]
-    sentences += [*_about_depth(report), *_failures(report), *_silent_models(report)]
+    if deep := _deep_measures(report):
+        verb = "looks" if len(deep) == 1 else "look"
+        fetched = counted(report.depth, "document")
+        sentences.append(
+            f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than the "
+            f"{fetched} that were fetched for each question; raise depth, or cut earlier."
+        )
     repeated = repeats.of(report.analyses)
-    if repeated is not None and repeated.sentence:
-        sentences.append(repeated.sentence)
-    return [*sentences, *_contradictions(report)]
+    return [*sentences, repeated.sentence] if repeated and repeated.sentence else sentences
 
 
 def _deep_measures(report: BenchmarkReport) -> list[str]:
@@ -112,42 +114,6 @@ def _cutoff(name: str) -> int | None:
         return Measure.parse(name).cutoff
     except RankscopeError:
         return None
-
-
-def _about_depth(report: BenchmarkReport) -> Iterator[str]:
-    deep = _deep_measures(report)
-    if deep:
-        verb = "looks" if len(deep) == 1 else "look"
-        fetched = counted(report.depth, "document")
-        yield (
-            f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than the "
-            f"{fetched} that were fetched for each question; raise depth, or cut earlier."
-        )
-
-
-def _failures(report: BenchmarkReport) -> list[str]:
-    policy = {"all": "; they count as 0", "both": "; they are left out for all systems"}
-    questions = counted(report.collection.queries, "question")
-    sentences = [
-        f"{system.name} could not answer {len(system.run.failures):,} of {questions}"
-        f"{policy.get(system.accounting.missing_policy, '')}."
-        for system in report.systems
-        if system.run.failures and system.accounting is not None
-    ]
-    if len(sentences) > MOST:
-        sentences[MOST - 1 :] = [f"{len(sentences) - MOST + 1} more systems have such failures."]
-    return sentences
-
-
-def _silent_models(report: BenchmarkReport) -> list[str]:
-    """Say where a language model did not do its part, and the system is the one below it."""
-    sentences = [
-        f"{system.name} is in part what it builds on: {silence(usage)}."
-        for system in report.systems
-        for usage in system.run.usage
-        if usage.fallen_back
-    ]
-    return sentences[:MOST]
 
 
 def what_stands(report: BenchmarkReport, choice: str | None) -> str:
@@ -190,76 +156,7 @@ def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
 
 
 def silence(usage: ModelUsage) -> str:
-    """Say to how many questions a language model gave no usable answer.
-
-    >>> from rankscope.records.origin import ModelUsage
-    >>> counts = dict.fromkeys(("requests", "cached", "retried", "unreadable"), 0)
-    >>> none = dict.fromkeys(("prompt_tokens", "completion_tokens", "seconds"), 0)
-    >>> none |= dict.fromkeys(("cost", "p50", "p95"))
-    >>> usage = ModelUsage(
-    ...     part="it", model="tiny", answered=8, failed=2, fallen_back=2, **counts, **none
-    ... )
-    >>> silence(usage)
-    'the model tiny had no usable answer to 2 of 10 questions'
-    """
+    """Say to how many questions a language model gave no usable answer."""
     questions = usage.answered + usage.failed
     whole = "any" if usage.failed >= questions else f"{usage.failed:,}"
     return f"the model {usage.model} had no usable answer to {whole} of {questions:,} questions"
-
-
-def _contradictions(report: BenchmarkReport) -> list[str]:
-    """Name groups of questions in which a system that differs from the baseline does the opposite.
-
-    Only groups whose own difference is shown after correction count.
-    """
-    comparison, base = report.comparison, report.baseline
-    if comparison is None or base is None:
-        return []
-    info = report.measures[0]
-    whole = {
-        pair.system: pair.verdict
-        for pair in comparison.pairs.select(measure=info.measure, base=base)
-    }
-    by_group = segments.of(report.analyses)
-    contradictions = []
-    for group in () if by_group is None else by_group.groups:
-        for system, change in group.changes.items():
-            relation = "better" if (change.value > 0) == info.higher_is_better else "worse"
-            is_opposite = {relation, whole.get(system)} == {"better", "worse"}
-            if is_opposite and change.value and change.p_corrected <= comparison.settings.alpha:
-                where = f"where {group.field} is {group.label} ({counted(group.n, 'question')})"
-                contradictions.append(f"{system} is {relation} than {base} {where}")
-    return [f"Contrary to the whole, {listed(contradictions, MOST)}."] if contradictions else []
-
-
-# --- targets -------------------------------------------------------------------------------------
-
-
-def missed_targets(report: BenchmarkReport) -> list[str]:
-    """Say which targets are missed, by system, and which figures miss theirs."""
-    aimed = [kpi for kpi in report.kpis if kpi.target is not None]
-    missed = [kpi for kpi in aimed if kpi.status in ("warn", "fail")]
-    signs = {info.measure: "≥" if info.higher_is_better else "≤" for info in report.measures}
-    sentences = []
-    by_system: dict[str, list[str]] = {}
-    for kpi in missed:
-        goal = f"{kpi.measure} {signs.get(kpi.measure, '≥')} {kpi.target:g} ({number(kpi.value)})"
-        by_system.setdefault(kpi.system, []).append(goal)
-    for name, goals in list(by_system.items())[:MOST]:
-        sentences.append(f"{name} misses {listed(goals, MOST)}.")
-    left = len(by_system) - MOST
-    if left > 0:
-        sentences.append(
-            f"{counted(left, 'more system')} {'misses' if left == 1 else 'miss'} some."
-        )
-    figures = [kpi for kpi in report.figure_kpis if kpi.value is not None]
-    low = [figure_text(kpi) for kpi in figures if kpi.status in ("warn", "fail")]
-    if low:
-        sentences.append(f"{len(low)} of {counted(len(figures), 'figure')} miss their targets: "
-                         f"{listed(low, MOST)}.")  # fmt: skip
-    return sentences
-
-
-def reached_targets(report: BenchmarkReport) -> bool:
-    """Tell whether there are targets of measures, some of which are reached."""
-    return any(kpi.target is not None and kpi.status == "pass" for kpi in report.kpis)

@@ -371,9 +371,10 @@ def _key_of(pair: Pair) -> str:
 
 def _once(judgments: Judgments, wanted: Judgment) -> Judgment:
     """Return what is wanted, unless its id is known with another meaning."""
-    known = judgments.by_id.get(wanted.id, wanted)
-    told = [(each.rater, each.pair, each.grade, each.undo) for each in (known, wanted)]
-    if told[0] != told[1]:
+    known = judgments.by_id.get(wanted.id)
+    if known is not None and (known.rater, known.pair, known.grade, known.undo) != (
+        wanted.rater, wanted.pair, wanted.grade, wanted.undo,
+    ):  # fmt: skip
         raise InputError("the id of this judgment belongs to another one; judge again")
     return wanted
 
