@@ -111,7 +111,7 @@ def test_fewer_documents_and_no_texts() -> None:
     less, _, _, _ = made(queries=rows, corpus=corpus, top=3, with_text=False)
     assert max(system.results["rank"].to_list()[-1] for system in less.systems) <= 3
     assert less.cutoff == 3, "on top is what is shown"
-    assert set(less.fields) == {"kind"}
+    assert less.fields == {}
     shown = {doc for system in less.systems for doc in system.results["doc"]} | {*less.ideal["doc"]}
     assert shown == set(range(len(less.documents)))
     page = report_page(Document("d", (Section("", (sentences(["x"]),)),)), less)

@@ -34,7 +34,6 @@ from rankscope.measures.language import Measure
 from rankscope.reports.comparison_page import how_tested
 from rankscope.reports.definitions import definitions_section
 from rankscope.reports.diagnosed import (
-    Answers,
     analysis_sections,
     careful_point,
     findings_section,
@@ -83,8 +82,9 @@ def benchmark_document(
     answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
     answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
     names = [*ranked, *(info.measure for info in report.measures)]
+    decision = decision_of(report, with_times=with_times)
     sections = (
-        *analysis_sections(answered, names),
+        *analysis_sections(answered, names, focus=decision.choice),
         findings_section(report.findings),
         Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
         targets_section(report, ranked),
@@ -97,12 +97,11 @@ def benchmark_document(
         ),
         repeat_section(report, manifest=manifest),
     )
-    decision = decision_of(report, with_times=with_times)
     left = len(ranked) - len(few)
     table = _first_table(report, few, decision.choice, left=left, with_times=with_times)
-    points = Points(tuple(_points(report, decision, answered)))
+    points = Points(tuple(_points(report, decision)))
     return Document(
-        f"Benchmark: {report.name}",
+        report.name,
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{counted(len(report.systems), 'system')}, "
         f"{counted(report.collection.queries, 'question')}",
@@ -218,9 +217,9 @@ def _deepest_recall(report: BenchmarkReport) -> str:
     return max(cutoffs, key=cutoffs.__getitem__, default="")
 
 
-def _points(report: BenchmarkReport, decision: Decision, answers: Answers) -> Iterator[Point]:
+def _points(report: BenchmarkReport, decision: Decision) -> Iterator[Point]:
     """Yield what to fix first, what to be careful about, and the targets that are missed."""
-    yield from fix_first(answers, decision.choice, report.summary)
+    yield from fix_first(report.analyses, decision.choice, report.summary)
     yield from careful_point(
         cautions(report),
         report.findings,

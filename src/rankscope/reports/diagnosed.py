@@ -13,7 +13,6 @@ from rankscope.diagnosis.gaps import gaps
 from rankscope.document.blocks import (
     Answer,
     Block,
-    Cell,
     Column,
     Document,
     Findings,
@@ -22,8 +21,9 @@ from rankscope.document.blocks import (
     Section,
     Sentences,
     Table,
-    cells,
+    Value,
     finding_lines,
+    plain_rows,
     sentences,
 )
 from rankscope.document.text import number
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.gaps import Gap, Problem
     from rankscope.diagnosis.summary import SummaryLine
     from rankscope.findings import Finding
+    from rankscope.part import Part
     from rankscope.records.diagnosis import Diagnosis
 
 Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
@@ -90,7 +91,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         "Diagnosis",
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
-        answer=None if is_part else _answer(diagnosis, answers),
+        answer=None if is_part else _answer(diagnosis),
         names=frozenset(names),
     )
 
@@ -105,12 +106,13 @@ def findings_section(findings: Sequence[Finding]) -> Section:
 
 
 def analysis_sections(
-    answers: Answers, names: Sequence[str], *, all_shown: bool = False
+    answers: Answers, names: Sequence[str], *, focus: str | None = None, all_shown: bool = False
 ) -> Iterator[Section]:
     """Yield a section for each analysis that found something, and one that lists the others.
 
     Systems come in the order of ``names``, and a sentence that begins with one of these with no
-    capital. ``all_shown``: also those that found nothing are shown, and all on a terminal.
+    capital; ``focus`` is the system to speak of. ``all_shown``: also those that found nothing are
+    shown, and all on a terminal.
     """
     reasons: dict[str, list[str]] = {}
     for analysis, answer in answers:
@@ -121,21 +123,18 @@ def analysis_sections(
             reasons.setdefault("found nothing to report", []).append(analysis.name)
             continue
         section = analysis.section(answer)
-        sentence = section.finding or found_sentence(analysis, answer, section)
-        sentence = (
-            sentence
-            if sentence.split(" ")[0].rstrip(":,") in names
-            else f"{sentence[:1].upper()}{sentence[1:]}"
-        )
-        held = [_ranked(block, names) for block in section.all_blocks]
-        first = held[0] if held and not all_shown else None
+        sentence = found_sentence(analysis, answer, section, focus)
+        if sentence.split(" ")[0].rstrip(":,") not in names:
+            sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+        blocks = [_ranked(block, names) for block in section.all_blocks]
+        first = blocks[0] if blocks and not all_shown else None
         if isinstance(first, Sentences) and [each.text for each in first.sentences] == [sentence]:
-            held = held[1:]  # it is said already
-        shown = len(held) if all_shown else 1  # on a terminal, too
+            blocks = blocks[1:]  # it is said already
+        shown = len(blocks) if all_shown else 1  # on a terminal, too
         yield replace(
             section,
-            blocks=tuple(held[:shown]),
-            details=tuple(held[shown:]),
+            blocks=tuple(blocks[:shown]),
+            details=tuple(blocks[shown:]),
             part="diagnosis",
             finding=sentence,
         )
@@ -164,65 +163,53 @@ def _ranked(block: Block, names: Sequence[str]) -> Block:
     return block
 
 
-def _answer(diagnosis: Diagnosis, answers: Answers) -> Answer:
-    row = focus_gap(answers)
-    measure = diagnosis.measures[0]
-    if row is not None:
-        words, evidence = _HEADLINES[row.problem]
-        headline = f"{row.system} {words}"
+def _answer(diagnosis: Diagnosis) -> Answer:
+    found, failed = gaps.of(diagnosis.analyses), failures.of(diagnosis.analyses)
+    rows = () if found is None else found.systems
+    best = max(rows, key=lambda row: row.now, default=None)
+    headline, evidence = "No problems found", ""
+    if best is not None:
+        words, evidence = _HEADLINES[best.problem]
+        headline = f"{best.system} {words}"
     elif diagnosis.summary:
-        headline, evidence = diagnosis.summary[0].text, ""
-    else:
-        headline, evidence = "No problems found", ""
+        headline = diagnosis.summary[0].text
     blocks: list[Block] = []
     if diagnosis.summary:
-        blocks.append(gains_table(diagnosis.summary, measure, None if row is None else row.now))
-    failed = next((answer for analysis, answer in answers if analysis is failures), None)
-    if failed is not None and not isinstance(failed, NotApplicable):
-        blocks.append(failing_table(failures.result.model_validate(failed)))
-    blocks.append(Points(tuple(_points(diagnosis))))
+        blocks.append(_gains_table(diagnosis, None if best is None else best.now))
+    if failed is not None:
+        blocks.append(_failing_table(failed))
+    blocks.append(Points(tuple(_points(diagnosis, failed))))
     return Answer(headline, evidence=evidence, blocks=tuple(blocks))
 
 
-def focus_gap(answers: Answers) -> Gap | None:
-    """Return what the best system loses, as the analysis of gaps has it."""
-    for analysis, answer in answers:
-        if analysis is gaps and not isinstance(answer, NotApplicable):
-            rows = gaps.result.model_validate(answer).systems
-            return max(rows, key=lambda row: row.now, default=None)
-    return None
-
-
-def gains_table(summary: Sequence[SummaryLine], measure: str, now: float | None) -> Table:
+def _gains_table(diagnosis: Diagnosis, now: float | None) -> Table:
     """List what could be gained, the most first."""
     standing = "" if now is None else f" (now {number(now)})"
-    rows = [(Cell(line.text), Cell(line.gain)) for line in summary[:MOST_GAINS]]
+    head = f"possible gains in {diagnosis.measures[0]}{standing}"
+    rows = plain_rows((line.text, line.gain) for line in diagnosis.summary[:MOST_GAINS])
     return Table(
-        (Column(f"possible gains in {measure}{standing}", "text"), Column("up to", signed=True)),
-        tuple(rows),
+        (Column(head, "text"), Column("up to", signed=True)),
+        rows,
         notes=("gains overlap: don't add them up",) if len(rows) > 1 else (),
     )
 
 
-def failing_table(result: Failures) -> Table:
+def _failing_table(result: Failures) -> Table:
     """Count the questions that fail, by cause."""
     rows = result.systems[:MOST_SYSTEMS]
     causes = dict.fromkeys(cause for row in rows for cause in row.causes)
-    counts = [
-        (Cell(cause), *(Cell(len(row.causes.get(cause, ()))) for row in rows)) for cause in causes
+    counts: list[list[Value]] = [
+        [cause, *(len(row.causes.get(cause, ())) for row in rows)] for cause in causes
     ]
-    total = (Cell(f"total of {result.queries:,}"), *cells(*(row.failing for row in rows)))
-    return Table(
-        (Column("failing questions", "text"), *(Column(row.system) for row in rows)),
-        (*counts, total),
-    )
+    counts.append([f"total of {result.queries:,}", *(row.failing for row in rows)])
+    columns = (Column("failing questions", "text"), *(Column(row.system) for row in rows))
+    return Table(columns, plain_rows(counts))
 
 
-def _points(diagnosis: Diagnosis) -> Iterator[Point]:
+def _points(diagnosis: Diagnosis, failed: Failures | None) -> Iterator[Point]:
     yield from careful_point((), diagnosis.findings)
     names = [diagnosis.summary[0].analysis] if diagnosis.summary else []
-    failing = failures.of(diagnosis.analyses)
-    if failing is not None and any(row.failing for row in failing.systems):
+    if failed is not None and any(row.failing for row in failed.systems):
         names.append("failures")
     ways = [*(f"--only {name}" for name in dict.fromkeys(names)), "--full for everything"]
     yield Point("Next", (f"the same command with {', or '.join(ways)}",))
@@ -245,17 +232,14 @@ def careful_point(
 
 
 def fix_first(
-    answers: Answers, system: str | None, summary: Sequence[SummaryLine]
+    analyses: Part, system: str | None, summary: Sequence[SummaryLine]
 ) -> Iterator[Point]:
     """Yield what to fix first of a system: its ranking, its retrieval, or what gains most."""
-    gap = next((answer for analysis, answer in answers if analysis is gaps), None)
-    if gap is not None and not isinstance(gap, NotApplicable):
-        rows = gaps.result.model_validate(gap).systems
-        row = next((row for row in rows if row.system == system), None)
-        if row is not None and row.problem in ("ranking", "retrieval", "both"):
-            yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
-            return
-    if summary:
+    found = gaps.of(analyses)
+    row = next((row for row in found.systems if row.system == system), None) if found else None
+    if row is not None and row.problem in ("ranking", "retrieval", "both"):
+        yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
+    elif summary:
         line = f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
         yield Point("Fix first", (line,))
 

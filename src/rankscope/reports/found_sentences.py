@@ -33,10 +33,12 @@ def is_quiet(analysis: AnyAnalysis, answer: Any) -> bool:
     return analysis.name in _QUIET and not answer.findings
 
 
-def found_sentence(analysis: AnyAnalysis, answer: Any, section: Section) -> str:
-    """Return what an analysis found; '' if it has no sentence."""
+def found_sentence(
+    analysis: AnyAnalysis, answer: Any, section: Section, focus: str | None = None
+) -> str:
+    """Return what an analysis found, of the system in ``focus``; '' if it has no sentence."""
     say = _SENTENCES.get(analysis.name)
-    if say is not None and (made := say(analysis.result.model_validate(answer))):
+    if say is not None and (made := say(analysis.result.model_validate(answer), focus)):
         return made
     if answer.findings:
         return f"{answer.findings[0].message}."
@@ -44,8 +46,8 @@ def found_sentence(analysis: AnyAnalysis, answer: Any, section: Section) -> str:
     return first.sentences[0].text if isinstance(first, Sentences) and first.sentences else ""
 
 
-def _failures(result: Failures) -> str:
-    rows = sorted(result.systems, key=lambda row: row.failing)
+def _failures(result: Failures, focus: str | None) -> str:
+    rows = sorted(result.systems, key=lambda row: (row.failing, row.system != focus))
     if not rows or not rows[-1].failing:
         return ""
     few, many = rows[0], rows[-1]
@@ -55,18 +57,18 @@ def _failures(result: Failures) -> str:
     return f"{few.system} fails on {few.failing:,} of {result.queries:,} questions{worst}.{why}"
 
 
-def _gaps(result: Gaps) -> str:
-    best = max(result.systems, key=lambda row: row.now, default=None)
-    if best is None:
+def _gaps(result: Gaps, focus: str | None) -> str:
+    if not result.systems:
         return ""
-    order, retrieval = number(best.ranking.value), number(best.retrieval.value)
-    lacking = [row.system for row in result.systems if not row.ranking_is_more]
+    row = max(result.systems, key=lambda row: (row.system == focus, row.now))
+    order, retrieval = number(row.ranking.value), number(row.retrieval.value)
+    lacking = [each.system for each in result.systems if not each.ranking_is_more]
     rest = f" {listed(lacking, MOST)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
-    costs = f"Order costs {best.system} {order} {result.measure}, and retrieval {retrieval}."
+    costs = f"Order costs {row.system} {order} {result.measure}, and retrieval {retrieval}."
     return costs + (rest if lacking else "")
 
 
-def _stages(result: Stages) -> str:
+def _stages(result: Stages, _: str | None) -> str:
     parts = []
     for row in result.stages:
         changes = [each for each in row.changes if each.measure == result.measure]
@@ -77,19 +79,16 @@ def _stages(result: Stages) -> str:
     return f"{listed(parts, MOST)}." if parts else ""
 
 
-def _baselines(result: Baselines) -> str:
-    plain = [row for row in result.ladder if row.over is None or row.verdict is None]
-    rungs = [row for row in result.ladder if row.verdict is not None]
-    if not rungs or not plain:
+def _baselines(result: Baselines, _: str | None) -> str:
+    means = {row.system: row.mean for row in result.ladder}
+    rungs = [row for row in result.ladder if row.verdict is not None and row.over in means]
+    if not rungs:
         return ""
-    best, base = max(rungs, key=lambda row: row.mean), rungs[0].over
-    mean = next((row.mean for row in result.ladder if row.system == base), None)
-    if mean is None:
-        return ""
-    return f"A baseline of {base} scores {number(mean)}, {best.system} {number(best.mean)}."
+    best, base = max(rungs, key=lambda row: row.mean), str(rungs[0].over)
+    return f"The baseline {base} scores {number(means[base])}, {best.system} {number(best.mean)}."
 
 
-def _holes(result: Holes) -> str:
+def _holes(result: Holes, _: str | None) -> str:
     shares = [row.share(result.cutoff) for row in result.systems]
     if result.by_design or not any(shares):
         return ""
@@ -100,19 +99,16 @@ def _holes(result: Holes) -> str:
     return f"{span} of the first {result.cutoff} documents are unjudged.{turns}"
 
 
-def _pareto(result: Pareto) -> str:
+def _pareto(result: Pareto, _: str | None) -> str:
     if not result.fronts:
         return ""
     front = result.fronts[0]
     off = [row.system for row in front.systems if not row.on_front]
-    if not off:
-        return f"By {front.cost}, no system is both worse and dearer than another."
-    return (
-        f"By {front.cost}, another system is at least as good and as cheap as {listed(off, MOST)}."
-    )
+    others = f"another system is at least as good and as cheap as {listed(off, MOST)}"
+    return f"By {front.cost}, {others if off else 'no system is both worse and dearer'}."
 
 
-_SENTENCES: dict[str, Callable[[Any], str]] = {
+_SENTENCES: dict[str, Callable[[Any, str | None], str]] = {
     failures.name: _failures,
     gaps.name: _gaps,
     stages.name: _stages,

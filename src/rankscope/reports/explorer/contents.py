@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 MOST_FIELDS = 40
 """So many fields of metadata are in a page."""
 
-MOST_CATEGORIES, LONGEST_CATEGORY = 50, 40
-"""A field with more values than this, or with a longer one, is text and not a category."""
-
 NO_CAUSE = -1
 
 
@@ -112,7 +109,7 @@ def gathered(
     ``queries`` has the columns query_id, text and metadata (JSON, or null); ``judged`` the best
     judged documents: query_id, doc_id, grade, rank, and in ``count`` how many there are of the
     query. ``document`` returns title and text. ``top``: how many documents of each answer are
-    shown; without texts what may be private is left out: texts, titles, long metadata.
+    shown; without texts what may be private is left out: texts, titles, metadata.
     """
     place = queries.select("query_id").with_row_index("query")
     relevant = np.zeros(len(queries), np.int64)
@@ -132,15 +129,12 @@ def gathered(
         return rows.select(pl.col("query", "doc", "rank").cast(pl.Int64), *numbers)
 
     causes = tuple(dict.fromkeys(cause for answer in answers for cause in answer.failed))
-    fields = _fields(queries["metadata"].to_list())
-    if not with_text:
-        fields = {name: values for name, values in fields.items() if _is_category(values)}
     described = [document(doc_id) if with_text else (None, None) for doc_id in doc_ids]
     cutoff = Measure.parse(measures[0]).cutoff if measures else None
     return Contents(
         query_ids=tuple(queries["query_id"].to_list()),
         texts=tuple(queries["text"].to_list() if with_text else [None] * len(queries)),
-        fields=fields,
+        fields=_fields(queries["metadata"].to_list()) if with_text else {},
         measures={name: Measure.parse(name).definition.higher_is_better for name in measures},
         systems=tuple(
             System(
@@ -207,8 +201,3 @@ def _plain(value: Any) -> str | None:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def _is_category(values: Sequence[str | None]) -> bool:
-    few = min(MOST_CATEGORIES, max(len(values) // 2, 2))
-    return len(set(values)) <= few and all(len(value or "") <= LONGEST_CATEGORY for value in values)

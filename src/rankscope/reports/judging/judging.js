@@ -14,7 +14,6 @@
   let panelName = null;
   let trail = []; // keys of items that this tab showed
   let place = -1;
-  let mine = []; // ids of judgments that this tab made, for undo
   let singleKeys = true;
 
   // --- small things
@@ -209,7 +208,6 @@
         say(`Not saved: ${answer.refused}.`, "warned");
         return;
       }
-      mine.push(answer.saved.id);
       target.judged = answer.saved;
       closeReason();
       if (inList) {
@@ -223,7 +221,7 @@
   }
 
   const undo = () => working(async () => {
-    const answer = await asked("undo", { id: crypto.randomUUID(), target: mine.pop() });
+    const answer = await asked("undo", { id: crypto.randomUUID() });
     if (!answer) return;
     if (!answer.item) {
       progress(answer.progress);
@@ -596,7 +594,7 @@
       const rows = make("tbody");
       const keys = [
         ...terms.grades.map((each) => [String(each.grade), `grade ${each.label}, save, next`]),
-        ["x", "cannot judge, save, next"], ["u", "undo your last judgment in this tab"],
+        ["x", "cannot judge, save, next"], ["u", "undo your last judgment"],
         ["r", "reason: type it, Enter, then the grade"], ["n", "skip; in the list the next query"],
         ["p", "back; in the list the query before"], ["l", "list of all documents of the query"],
         ["j k", "in the list: next and previous document"], ["g", "guidelines"],
@@ -713,7 +711,6 @@
     terms = answer;
     trail = [];
     place = -1;
-    mine = [];
     byId("tool-rater").textContent = `Rater: ${rater}`;
     byId("tool-rater").hidden = false;
     while (!await sendEarlier()) await pause(3 * WAIT); // time to read what was not saved

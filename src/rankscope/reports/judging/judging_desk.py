@@ -14,7 +14,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.ratings import FINAL
@@ -155,7 +154,6 @@ class Desk:
         self._key = {pair: _key_of(pair) for pair in self.pairs}
         self._pair = {key: pair for pair, key in self._key.items()}
         self._orders: dict[str, list[Pair]] = {}
-        self._skipped: dict[str, dict[Pair, None]] = {}
         self._answers: dict[str, Callable[[str, Mapping[str, Any]], Body]] = {
             "next": self._next,
             "item": lambda rater, body: self._shown(rater, self._named(body.get("key"))),
@@ -195,12 +193,9 @@ class Desk:
         }
 
     def _next(self, rater: str, body: Mapping[str, Any]) -> Body:
-        """Give the next pair that this rater has not judged; ``skip`` puts one at the end."""
-        if body.get("skip") is not None:
-            pair, skipped = self._named(body["skip"]), self._skipped.setdefault(rater, {})
-            skipped.pop(pair, None)
-            skipped[pair] = None
-        return self._shown(rater, self._open(rater))
+        """Give the next pair that this rater has not judged, behind one that is to be skipped."""
+        skipped = None if body.get("skip") is None else self._named(body["skip"])
+        return self._shown(rater, self._open(rater, skipped))
 
     def _list(self, rater: str, body: Mapping[str, Any]) -> Body:
         """Give all documents of a query: that of ``key``, a neighbour's, or of the next pair."""
@@ -241,23 +236,20 @@ class Desk:
             cannot=cannot,
             reason=_checked_reason(body.get("reason", "")),
         )
-        saved = self.log.add(lambda judgments: _once(judgments, wanted))
-        self._skipped.get(rater, {}).pop(pair, None)
-        answer: Body = {"saved": _spoken(saved), "key": self._key[pair]}
+        answer: Body = {"saved": _spoken(self.log.add(lambda _: wanted)), "key": self._key[pair]}
         if body.get("next"):
-            return answer | self._shown(rater, self._open(rater))
+            return answer | self._shown(rater, self._open(rater, pair))
         return answer | {"progress": self._progress(rater, pair)}
 
     def _undo(self, rater: str, body: Mapping[str, Any]) -> Body:
-        """Take the last judgment of this rater back, or the one whose id is ``target``."""
+        """Take the last judgment of this rater back."""
         undo_id = _checked_id(body.get("id"))
-        target = None if body.get("target") is None else _checked_id(body["target"])
 
         def make(judgments: Judgments) -> Judgment:
             if undo_id in judgments.by_id:
                 return judgments.by_id[undo_id]
-            last = judgments.last_of(rater) if target is None else judgments.by_id.get(target)
-            if last is None or last.rater != rater or last.undo or last.id in judgments.undone:
+            last = judgments.last_of(rater)
+            if last is None:
                 raise InputError("there is nothing to undo")
             return Judgment(id=undo_id, rater=rater, **last.pair._asdict(), undo=last.id)
 
@@ -301,11 +293,11 @@ class Desk:
     def _of_query(self, rater: str, query_id: str) -> list[Pair]:
         return [pair for pair in self._order(rater) if pair.query_id == query_id]
 
-    def _open(self, rater: str) -> Pair | None:
-        """Return what is to be judged next: what was skipped comes last, in that order."""
-        given, skipped = self.log.judgments.of(rater), self._skipped.get(rater, {})
-        left = (pair for pair in self._order(rater) if pair not in skipped)
-        return next((pair for pair in chain(left, skipped) if pair not in given), None)
+    def _open(self, rater: str, after: Pair | None = None) -> Pair | None:
+        """Return what is to be judged next; what was skipped comes again at the end."""
+        given, order = self.log.judgments.of(rater), self._order(rater)
+        start = 0 if after is None else order.index(after) + 1
+        return next((pair for pair in order[start:] + order[:start] if pair not in given), None)
 
     def _progress(self, rater: str, pair: Pair | None) -> Body:
         given, order = self.log.judgments.of(rater), self._order(rater)
@@ -367,16 +359,6 @@ def _key_of(pair: Pair) -> str:
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()[:24]
-
-
-def _once(judgments: Judgments, wanted: Judgment) -> Judgment:
-    """Return what is wanted, unless its id is known with another meaning."""
-    known = judgments.by_id.get(wanted.id)
-    if known is not None and (known.rater, known.pair, known.grade, known.undo) != (
-        wanted.rater, wanted.pair, wanted.grade, wanted.undo,
-    ):  # fmt: skip
-        raise InputError("the id of this judgment belongs to another one; judge again")
-    return wanted
 
 
 def _checked_id(text: object) -> str:

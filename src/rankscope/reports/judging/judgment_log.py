@@ -91,8 +91,6 @@ class Judgments:
 
     by_id: dict[str, Judgment] = field(default_factory=dict)
     """All lines, by id, in order."""
-    undone: set[str] = field(default_factory=set)
-    """Ids of judgments that were taken back."""
     _given: dict[str, dict[Pair, list[Judgment]]] = field(default_factory=dict)
     """By rater and pair: judgments that were not taken back, the last one counts."""
 
@@ -105,7 +103,6 @@ class Judgments:
         if not judgment.undo:
             given.setdefault(judgment.pair, []).append(judgment)
             return
-        self.undone.add(judgment.undo)
         left = [each for each in given.pop(judgment.pair, ()) if each.id != judgment.undo]
         if left:
             given[judgment.pair] = left
