@@ -41,14 +41,12 @@ from rankscope.reports.diagnosed import (
 )
 from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.system_tables import (
-    FIRST,
     Mean,
     SystemLine,
+    best_of,
     decision_table,
     interval_methods,
     means_table,
-    not_shown,
-    shown_systems,
 )
 from rankscope.reports.target_tables import missed_targets, reached_targets, targets_section
 from rankscope.reports.verdict import cautions, decision_of, lesser_cautions, what_stands
@@ -67,18 +65,15 @@ def benchmark_document(
     report: BenchmarkReport,
     *,
     manifest: ExperimentManifest | None = None,
-    max_systems: int | None = None,
     with_times: bool = True,
 ) -> Document:
     """Show a benchmark: the decision, what it rests on, what to fix; behind it everything.
 
-    With its ``manifest``, versions and machine are shown, too. ``max_systems``: how many systems
-    are shown, the best and the baseline; None: up to 10, and up to 50 behind the answer; 0: all.
-    ``with_times``: whether it says how long systems took, which differs from run to run.
+    With its ``manifest``, versions and machine are shown, too. ``with_times``: whether it says how
+    long systems took, which differs from run to run.
     """
     ranked = _ranked(report)
-    shown = shown_systems(ranked, max_systems, [report.baseline])
-    few = shown_systems(ranked, max_systems, [report.baseline], most=FIRST)
+    few = best_of(ranked, [report.baseline])
     answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
     answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
     names = [*ranked, *(info.measure for info in report.measures)]
@@ -86,7 +81,7 @@ def benchmark_document(
     sections = (
         *analysis_sections(answered, names, focus=decision.choice),
         findings_section(report.findings),
-        Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
+        Section("Measures", (_means(report, ranked),), finding=_best_on(report, ranked)),
         targets_section(report, ranked),
         systems_section(report),
         _coverage(report),
@@ -255,16 +250,15 @@ def _facts(report: BenchmarkReport) -> Iterator[tuple[str, str]]:
 # --- behind the answer ---------------------------------------------------------------------------
 
 
-def _means(report: BenchmarkReport, shown: Sequence[str]) -> Table:
+def _means(report: BenchmarkReport, ranked: Sequence[str]) -> Table:
     infos = {info.measure: info for info in report.measures}
     by_name = {system.name: system for system in report.systems}
-    left = not_shown(len(shown), len(by_name), report.measures[0].measure)
     return means_table(
-        shown,
+        ranked,
         [Column(info.measure, note=_note(info)) for info in report.measures],
         lambda name, measure: _mean(report, by_name[name], infos[measure]),
         baseline=report.baseline if len(by_name) > 1 else None,
-        notes=(*left, *_legend(report)),
+        notes=_legend(report),
     )
 
 

@@ -32,13 +32,12 @@ from rankscope.reports.system_tables import (
     Mean,
     SystemLine,
     aliases,
+    best_of,
     comparison_data,
     decision_table,
     interval_methods,
     means_table,
-    not_shown,
     pairs_table,
-    shown_systems,
 )
 from rankscope.statistics.choices import METHODS, TESTS
 from rankscope.statistics.comparison import LETTERED
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from rankscope.statistics.settings import Settings
 
 
-PAIRED = 100
-"""Pairs among so many systems are listed at the most (4,950 for each measure)."""
+PAIRED = 50
+"""So many systems are paired with the baseline; without one pairs of the first ten are listed."""
 
 MOST_OTHERS = 3
 """So many measures are shown beside the first one."""
@@ -61,29 +60,22 @@ MOST_NOTES = 3
 
 
 @view
-def comparison_document(comparison: Comparison, *, max_systems: int | None = None) -> Document:
-    """Show the decision and the numbers behind it; behind that every pair.
-
-    ``max_systems``: how many systems are shown, the best by the first measure and the baseline;
-    None: up to 10, and up to 50 behind the answer; 0: all. What is not shown changes no number.
-    """
+def comparison_document(comparison: Comparison) -> Document:
+    """Show the decision and the numbers behind it: all means, and the pairs of the best systems."""
     first = next(iter(comparison.measures))
     means = [mean for mean in comparison.means if mean.measure == first]
     best = next((mean.mean for mean in means if mean.best), 0.0)
     order = [mean.run for mean in sorted(means, key=lambda mean: abs(mean.mean - best))]
-    shown = shown_systems(order, max_systems, [comparison.baseline])
-    few = shown_systems(order, max_systems, [comparison.baseline], most=FIRST)
+    few = best_of(order, [comparison.baseline])
     decision = decide(comparison, first)
     if len(order) == 2:
         table = _two_systems(comparison)
     else:
         table = _decision_table(comparison, few, decision.choice, len(order) - len(few))
-    known = comparison.accounting  # of systems of several runs there are more than are shown
-    covered = {name: known[name] for name in (known if len(shown) == len(order) else shown)}
     sections = (
-        Section("Means", (_means_table(comparison, shown),)),
-        _pairs_section(comparison, shown),
-        coverage_section(covered, profile=comparison.profile),
+        Section("Means", (_means_table(comparison, order),)),
+        _pairs_section(comparison, order),
+        coverage_section(comparison.accounting, profile=comparison.profile),
         definitions_section(
             list(comparison.measures), asked=comparison.measures, profile=comparison.profile
         ),
@@ -93,7 +85,7 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
         f"Comparison of {listed(comparison.runs, FIRST)}",
         tuple(section for section in sections if section.all_blocks),
         answer=Answer(decision.headline, decision.reason, decision.evidence, (table, points)),
-        names=frozenset([*shown, *comparison.measures]),
+        names=frozenset([*order, *comparison.measures]),
         data=lambda: comparison_data(comparison),
     )
 
@@ -171,9 +163,10 @@ def _points(comparison: Comparison) -> Iterator[Point]:
     yield Point("Next", ("rankscope diagnose, with the same files, shows where losses are",))
 
 
-def _pairs_section(comparison: Comparison, shown: Sequence[str]) -> Section:
-    """List the pairs of the systems that are shown; say how many are not listed."""
-    among = shown if comparison.baseline is not None else shown[:PAIRED]
+def _pairs_section(comparison: Comparison, ranked: Sequence[str]) -> Section:
+    """List the pairs of the best systems; say how many are not listed."""
+    base = comparison.baseline
+    among = best_of(ranked) if base is None else best_of(ranked, [base], most=PAIRED)
     pairs = comparison.pairs.select(among=among)
     left = len(comparison.pairs) - len(pairs)
     text = (
@@ -207,19 +200,18 @@ def _about_data(comparison: Comparison) -> Iterator[str]:
         yield f"rules of {comparison.profile}"
 
 
-def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
-    settings, first = comparison.settings, next(iter(comparison.measures))
+def _means_table(comparison: Comparison, ranked: Sequence[str]) -> Table:
+    settings = comparison.settings
     methods = interval_methods(mean.interval for mean in comparison.means)
     made = "weighted Student t" if comparison.weighted else methods or METHODS[settings.interval]
     questions = f"{counted(comparison.queries, 'question')}, the same for all runs"
     return means_table(
-        shown,
+        ranked,
         list(map(Column, comparison.measures)),
         lambda run, measure: _mean(comparison, run, measure),
         head="run",
         baseline=comparison.baseline,
         notes=(
-            *not_shown(len(shown), len(comparison.runs), first),
             *aliases(comparison.measures),
             f"in brackets: {settings.level:.0%} interval of the mean ({made})",
             f"{how_tested(settings)}; {comparison.family}",

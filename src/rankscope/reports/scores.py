@@ -35,13 +35,12 @@ from rankscope.reports.definitions import definitions_section
 from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
 from rankscope.reports.system_tables import (
     FIRST,
-    MOST_SYSTEMS,
     Mean,
     aliases,
+    best_of,
     interval_methods,
+    left_out,
     means_table,
-    not_shown,
-    shown_systems,
 )
 
 if TYPE_CHECKING:
@@ -74,40 +73,35 @@ def scores_document(
     intervals: bool | None = None,
     worst: int = 0,
     texts: Mapping[str, str] | None = None,
-    max_systems: int | None = None,
 ) -> Document:
     """Show means, a row for each run, the best first; behind it all intervals and counts.
 
     ``per_query`` shows the values of every query. ``intervals`` says whether means have their
     confidence intervals (None: up to `FEW` values of a measure), and ``worst`` how many of the
-    best run's hardest queries are listed, with their ``texts``. ``max_systems``: how many runs are
-    shown, the best by the first measure; None: up to 10, and up to 50 behind it; 0: all.
+    best run's hardest queries are listed, with their ``texts``.
     """
     if intervals is None:
         intervals = sum(len(scores.run(name).query_ids) for name in scores.runs) <= FEW
-    ranked = _ranked(scores)
-    shown = shown_systems(ranked, max_systems)
-    bounds = {name: bounds[name] for name in shown if name in bounds} if bounds else {}
-    few = shown_systems(ranked, max_systems, most=FIRST)
-    first: list[Block] = [_means_table(scores, few, intervals=intervals, few=True)]
+    ranked, bounds = _ranked(scores), bounds or {}
+    first: list[Block] = [_means_table(scores, best_of(ranked), intervals=intervals, few=True)]
     if worst:
         first.append(_worst_table(scores, scores.run(ranked[0]), worst, texts or {}))
-    first.append(Points(tuple(_points(scores, shown, bounds))))
+    first.append(Points(tuple(_points(scores, ranked, bounds))))
     if per_query:
-        first[:0] = [_per_query_table(scores, scores.run(name)) for name in shown]
-    means = _means_table(scores, shown, intervals=intervals, few=False)
+        first[:0] = [_per_query_table(scores, scores.run(name)) for name in ranked]
+    means = _means_table(scores, ranked, intervals=intervals, few=False)
     warnings = warning_lines(scores.findings, several=len(ranked) > 1)
     return Document(
         f"Scores of {_title(scores.runs)}",
         (
             Section("All means", (means, *warnings, *_bounds_tables(bounds))),
             coverage_section(
-                {name: scores.run(name).accounting for name in shown}, profile=scores.profile.name
+                {name: scores.run(name).accounting for name in ranked}, profile=scores.profile.name
             ),
             definitions_section(scores.measures, asked=scores.asked, profile=scores.profile.name),
         ),
         answer=Answer(_headline(scores, ranked[0], intervals=intervals), blocks=tuple(first)),
-        names=frozenset([*shown, *scores.measures]),
+        names=frozenset([*ranked, *scores.measures]),
         data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
     )
 
@@ -146,7 +140,7 @@ def _failing_table(result: RetrieverScores) -> Table:
 
 
 def _title(runs: Sequence[str]) -> str:
-    return ", ".join(runs) if len(runs) <= MOST_SYSTEMS else f"{len(runs):,} runs"
+    return ", ".join(runs) if len(runs) <= FIRST else f"{len(runs):,} runs"
 
 
 def _ranked(scores: Scores) -> list[str]:
@@ -250,16 +244,13 @@ def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool, few: 
 
     has_ends = {measure: any(known[name].get(measure) for name in shown) for measure in ranged}
     columns = [Column(name, note="95%" if few and has_ends.get(name) else "") for name in measures]
-    left = len(names) - len(shown)
-    more = [f"{counted(left, 'more run')}: --max-systems 0"] if left else []
-    notes = more if few else _notes(scores, shown, known)
+    notes = left_out(len(names) - len(shown), "run") if few else _notes(scores, shown, known)
     return means_table(shown, columns, mean_of, head="run", notes=notes)
 
 
 def _notes(
     scores: Scores, shown: Sequence[str], known: Mapping[str, Mapping[str, Interval]]
 ) -> Iterator[str]:
-    yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
     for name in shown:
         tied = scores.run(name).accounting.tied_across_cutoff
         places = ", ".join(f"rank {at} on {count:,}" for at, count in tied.items() if count)
