@@ -64,7 +64,6 @@ def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) ->
 def test_records(rankscope: Rankscope, experiment: Path) -> None:
     qrels, first, second = runs = runs_of(experiment)
     for name, typed in {
-        "scores": ["evaluate", *runs, "--per-query"],
         "comparison": ["compare", *runs],
         "diagnosis": ["diagnose", *runs, "--only", "ties"],
         "power": ["power", *runs],

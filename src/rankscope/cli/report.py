@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def report(*, source: str, output: Output) -> None:
     """Build an HTML report of a benchmark's folder, or of a JSON record.
 
-    RECORD is what evaluate, compare, gate, diagnose or power write with --format json. The page
-    works offline and needs no other file.  [default of --output: report.html]
+    RECORD is what compare, gate, diagnose or power write with --format json. The page works
+    offline and needs no other file.  [default of --output: report.html]
     """
     target = output.target or "report.html"
     document, contents = _read(source, output)
@@ -90,7 +90,6 @@ def _record(path: Path) -> Record:
     from rankscope.files import check_regular, decoded, read_bytes
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.records.report import BenchmarkReport
-    from rankscope.scoring.score_files import ScoreRecord
     from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.power import PowerReport
@@ -101,7 +100,7 @@ def _record(path: Path) -> Record:
     data = parse_json(decoded(read_bytes(path), source=source), source=source, only_finite=True)
     kinds: tuple[type[Record], ...] = (
         *(BenchmarkReport, LanguageReport, Diagnosis, Comparison),
-        *(GateResult, PowerReport, ScoreRecord),
+        *(GateResult, PowerReport),
     )
     for kind in kinds:
         if isinstance(data, dict) and kind.is_kind_of(data):
@@ -110,6 +109,6 @@ def _record(path: Path) -> Record:
     schema = data.get("schema") if isinstance(data, dict) else None
     raise FormatError(
         f"is no record that can be shown (its schema is {schema!r}); give a folder of a benchmark, "
-        "or what evaluate, compare, gate, diagnose or power write with --format json",
+        "or what compare, gate, diagnose or power write with --format json",
         source=source,
     )

@@ -164,8 +164,8 @@ def _ranked(block: Block, names: Sequence[str]) -> Block:
 
 
 def _answer(diagnosis: Diagnosis) -> Answer:
-    found, failed = gaps.of(diagnosis.analyses), failures.of(diagnosis.analyses)
-    rows = () if found is None else found.systems
+    losses, failed = gaps.of(diagnosis.analyses), failures.of(diagnosis.analyses)
+    rows = () if losses is None else losses.systems
     best = max(rows, key=lambda row: row.now, default=None)
     headline, evidence = "No problems found", ""
     if best is not None:
@@ -235,8 +235,8 @@ def fix_first(
     analyses: Part, system: str | None, summary: Sequence[SummaryLine]
 ) -> Iterator[Point]:
     """Yield what to fix first of a system: its ranking, its retrieval, or what gains most."""
-    found = gaps.of(analyses)
-    row = next((row for row in found.systems if row.system == system), None) if found else None
+    losses = gaps.of(analyses)
+    row = next((row for row in losses.systems if row.system == system), None) if losses else None
     if row is not None and row.problem in ("ranking", "retrieval", "both"):
         yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
     elif summary:

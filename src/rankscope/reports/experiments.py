@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 MOST = 5
 """So many names of a kind are said."""
 
-SHORT = 16
-"""How much of a digest people are shown: enough that nobody makes another manifest with it."""
-
 
 @view
 def changes_document(comparison: ExperimentComparison) -> Document:
@@ -50,13 +47,13 @@ def changes_document(comparison: ExperimentComparison) -> Document:
     first = [each for each in ranked if each.verdict in order or each.measure == main]
     rest = [change for change in ranked if change not in first]
     headline, evidence = _verdict(changes)
-    said = {
+    labelled = {
         "Different": comparison.differs or ["nothing but the runs"],
         "Only in the first": comparison.only_before,
         "Only in the second": comparison.only_after,
         "Test": ["paired test, corrected by Holm over all systems and measures"],
     }
-    points = (Point(label, (", ".join(each),)) for label, each in said.items() if each)
+    points = (Point(label, (", ".join(each),)) for label, each in labelled.items() if each)
     counts = f"{counted(len(rest), 'more change')}, of which none can be told."
     others = Section("Other measures", (_changes_table(rest),), finding=counts)
     blocks = (_changes_table(first), Points(tuple(points)))
@@ -121,27 +118,28 @@ def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
         ]
         for experiment in experiments
     ]
-    nothing = Section("", (sentences([f"{folder} holds no experiment"]),))
+    shown = Table(
+        text_columns("experiment", "finished", "collection", "best", "verdict"),
+        plain_rows(map(_listed, experiments)),
+    )
     return Document(
         f"Experiments in {folder}",
-        tuple(map(_listed, experiments)) or (nothing,),
+        (Section("", (shown if rows else sentences([f"{folder} holds no experiment"]),)),),
         data=lambda: Table(text_columns(*titles), plain_rows(rows)),
     )
 
 
-def _listed(experiment: Listed) -> Section:
+def _listed(experiment: Listed) -> tuple[str, ...]:
     if experiment.problem:
-        broken = sentences([f"cannot be read: {experiment.problem}"], "bad")
-        return Section(experiment.folder, (broken,))
-    value = "" if experiment.value is None else f" {experiment.value:.4f}"
-    finished = experiment.finished.replace("T", " ").removesuffix("Z")
-    about = (
-        f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
-        f"{experiment.measure}{value} ({experiment.best}); systems: {listed(experiment.systems, 9)}"
+        return (experiment.folder, "", "", "", f"cannot be read: {experiment.problem}")
+    value = "" if experiment.value is None else f" {experiment.value:.3f}"
+    return (
+        experiment.experiment,
+        experiment.finished.replace("T", " ")[:16],
+        f"{experiment.collection}, {counted(experiment.queries, 'question')}",
+        f"{experiment.best}, {experiment.measure}{value}",
+        experiment.verdict,
     )
-    kept = f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
-    lines = [Sentence(line) for line in (experiment.verdict, about) if line]
-    return Section(experiment.experiment, (Sentences((*lines, Sentence(kept, "quiet"))),))
 
 
 @view

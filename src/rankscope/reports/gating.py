@@ -17,8 +17,6 @@ from rankscope.document.blocks import (
     Point,
     Points,
     Section,
-    Sentence,
-    Sentences,
     Table,
     cells,
     ends,
@@ -59,16 +57,11 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     """
     ranked = [check for answer in ORDER for check in result.checks if check.answer == answer]
     losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
-    reasons = tuple(
-        Sentence(f"{check.answer}: {check.measure} {check.explanation}", _TONES[check.answer])
-        for check in result.checks
-    )
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
     sections = (
         Section("Floors", (_floors_table(result),) if result.floors else ()),
-        Section("By measure", (Sentences(reasons),)),
         Section("Worst losses by query", losses),
         Section("Method", (Notes((*aliases(result.asked), how_tested(result))),)),
     )

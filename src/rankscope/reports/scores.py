@@ -21,7 +21,6 @@ from rankscope.document.blocks import (
     finding_lines,
     named_queries,
     plain_rows,
-    sentences,
     text_columns,
     warning_lines,
 )
@@ -46,7 +45,6 @@ from rankscope.reports.system_tables import (
 if TYPE_CHECKING:
     from rankscope.retrieval.golden import RetrieverScores
     from rankscope.scoring.bounds import Bounds, BoundsTable
-    from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scores import RunScores, Scores
     from rankscope.statistics.intervals import Interval
 
@@ -313,31 +311,6 @@ def _per_query_data(scores: Scores) -> Table:
     return Table(
         (*text_columns("run", "query_id", "measure"), Column("value")),
         plain_rows(scores.per_query.iter_rows()),
-    )
-
-
-@view
-def score_record_document(record: ScoreRecord) -> Document:
-    """Show the means of each run as they were recorded."""
-    runs = record.runs
-    table = means_table(
-        list(runs),
-        [Column(measure) for measure in record.measures],
-        lambda name, measure: Mean(runs[name].means.get(measure)),
-        head="run",
-        notes=[f"rules of {record.profile}"],
-    )
-    notes = said_once({name: accounting_sentences(run.accounting) for name, run in runs.items()})
-    findings = [
-        finding.model_copy(update={"system": name})
-        for name, run in runs.items()
-        for finding in run.findings
-    ]
-    warnings = warning_lines(findings, several=len(runs) > 1)
-    return Document(
-        f"Scores of {_title(list(runs))}",
-        (Section("", (table, sentences(notes), *warnings)),),
-        names=frozenset([*runs, *record.measures]),
     )
 
 

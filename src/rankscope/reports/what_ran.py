@@ -7,7 +7,7 @@ named then, and shown where it is there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
@@ -41,9 +41,19 @@ _TAKE_CONFIG = (
 def systems_section(report: BenchmarkReport) -> Section:
     """Show systems, and the engines and language models that were asked."""
     systems = report.systems
+    engines = {each.name: [_engine(facts) for facts in each.run.engines] for each in systems}
     rows: list[Sequence[Value]] = [
-        (each.name, each.kind, ", ".join(each.of) or None, _spec(each.spec), each.run.run_id[:12])
+        (
+            *(each.name, each.kind, ", ".join(each.of) or None, _spec(each.spec)),
+            "; ".join(engines[each.name]) or None,
+        )
         for each in systems
+    ]
+    usage = [
+        (f"{system.name}, {facts.part}: {facts.model}", facts)
+        for system in systems
+        for run in (system.run, *system.again)
+        for facts in run.usage
     ]
     source = report.collection.training
     learnt = f"what is trained learnt from {source}, not from these queries"
@@ -52,22 +62,31 @@ def systems_section(report: BenchmarkReport) -> Section:
             "what is trained learnt from the same queries, in folds: each was answered by a model "
             "that had not seen it"
         )
-    notes = () if source is None else (learnt,)
-    columns = text_columns("system", "kind", "builds on", "spec", "run")
-    blocks = [Table(columns, plain_rows(rows), notes=notes)]
-    engines = [(system.name, facts) for system in systems for facts in system.run.engines]
-    usage = [
-        (f"{system.name}, {facts.part}: {facts.model}", facts)
-        for system in systems
-        for run in (system.run, *system.again)
-        for facts in run.usage
-    ]
-    blocks += [_engines(engines)] if engines else []
-    blocks += [usage_table(usage)] if usage else []
-    counts = {"system": len(systems), "engine": len(engines), "language model": len(usage)}
+    table = Table(
+        text_columns("system", "kind", "builds on", "spec", "engine"),
+        plain_rows(rows),
+        notes=() if source is None else (learnt,),
+    )
+    counts = {
+        "system": len(systems),
+        "engine": sum(map(len, engines.values())),
+        "language model": len(usage),
+    }
     asked = ", ".join(counted(count, noun) for noun, count in counts.items() if count)
-    finding = f"{asked}; {counted(report.depth, 'document')} a question."
-    return Section("What was run", tuple(blocks), part="method", finding=finding)
+    return Section(
+        "What was run",
+        (table, *([usage_table(usage)] if usage else [])),
+        part="method",
+        finding=f"{asked}; {counted(report.depth, 'document')} a question.",
+    )
+
+
+def _engine(facts: EngineFacts) -> str:
+    settings = (f"{name}: {value}" for name, value in facts.settings.items() if value is not None)
+    parts = [f"{facts.engine} {facts.version or ''}".strip(), *settings]
+    if facts.documents is not None:
+        parts.insert(1, counted(facts.documents, "document"))
+    return ", ".join(parts)
 
 
 def _spec(spec: Any) -> str:
@@ -76,34 +95,6 @@ def _spec(spec: Any) -> str:
     except (TypeError, ValueError):
         text = str(spec)
     return text if len(text) <= _LONGEST_SPEC else f"{text[:_LONGEST_SPEC]}…"
-
-
-def _engines(rows: Sequence[tuple[str, EngineFacts]]) -> Table:
-    return Table(
-        (
-            *text_columns("system", "engine", "version"),
-            *map(Column, ("documents", "loaded")),
-            *text_columns("settings", "snapshot"),
-        ),
-        plain_rows(
-            (
-                *(name, facts.engine, facts.version or None, facts.documents, facts.loaded),
-                *(settings_text(facts.settings), facts.snapshot and facts.snapshot[:16]),
-            )
-            for name, facts in rows
-        ),
-        title="Engines",
-        notes=("loaded: documents that were sent to the engine; 0: it held them already",),
-    )
-
-
-def settings_text(settings: Mapping[str, Any]) -> str:
-    """Return settings in one line, as a config writes them.
-
-    >>> settings_text({"search": "vector", "ef_search": 64, "lists": None})
-    'search: vector, ef_search: 64'
-    """
-    return ", ".join(f"{name}: {value}" for name, value in settings.items() if value is not None)
 
 
 def usage_table(usages: Sequence[tuple[str, ModelUsage]]) -> Table:
