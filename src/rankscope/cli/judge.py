@@ -95,6 +95,8 @@ def judge(
     """
     if pool is None and not runs and not (options["log"] and options["export"]):
         raise click.UsageError("Name what to judge: POOL, DIR or --runs RUN.")
+    if pool is not None and runs:
+        raise click.UsageError("Name a pool or --runs, not both.")
     other = "Judging" if options["model"] else "Model"
     for typed in typed_options(ctx):
         if typed.heading == other:
@@ -126,14 +128,12 @@ def chosen_pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, A
     )
     from rankscope.runs.table import as_run
 
-    pools = []
     if pool is not None:
-        pools.append(_of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool))
-    if runs:
+        whole = _of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool)
+    else:
         answers = [as_run(run) for run in shared.named_runs(runs)]
         names = ", ".join(run.name for run in answers)
-        pools.append(pool_of_runs(answers, options["depth"], names))
-    whole = pools[0] if len(pools) == 1 else pools[0].joined(pools[1])
+        whole = pool_of_runs(answers, options["depth"], names)
     if options["queries"] is not None:
         known = query_texts(read_queries(options["queries"]))
         _check_shared(frozenset(whole.query_ids), known, "query", options["queries"])

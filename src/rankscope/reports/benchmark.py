@@ -32,7 +32,7 @@ from rankscope.document.views import view
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.comparison_page import how_tested
-from rankscope.reports.definitions import definitions_section
+from rankscope.reports.definitions import meanings
 from rankscope.reports.diagnosed import (
     analysis_sections,
     careful_point,
@@ -48,8 +48,15 @@ from rankscope.reports.system_tables import (
     interval_methods,
     means_table,
 )
-from rankscope.reports.target_tables import missed_targets, reached_targets, targets_section
-from rankscope.reports.verdict import cautions, decision_of, lesser_cautions, what_stands
+from rankscope.reports.verdict import (
+    cautions,
+    decision_of,
+    lesser_cautions,
+    missed_targets,
+    reached_targets,
+    targets_section,
+    what_stands,
+)
 from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section
 from rankscope.statistics.sentences import listed
 
@@ -85,11 +92,6 @@ def benchmark_document(
         targets_section(report, ranked),
         systems_section(report),
         _coverage(report),
-        definitions_section(
-            [info.measure for info in report.measures],
-            asked={info.measure: info.asked for info in report.measures},
-            profile=report.profile,
-        ),
         repeat_section(report, manifest=manifest),
     )
     left = len(ranked) - len(few)
@@ -277,8 +279,7 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         yield f"in brackets: {intervals[0].level:.0%} interval of the mean{made}"
     if report.comparison is not None:
         yield f"{how_tested(report.comparison.settings)}; {report.comparison.family}"
-    if report.profile != "rankscope":
-        yield f"rules of {report.profile}"
+    yield from meanings([info.measure for info in report.measures], report.profile)
 
 
 def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
@@ -311,7 +312,7 @@ def _coverage(report: BenchmarkReport) -> Section:
             for value in system.measures
             if value.n != system.accounting.queries
         ]
-    return coverage_section(known, profile=report.profile, more=more)
+    return coverage_section(known, more)
 
 
 def _data(report: BenchmarkReport) -> Table:

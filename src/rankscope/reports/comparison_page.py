@@ -24,7 +24,7 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
-from rankscope.reports.definitions import definitions_section
+from rankscope.reports.definitions import meanings
 from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
 from rankscope.reports.system_tables import (
     FIRST,
@@ -75,10 +75,7 @@ def comparison_document(comparison: Comparison) -> Document:
     sections = (
         Section("Means", (_means_table(comparison, order),)),
         _pairs_section(comparison, order),
-        coverage_section(comparison.accounting, profile=comparison.profile),
-        definitions_section(
-            list(comparison.measures), asked=comparison.measures, profile=comparison.profile
-        ),
+        coverage_section(comparison.accounting),
     )
     points = Points(tuple(_points(comparison)))
     return Document(
@@ -216,6 +213,7 @@ def _means_table(comparison: Comparison, ranked: Sequence[str]) -> Table:
             f"in brackets: {settings.level:.0%} interval of the mean ({made})",
             f"{how_tested(settings)}; {comparison.family}",
             "intervals of differences: at the level that the correction leaves each pair",
+            *meanings(comparison.measures, comparison.profile),
             "; ".join([questions, *list(_about_data(comparison))[:MOST_NOTES]]),
         ),
     )

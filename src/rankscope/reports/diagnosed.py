@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.analysis import Analysed, all_analyses
-from rankscope.diagnosis.failures import failures
-from rankscope.diagnosis.gaps import gaps
+from rankscope.diagnosis.baselines import Baselines, baselines
+from rankscope.diagnosis.duplicates import duplicates
+from rankscope.diagnosis.failures import Failures, failures
+from rankscope.diagnosis.gaps import Gaps, gaps
+from rankscope.diagnosis.holes import Holes, holes
+from rankscope.diagnosis.leaks import leaks
+from rankscope.diagnosis.pareto import Pareto, pareto
+from rankscope.diagnosis.stages import Stages, stages
 from rankscope.document.blocks import (
     Answer,
     Block,
@@ -30,13 +36,11 @@ from rankscope.document.text import number
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
-from rankscope.reports.definitions import definitions_section
-from rankscope.reports.found_sentences import found_sentence, is_quiet
-from rankscope.reports.target_tables import figure_table
+from rankscope.reports.verdict import figure_table
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis
-    from rankscope.diagnosis.failures import Failures
     from rankscope.diagnosis.gaps import Gap, Problem
     from rankscope.diagnosis.summary import SummaryLine
     from rankscope.findings import Finding
@@ -50,6 +54,9 @@ MOST_GAINS = 3
 
 MOST_CAREFUL = 4
 """So many warnings are shown at first."""
+
+MOST_NAMED = 3
+"""So many systems a sentence names."""
 
 MOST_SYSTEMS = 5
 """So many systems have a column of failing questions at first."""
@@ -82,7 +89,6 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         *([Section("Targets", (figure_table(kpis),))] if kpis else []),
         findings_section(findings),
         *analysis_sections(answers, names, all_shown=is_part),
-        definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),
     ]
     sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "question")]
     if diagnosis.no_answer:
@@ -119,11 +125,11 @@ def analysis_sections(
         if isinstance(answer, NotApplicable):
             reasons.setdefault(answer.reason, []).append(analysis.name)
             continue
-        if is_quiet(analysis, answer) and not all_shown:
+        if _is_quiet(analysis, answer) and not all_shown:
             reasons.setdefault("found nothing to report", []).append(analysis.name)
             continue
         section = analysis.section(answer)
-        sentence = found_sentence(analysis, answer, section, focus)
+        sentence = _found_sentence(analysis, answer, section, focus)
         if sentence.split(" ")[0].rstrip(":,") not in names:
             sentence = f"{sentence[:1].upper()}{sentence[1:]}"
         blocks = [_ranked(block, names) for block in section.all_blocks]
@@ -261,3 +267,100 @@ def _parts_of(row: Gap) -> tuple[tuple[str, float], ...]:
         return ()
     lost = (("better order", row.ranking.value), ("better retrieval", row.retrieval.value))
     return (("now", row.now), *lost)
+
+
+# --- what an analysis found, in one sentence with numbers: all that its closed section shows ------
+
+_QUIET = (duplicates.name, leaks.name)
+"""Analyses that have nothing to show where they found nothing."""
+
+
+def _is_quiet(analysis: AnyAnalysis, answer: Any) -> bool:
+    """Tell whether an analysis found nothing that is worth a section."""
+    return analysis.name in _QUIET and not answer.findings
+
+
+def _found_sentence(
+    analysis: AnyAnalysis, answer: Any, section: Section, focus: str | None = None
+) -> str:
+    """Return what an analysis found, of the system in ``focus``; '' if it has no sentence."""
+    say = _SENTENCES.get(analysis.name)
+    if say is not None and (made := say(analysis.result.model_validate(answer), focus)):
+        return made
+    if answer.findings:
+        return f"{answer.findings[0].message}."
+    first = next(iter(section.all_blocks), None)
+    return first.sentences[0].text if isinstance(first, Sentences) and first.sentences else ""
+
+
+def _failures(result: Failures, focus: str | None) -> str:
+    rows = sorted(result.systems, key=lambda row: (row.failing, row.system != focus))
+    if not rows or not rows[-1].failing:
+        return ""
+    few, many = rows[0], rows[-1]
+    worst = f", {many.system} on {many.failing:,}" if len(rows) > 1 else ""
+    causes = sorted(few.causes.items(), key=lambda item: -len(item[1]))
+    why = f" Of the {few.failing:,}, {len(causes[0][1]):,}: {causes[0][0]}." if causes else ""
+    return f"{few.system} fails on {few.failing:,} of {result.queries:,} questions{worst}.{why}"
+
+
+def _gaps(result: Gaps, focus: str | None) -> str:
+    if not result.systems:
+        return ""
+    row = max(result.systems, key=lambda row: (row.system == focus, row.now))
+    order, retrieval = number(row.ranking.value), number(row.retrieval.value)
+    lacking = [each.system for each in result.systems if not each.ranking_is_more]
+    rest = f" {listed(lacking, MOST_NAMED)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
+    costs = f"Order costs {row.system} {order} {result.measure}, and retrieval {retrieval}."
+    return costs + (rest if lacking else "")
+
+
+def _stages(result: Stages, _: str | None) -> str:
+    parts = []
+    for row in result.stages:
+        changes = [each for each in row.changes if each.measure == result.measure]
+        if changes:
+            best = min(changes, key=lambda each: abs(each.difference))
+            change = number(best.difference, signed=True)
+            parts.append(f"{row.system} is {change} against {best.base} ({best.verdict})")
+    return f"{listed(parts, MOST_NAMED)}." if parts else ""
+
+
+def _baselines(result: Baselines, _: str | None) -> str:
+    means = {row.system: row.mean for row in result.ladder}
+    rungs = [row for row in result.ladder if row.verdict is not None and row.over in means]
+    if not rungs:
+        return ""
+    best, base = max(rungs, key=lambda row: row.mean), str(rungs[0].over)
+    return f"The baseline {base} scores {number(means[base])}, {best.system} {number(best.mean)}."
+
+
+def _holes(result: Holes, _: str | None) -> str:
+    shares = [row.share(result.cutoff) for row in result.systems]
+    if result.by_design or not any(shares):
+        return ""
+    span = f"{min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else f"{shares[0]:.0%}"
+    turned = [f"{e.better} against {e.worse}" for e in result.conclusions if e.verdict == "open"]
+    turns = f" They could turn {listed(turned, MOST_NAMED)}." if turned else ""
+    if result.conclusions and not turned:
+        turns = " They can turn no outcome."
+    return f"{span} of the first {result.cutoff} documents are unjudged.{turns}"
+
+
+def _pareto(result: Pareto, _: str | None) -> str:
+    if not result.fronts:
+        return ""
+    front = result.fronts[0]
+    off = [row.system for row in front.systems if not row.on_front]
+    others = f"another system is at least as good and as cheap as {listed(off, MOST_NAMED)}"
+    return f"By {front.cost}, {others if off else 'no system is both worse and dearer'}."
+
+
+_SENTENCES: dict[str, Callable[[Any, str | None], str]] = {
+    failures.name: _failures,
+    gaps.name: _gaps,
+    stages.name: _stages,
+    baselines.name: _baselines,
+    holes.name: _holes,
+    pareto.name: _pareto,
+}

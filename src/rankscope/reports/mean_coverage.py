@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Section, sentences
 from rankscope.errors import counted, shown
-from rankscope.scoring.rules import PROFILES
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -21,21 +20,13 @@ _WITHOUT = {"zero": "scored 0", "out": "left out"}
 
 
 def coverage_section(
-    accountings: Mapping[str, Accounting],
-    *,
-    profile: str,
-    more: Mapping[str, Sequence[str]] | None = None,
+    accountings: Mapping[str, Accounting], more: Mapping[str, Sequence[str]] | None = None
 ) -> Section:
-    """Say what the means of each system are made of; ``profile`` names the rules that counted.
-
-    ``more`` are further sentences, by system.
-    """
+    """Say what the means of each system are made of; ``more`` are further sentences, by system."""
     by_system = {name: accounting_sentences(each) for name, each in accountings.items()}
     for name, sentences_of_it in (more or {}).items():
         by_system.setdefault(name, []).extend(sentences_of_it)
-    lines = list(said_once(by_system))
-    if profile in PROFILES and profile != "rankscope":
-        lines.append(f"rules of {profile}: {PROFILES[profile].summary}")
+    lines = said_once(by_system)
     sizes = {accounting.queries for accounting in accountings.values()} or {0}
     queries = counted(max(sizes), "question")
     queries = queries if len(sizes) == 1 else f"{min(sizes):,} to {queries}"

@@ -27,10 +27,9 @@ from rankscope.document.blocks import (
 from rankscope.document.text import interval, number
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.measures.language import Measure, parse_trec_measures
-from rankscope.measures.names import NICKNAMES
+from rankscope.measures.language import Measure
 from rankscope.printing import visible
-from rankscope.reports.definitions import definitions_section
+from rankscope.reports.definitions import meanings
 from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
 from rankscope.reports.system_tables import (
     FIRST,
@@ -93,10 +92,7 @@ def scores_document(
         f"Scores of {_title(scores.runs)}",
         (
             Section("All means", (means, *warnings, *_bounds_tables(bounds))),
-            coverage_section(
-                {name: scores.run(name).accounting for name in ranked}, profile=scores.profile.name
-            ),
-            definitions_section(scores.measures, asked=scores.asked, profile=scores.profile.name),
+            coverage_section({name: scores.run(name).accounting for name in ranked}),
         ),
         answer=Answer(_headline(scores, ranked[0], intervals=intervals), blocks=tuple(first)),
         names=frozenset([*ranked, *scores.measures]),
@@ -254,12 +250,13 @@ def _notes(
         places = ", ".join(f"rank {at} on {count:,}" for at, count in tied.items() if count)
         if places:
             yield f"{name}: tied scores lie across {places} questions"
-    yield from _rule_notes(scores)
+    yield from aliases(scores.asked)
     if scores.reading:
         yield scores.reading
     if any(known.values()):
         methods = interval_methods(each for held in known.values() for each in held.values())
         yield f"in brackets: 95% interval of the mean{f' ({methods})' if methods else ''}"
+    yield from meanings(scores.measures, scores.profile.name)
 
 
 def _worst_table(scores: Scores, run: RunScores, count: int, texts: Mapping[str, str]) -> Table:
@@ -351,35 +348,10 @@ def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
 
 # --- trec_eval's lines ---------------------------------------------------------------------------
 
-_TREC_CUTS = {
-    "AP": "map_cut",
-    "P": "P",
-    "R": "recall",
-    "R_cap": "relative_P",
-    "Success": "success",
-    "Unjudged": "unj",
-    "nDCG": "ndcg_cut",
-}
-
-
-def _trec_names() -> dict[Measure, str]:
-    roots = sorted({root for roots in NICKNAMES.values() for root in roots})
-    return {parsed.measure: parsed.asked for root in roots for parsed in parse_trec_measures(root)}
-
-
-def trec_name(measure: Measure, known: dict[Measure, str]) -> str:
-    """Return trec_eval's name for a measure, or ours if it has none."""
-    if measure.name in _TREC_CUTS and measure.cutoff is not None:
-        [parsed] = parse_trec_measures(f"{_TREC_CUTS[measure.name]}.{measure.cutoff}")
-        if parsed.measure == measure:
-            return parsed.asked
-    return known.get(measure, str(measure))
-
 
 def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
-    """Return trec_eval's lines: name, query or ``all``, value, separated by tabs."""
-    known = _trec_names()
-    labels = {name: f"{trec_name(Measure.parse(name), known):<22}" for name in scores.measures}
+    """Return trec_eval's lines: name as it was asked for, query or ``all``, value; with tabs."""
+    labels = {name: f"{scores.asked.get(name, name):<22}" for name in scores.measures}
     lines = []
     for name in scores.runs:
         run = scores.run(name)

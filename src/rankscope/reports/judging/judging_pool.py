@@ -91,15 +91,6 @@ class JudgingPool:
         """The documents."""
         return frozenset(pair.doc_id for pair in self.pairs)
 
-    def joined(self, other: JudgingPool) -> JudgingPool:
-        """Return both pools as one; what the first one knows wins."""
-        return JudgingPool(
-            self.source,
-            tuple(dict.fromkeys((*self.pairs, *other.pairs))),
-            {**other.queries, **self.queries},
-            {**other.documents, **self.documents},
-        )
-
     def with_queries(self, queries: Mapping[str, QueryText]) -> JudgingPool:
         """Return the pool with what is known about queries."""
         return replace(self, queries={**self.queries, **queries})
