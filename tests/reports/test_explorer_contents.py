@@ -11,8 +11,7 @@ import polars as pl
 
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
-from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.gathering import contents_of_scored
+from rankscope.reports.explorer.contents import Contents, contents_of_scored
 from rankscope.reports.explorer.packing import blocks, report_page, unpacked
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.options import DEFAULT

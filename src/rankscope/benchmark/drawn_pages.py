@@ -12,8 +12,7 @@ from rankscope.document.markdown import as_markdown
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
-from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.gathering import contents_of_experiment
+from rankscope.reports.explorer.contents import Contents, contents_of_experiment
 from rankscope.reports.explorer.packing import report_page
 
 

@@ -188,7 +188,7 @@ def page_contents(
     ``queries`` may be the file of judgments, if that is a golden set and holds them.
     """
     from rankscope.collection.corpus import read_corpus
-    from rankscope.reports.explorer.gathering import TOP, contents_of_scored
+    from rankscope.reports.explorer.contents import TOP, contents_of_scored
 
     return contents_of_scored(
         scored,

@@ -57,7 +57,7 @@ from rankscope.reports.verdict import (
     targets_section,
     what_stands,
 )
-from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section
+from rankscope.reports.what_ran import repeat_section, systems_section
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -172,9 +172,8 @@ def _first_table(
             others.append(Cell(None if count is None else f"{count:,}/{failed.queries:,}"))
             others.append(Cell(count))
         if with_times:
-            p50 = system.timing.p50
-            others.append(Cell(None if p50 is None else milliseconds(p50)))
-            others.append(Cell(None if p50 is None else 1000 * p50))
+            p50 = None if system.timing.p50 is None else 1000 * system.timing.p50
+            others += [Cell(None if p50 is None else _milliseconds(p50)), Cell(p50)]
         mean = _mean(report, system, info)
         lines.append(SystemLine(system.name, mean, _about(system), tuple(others)))
     return decision_table(
@@ -186,6 +185,13 @@ def _first_table(
         higher_is_better=info.higher_is_better,
         left=left,
     )
+
+
+def _milliseconds(p50: float) -> str:
+    """Write a latency, which was measured once, for a terminal: 12.3 ms, 500 ms, <0.1 ms."""
+    if p50 < 0.1:
+        return "<0.1 ms"
+    return f"{p50:,.0f} ms" if p50 >= 100 else f"{p50:.1f} ms"
 
 
 _DONE = {"fuse": "fused", "rerank": "reranked"}

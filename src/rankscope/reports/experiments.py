@@ -109,23 +109,13 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
-    titles = ("folder", "experiment", "digest", "finished", "collection", "queries",
-              "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
-    rows = [
-        [
-            ", ".join(value) if isinstance(value, tuple | list) else value
-            for value in (getattr(experiment, title) for title in titles)
-        ]
-        for experiment in experiments
-    ]
     shown = Table(
         text_columns("experiment", "finished", "collection", "best", "verdict"),
         plain_rows(map(_listed, experiments)),
     )
     return Document(
         f"Experiments in {folder}",
-        (Section("", (shown if rows else sentences([f"{folder} holds no experiment"]),)),),
-        data=lambda: Table(text_columns(*titles), plain_rows(rows)),
+        (Section("", (shown if experiments else sentences([f"{folder} holds no experiment"]),)),),
     )
 
 

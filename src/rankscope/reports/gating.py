@@ -23,7 +23,6 @@ from rankscope.document.blocks import (
     finding_lines,
     good_if,
     named_queries,
-    text_columns,
 )
 from rankscope.document.terminal import as_text
 from rankscope.document.text import percent
@@ -75,7 +74,6 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
             blocks=(_checks_table(result, ranked), Points(tuple(_points(result)))),
         ),
         names=frozenset(names),
-        data=lambda: _data(result),
         cases=tuple(_cases(result)),
         properties={
             "answer": result.answer,
@@ -195,16 +193,6 @@ def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
         for check in checks
     )
     return Table(columns, rows)
-
-
-def _data(result: GateResult) -> Table:
-    """Return a row for each measure with all that csv can hold."""
-    table = _checks_table(result, result.checks)
-    more = [cells(c.reason, result.max_drop, c.explanation) for c in result.checks]
-    return Table(
-        (*table.columns, *text_columns("reason", "margin", "explanation")),
-        tuple((*row, *rest) for row, rest in zip(table.rows, more, strict=True)),
-    )
 
 
 def _floors_table(result: GateResult) -> Table:

@@ -131,20 +131,6 @@ def usage_table(usages: Sequence[tuple[str, ModelUsage]]) -> Table:
     )
 
 
-# --- time ----------------------------------------------------------------------------------------
-
-
-def milliseconds(seconds: float) -> str:
-    """Write a latency, which was measured once.
-
-    >>> milliseconds(0.00002), milliseconds(0.0123), milliseconds(0.5)
-    ('<0.1 ms', '12.3 ms', '500 ms')
-    """
-    if seconds < 0.0001:
-        return "<0.1 ms"
-    return f"{1000 * seconds:,.0f} ms" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"
-
-
 # --- how to repeat it ----------------------------------------------------------------------------
 
 

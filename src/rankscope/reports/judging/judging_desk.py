@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "perfect"}
 """The grades if nothing else is said."""
 
-_MEANINGS = {
-    (0, "not relevant"): "Not relevant: it does not help, even if it shares words with the query.",
-    (1, "related"): "Related: on the topic, but it does not answer; it may lead to an answer.",
-    (2, "relevant"): "Relevant: it answers, in part or among other things.",
-    (3, "perfect"): "Perfect: it answers fully and is about this need.",
-}
-
 LONGEST_RATER, LONGEST_REASON = 80, 2_000
 LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 300, 1_000, 200_000
 """Characters of ids and field names, of titles, and of texts that are shown."""
@@ -51,12 +44,9 @@ _JOINERS = "\u200c\u200d"  # Persian and Indic words, and emoji, are written wit
 
 
 def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
-    """Return what raters are asked to do, with what these grades mean."""
+    """Return what raters are asked to do, with these grades."""
     guidelines = (files("rankscope.reports.judging") / "guidelines.txt").read_text("utf-8")
-    meanings = (
-        f"{grade}  {_MEANINGS.get((grade, label), label)}" for grade, label in grades.items()
-    )
-    return guidelines.replace("SCALE", "\n".join(meanings))
+    return guidelines.replace("SCALE", "\n".join(f"{each}  {grades[each]}" for each in grades))
 
 
 def parse_grades(text: str) -> dict[int, str]:
