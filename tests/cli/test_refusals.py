@@ -67,7 +67,6 @@ REFUSED = {
         "qrels one.run two.run --queries queries.jsonl --cluster kin": "kind",
         "qrels one.run two.run --cluster kind": "--queries",
         "qrels one.run two.run --seeds nonsense": "--seeds",
-        "qrels one.run two.run --max-systems -1": "-1",
     },
     "gate": {
         "one.json": "Missing argument",

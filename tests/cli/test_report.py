@@ -64,7 +64,6 @@ def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) ->
 def test_records(rankscope: Rankscope, experiment: Path) -> None:
     qrels, first, second = runs = runs_of(experiment)
     for name, typed in {
-        "scores": ["evaluate", *runs, "--per-query"],
         "comparison": ["compare", *runs],
         "diagnosis": ["diagnose", *runs, "--only", "ties"],
         "power": ["power", *runs],
@@ -74,7 +73,7 @@ def test_records(rankscope: Rankscope, experiment: Path) -> None:
         done = rankscope("report", f"{name}.json", "-o", f"{name}.html")
         assert (done.returncode, done.stderr) == (0, ""), name
         page = Path(f"{name}.html").read_text("utf-8")
-        assert ('id="data-overview"' in page) == (name == "scores"), name
+        assert 'id="data-overview"' not in page, name
 
 
 def test_the_analyses_of_an_experiment_are_those_of_its_report(

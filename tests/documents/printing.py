@@ -44,7 +44,7 @@ COMMANDS = {
     "runs-fetch": "runs fetch demo/bench.yaml --system title -o fetched",
     "cases-validate": "cases validate project/golden.json --corpus project/corpus.jsonl",
     "convert": "convert demo/lexical.run lexical.jsonl",
-    "judge": "judge pool.jsonl --status",
+    "judge": "judge pool.jsonl --export judged.qrels",
     "judge-model": "judge demo/qrels.tsv --queries demo/queries.jsonl --corpus demo/corpus.jsonl "
     "--model m --set url=http://localhost:1/v1 --dry-run",
     "init": "init another",

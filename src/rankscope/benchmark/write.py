@@ -39,9 +39,8 @@ from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, ExperimentTimings
 from rankscope.records.tops import best_judged, tops
 from rankscope.reports.benchmark import benchmark_document
-from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.gathering import contents_of_experiment
-from rankscope.reports.explorer.whole_page import report_page
+from rankscope.reports.explorer.contents import Contents, contents_of_experiment
+from rankscope.reports.explorer.packing import report_page
 from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl
 
@@ -173,11 +172,17 @@ def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -
 
 
 def folder_contents(
-    report: BenchmarkReport, folder: Path, manifest: ExperimentManifest | None
+    report: BenchmarkReport,
+    folder: Path,
+    manifest: ExperimentManifest | None,
+    *,
+    top: int | None = None,
+    with_text: bool = True,
 ) -> Contents | None:
     """Gather what an explorer shows of an experiment; None if its tables are not there.
 
-    Without a manifest, nothing says that the tables are those that were recorded.
+    Without a manifest, nothing says that the tables are those that were recorded. ``top``: how many
+    documents of each answer are shown; None: as many as were recorded.
     """
 
     def table(name: str) -> pl.DataFrame | None:
@@ -185,4 +190,4 @@ def folder_contents(
             return None
         return read_table(folder, name, manifest)
 
-    return contents_of_experiment(report, table, str(folder))
+    return contents_of_experiment(report, table, str(folder), top=top, with_text=with_text)

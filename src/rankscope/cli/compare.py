@@ -51,7 +51,6 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
 @shared.PIECES
 @shared.output_options(METRICS)
 @shared.PAGE
-@shared.MAX_SYSTEMS
 def compare(
     *,
     qrels: str,
@@ -64,7 +63,6 @@ def compare(
     cluster: str | None,
     weights: str | None,
     corpus: str | None,
-    max_systems: int | None,
     scoring: dict[str, Any],
     output: Output,
     **options: Any,
@@ -99,7 +97,6 @@ def compare(
     )
     output.write(
         comparison,
-        max_systems=max_systems,
         contents=lambda: page_contents(
             scored,
             output,

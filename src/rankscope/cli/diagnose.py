@@ -70,7 +70,6 @@ def diagnose(
     """
     from rankscope.diagnosis.failures import failures
     from rankscope.part import without_texts
-    from rankscope.reports.explorer.whole_page import limited
 
     if pool is not None:
         from rankscope.diagnosis.judge_next import check_pool_name
@@ -91,8 +90,9 @@ def diagnose(
             from rankscope.benchmark.write import folder_contents
 
             manifest, report = open_experiment(Path(qrels))
-            whole = folder_contents(report, Path(qrels), manifest)
-            return limited(whole, top=output.top, with_text=output.with_text)
+            return folder_contents(
+                report, Path(qrels), manifest, top=output.top, with_text=output.with_text
+            )
         failing = failures.of(diagnosis.analyses)
         return page_contents(
             scored(), output, **files, baseline=diagnosis.baseline, failures=failing

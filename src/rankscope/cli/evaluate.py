@@ -71,7 +71,6 @@ _SCALING = ("workers", "cluster", "per_query_output")
 @shared.PIECES
 @shared.output_options("trec", METRICS)
 @shared.PAGE
-@shared.MAX_SYSTEMS
 def evaluate(
     *,
     qrels: str,
@@ -156,10 +155,8 @@ def evaluate(
             bounds=bounds_by_run,
             intervals=False if output.format == "csv" else options["intervals"],
             worst=options["worst"] or 0,
-            max_systems=options["max_systems"],
             texts=_texts(queries, qrels) if is_told else None,
             contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
-            answers=runs,
         )
     print_warnings(missed)
     return status

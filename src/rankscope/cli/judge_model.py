@@ -17,14 +17,12 @@ from rankscope.errors import InputError, shown
 from rankscope.files import replacing, suffix_of
 from rankscope.printing import hide_with
 from rankscope.reports.judging.judgment_exports import (
+    check_kind,
     existing_grades,
-    export_format,
     qrels_bytes,
-    qrels_format,
+    table_bytes,
 )
 from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades, plan_judging
-from rankscope.tables.delimited import delimited_bytes
-from rankscope.tables.jsontext import dump_json
 
 if TYPE_CHECKING:
     from rankscope.collection.ratings import Ratings
@@ -47,9 +45,9 @@ def judge_by_model(
     if ratings is None and not options["dry_run"]:
         raise click.UsageError("Name where ratings go: --ratings OUT.")
     if ratings is not None:  # names that would be refused after the work is done
-        export_format(ratings, "ratings")
+        check_kind(ratings, "ratings")
     if qrels is not None:
-        qrels_format(qrels)
+        check_kind(qrels, "qrels")
     model, settings = options["model"], options["settings"]
     is_file = suffix_of(model) in CONFIGS
     read = [place, options["human"], *runs, options["queries"], options["corpus"]]
@@ -61,7 +59,7 @@ def judge_by_model(
     )
     hide_with(config.secrets.hide)
     pool = read_pool()
-    human = _labels(options["human"], pool.ranks)
+    human = _labels(options["human"], dict.fromkeys(pool.pairs))
     arguments: dict[str, Any] = {"repeats": options["repeats"], "folder": config.folder}
     if options["dry_run"]:
         output.write(plan_judging(pool, config.options, **arguments))
@@ -124,10 +122,5 @@ def _labels(path: str | None, pairs: Any) -> dict[Pair, float] | None:
 def _write_ratings(ratings: Ratings, path: str) -> None:
     """Write a row for each rating, all at once or not at all."""
     frame = ratings.to_polars()
-    frame = frame.with_columns(frame["grade"].cast(int))
-    if suffix_of(path) in (".jsonl", ".ndjson"):
-        content = "".join(f"{dump_json(row)}\n" for row in frame.iter_rows(named=True)).encode()
-    else:
-        content = delimited_bytes(frame, "," if suffix_of(path) == ".csv" else "\t")
     with replacing(path) as sink:
-        sink.write(content)
+        sink.write(table_bytes(frame.with_columns(frame["grade"].cast(int)), path))

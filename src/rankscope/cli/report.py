@@ -31,26 +31,25 @@ if TYPE_CHECKING:
 def report(*, source: str, output: Output) -> None:
     """Build an HTML report of a benchmark's folder, or of a JSON record.
 
-    RECORD is what evaluate, compare, gate, diagnose or power write with --format json. The page
-    works offline and needs no other file.  [default of --output: report.html]
+    RECORD is what compare, gate, diagnose or power write with --format json. The page works
+    offline and needs no other file.  [default of --output: report.html]
     """
     target = output.target or "report.html"
-    document, contents = _read(source, keep_text=output.with_text)
+    document, contents = _read(source, output)
     if contents is None and os.path.isdir(source):
         put_line(
             "warning: tables are missing from the folder, so that the page has no list of queries; "
             "'rankscope benchmark verify' says which"
         )
-    from rankscope.reports.explorer.whole_page import limited, report_page
+    from rankscope.reports.explorer.packing import report_page
 
-    shown = limited(contents, top=output.top, with_text=output.with_text)
-    write_file(target, report_page(document, shown))
+    write_file(target, report_page(document, contents))
     print_line(f"written to {target}")
     if output.is_opened:
         show_in_browser(target)
 
 
-def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
+def _read(source: str, output: Output) -> tuple[Document, Contents | None]:
     """Read a folder or record; return its document and what its explorer shows."""
     from rankscope.benchmark.folder import LANGUAGE_REPORT, MANIFEST, REPORT
     from rankscope.benchmark.write import folder_contents
@@ -59,8 +58,6 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     from rankscope.part import without_texts
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport
-    from rankscope.reports.explorer.gathering import contents_of_record
-    from rankscope.scoring.score_files import ScoreRecord
 
     path = Path(source)
     if not os.path.lexists(path):
@@ -74,15 +71,16 @@ def _read(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
             )
         path /= names[0]
     record = _record(path)
-    if not keep_text:
+    if not output.with_text:
         record = without_texts(record)
     if isinstance(record, BenchmarkReport):
         place = path.parent / MANIFEST
         manifest = ExperimentManifest.read(place) if place.is_file() else None
-        made = folder_contents(record, path.parent, manifest)
+        made = folder_contents(
+            record, path.parent, manifest, top=output.top, with_text=output.with_text
+        )
         return document_of(record, manifest=manifest), made
-    contents = contents_of_record(record) if isinstance(record, ScoreRecord) else None
-    return document_of(record), contents
+    return document_of(record), None
 
 
 def _record(path: Path) -> Record:
@@ -92,7 +90,6 @@ def _record(path: Path) -> Record:
     from rankscope.files import check_regular, decoded, read_bytes
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.records.report import BenchmarkReport
-    from rankscope.scoring.score_files import ScoreRecord
     from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.power import PowerReport
@@ -103,7 +100,7 @@ def _record(path: Path) -> Record:
     data = parse_json(decoded(read_bytes(path), source=source), source=source, only_finite=True)
     kinds: tuple[type[Record], ...] = (
         *(BenchmarkReport, LanguageReport, Diagnosis, Comparison),
-        *(GateResult, PowerReport, ScoreRecord),
+        *(GateResult, PowerReport),
     )
     for kind in kinds:
         if isinstance(data, dict) and kind.is_kind_of(data):
@@ -112,6 +109,6 @@ def _record(path: Path) -> Record:
     schema = data.get("schema") if isinstance(data, dict) else None
     raise FormatError(
         f"is no record that can be shown (its schema is {schema!r}); give a folder of a benchmark, "
-        "or what evaluate, compare, gate, diagnose or power write with --format json",
+        "or what compare, gate, diagnose or power write with --format json",
         source=source,
     )

@@ -221,12 +221,6 @@ FAIL_UNDER = option(
     "Output",
     multiple=True,
 )
-MAX_SYSTEMS = rare(
-    "--max-systems N",
-    "Show the N best runs and the baseline; 0: all  [default: 50]",
-    "Output",
-    type=click.IntRange(min=0),
-)
 
 # --- benchmarks ----------------------------------------------------------------------------------
 

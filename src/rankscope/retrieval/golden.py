@@ -56,7 +56,7 @@ class FailingQuestion:
 class RetrieverScores(Scores):
     """Scores of a retriever that was asked, with its answers and the questions that fail."""
 
-    view_in = "rankscope.reports.questions"
+    view_in = "rankscope.reports.scores"
 
     answers: Run
     """What the retriever answered."""

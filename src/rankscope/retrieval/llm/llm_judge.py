@@ -30,7 +30,7 @@ from rankscope.errors import InputError, shown
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, PrivateText
 from rankscope.records.origin import ModelUsage
-from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
+from rankscope.reports.judging.judging_pool import DocumentText, JudgingPool, QueryText
 from rankscope.reports.judging.judgment_exports import middle_grade
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.retrieval.llm.answer_forms import read_grades
@@ -200,7 +200,7 @@ def _job(pool: JudgingPool, options: JudgeOptions, repeats: int, folder: Path | 
     prompt = read_prompt("judge", path, ("query", "documents", "count", "highest"))
     pairs: list[Pair] = []
     textless = []
-    for pair in pool.ranks:
+    for pair in pool.pairs:
         query, document = pool.queries.get(pair.query_id), pool.documents.get(pair.doc_id)
         if query is None or not query.text.strip():
             reason = "the query has no text"
@@ -237,12 +237,12 @@ def _batches(pairs: Sequence[Pair], pool: JudgingPool, size: int, repeats: int) 
     return batches
 
 
-def _query_text(query: Asked) -> str:
+def _query_text(query: QueryText) -> str:
     needs = [f"{name.replace('_', ' ')}: {text}" for name, text in query.needs]
     return "\n\n".join([query.text, *needs]) if needs else query.text
 
 
-def _document_text(document: Shelved) -> str:
+def _document_text(document: DocumentText) -> str:
     known = [text for text in (document.title, document.text) if text.strip()]
     return "\n".join(known or [f"{name}: {text}" for name, text in document.fields])
 
@@ -346,7 +346,7 @@ def judge_with_llm(
         model=options.model,
         prompt=job.prompt.sha256,
         parameters=options.named(),
-        pairs=len(pool),
+        pairs=len(pool.pairs),
         repeats=repeats,
         ratings=len(given),
         grades={str(grade): counts[grade] for grade in range(options.highest + 1)},
