@@ -185,17 +185,20 @@ def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
     elif suffix_of(path) in (".jsonl", ".ndjson"):
         placed = read_json_lines(read_bytes(path).splitlines(), source=source)
     problems: dict[str, list[Place]] = {}
-    cases = []
+    cases, known = [], set[str]()
     for number, case in placed:
         try:
-            Qrels([case])
+            read = Qrels([case]).query_ids
             Queries([case])
+            for query_id in known.intersection(read):
+                raise InputError(f"query {shown(query_id)} was given before; give it another id")
         except InputError as error:
             problem = re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
             place = Place(f"{source}, item {number}") if is_json else Place(source, number)
             problems.setdefault(problem, []).append(place)
         else:
             cases.append(case)
+            known.update(read)
     findings = [
         UNREADABLE.finding(problem, count=len(places), places=tuple(places[:PLACES_SHOWN]))
         for problem, places in problems.items()
@@ -240,7 +243,7 @@ def _about_questions(queries: Queries, source: str) -> Iterator[Finding]:
             twice.append((query_id,))
         asked.add(question)
     yield from _found(NO_TEXT, f"{counted(len(empty), 'question')} without text", source, empty)
-    first = f"such as {shown(' '.join(queries[twice[0][0]].split()))}" if twice else ""
+    first = shown(" ".join(queries[twice[0][0]].split())) if twice else ""
     sentence = (
         f"{counted(len(twice), 'question')} with the words of an earlier one, such as {first}"
     )
