@@ -95,7 +95,7 @@ def evaluate(
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, read_inputs
     from rankscope.scoring.options import Scoring
-    from rankscope.scoring.usual import usual_measures
+    from rankscope.scoring.plans import usual_measures
 
     shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
@@ -214,7 +214,7 @@ def _usual_in(files: Mapping[str, Any], gold: Any, rules: Scoring) -> tuple[str,
     """
     from rankscope.errors import RankscopeError
     from rankscope.scoring.inputs import read_inputs
-    from rankscope.scoring.usual import longest, usual_to
+    from rankscope.scoring.plans import longest, usual_to
 
     def lengths() -> Iterator[int | None]:
         for path in files.values():

@@ -18,7 +18,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import read_inputs, reading_of
 from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
-from rankscope.scoring.plans import plan_of
+from rankscope.scoring.plans import plan_of, usual_measures
 from rankscope.scoring.rules import PROFILES
 from rankscope.scoring.scores import RunScores, Scored, Scores
 from rankscope.scoring.soundness import (
@@ -30,7 +30,6 @@ from rankscope.scoring.soundness import (
     refuse_swapped_numbers,
     remarks,
 )
-from rankscope.scoring.usual import usual_measures
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
