@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 @shared.TABLES_BUT_QUERY
 @shared.NO_ANSWER
 @shared.RELEVANCE_LEVEL
-@shared.MAX_SIZE
 @shared.output_options()
 def explain(
     *,

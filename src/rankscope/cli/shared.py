@@ -138,22 +138,7 @@ TABLES_BUT_QUERY = options(
 QUERY_COLUMN = _reading("--query NAME", "Column that holds the query")
 
 
-def _limit_size(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
-    if size is not None:
-        from rankscope.files import max_size, size_in_bytes
-
-        size_in_bytes(size, "--max-size")
-        ctx.with_resource(max_size(size))
-
-
-MAX_SIZE = rare(
-    "--max-size SIZE",
-    "Most that a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES)",
-    "Reading",
-    expose_value=False,
-    callback=_limit_size,
-)
-TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN, MAX_SIZE)
+TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN)
 JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGE)
 """How judgments and runs are read."""
 
@@ -246,7 +231,6 @@ CONFIG_OPTIONS = options(
     option("--jobs N", "Number of parallel jobs", default=1),
     option("--no-python", "Refuse a config that names Python code"),
     QUIET,
-    MAX_SIZE,
 )
 
 # --- arguments -----------------------------------------------------------------------------------
