@@ -96,12 +96,12 @@ def chunking_of(config: CollectionConfig, folder: Path) -> Chunking | None:
         InputError: the rule cannot be used.
     """
     if config.documents == "names":
-        return Chunking.of(NAME_MARK, "best")
+        return Chunking.of(NAME_MARK)
     if config.doc_id_from is None:
         return None
     table = folder / config.doc_id_from
     rule: Any = table if names_table(str(table)) else config.doc_id_from
-    return replace(Chunking.of(rule, config.collapse), rule=config.doc_id_from)
+    return replace(Chunking.of(rule), rule=config.doc_id_from)
 
 
 def _beside(config: CollectionConfig, folder: Path) -> dict[str, Any]:

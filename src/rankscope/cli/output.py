@@ -245,7 +245,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 _OPTION = re.compile(
-    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"\b(corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
     r"profile|query|relevance_level|relevant|retrieved|ties)=(?=[\w'\"…])"
 )
 """A parameter in a message of Python's that is an option of commands."""

@@ -55,12 +55,11 @@ def evaluate(
     - Rules: ``profile`` names a tool's; ``ties``, ``precision`` and ``queries`` change single rules
       of it. ``order="given"`` takes documents as they are listed, whatever their scores.
     - Chunks: where runs hold chunks and the judgments name documents, ``doc_id_from`` says which
-      document a chunk is of (``#``, ``::``, a regular expression, a table) and ``collapse`` what
-      its chunks become: see `Run.collapsed`. Gold may be spans of documents or texts of passages
-      instead of ids; then ``overlap`` is the share of one that must be retrieved for it to be found
-      (0.5), and ``corpus`` may give the spans or texts of chunks that runs name by id: see
-      docs/how-to/evaluate-chunks.md. Else ``corpus`` (a path, a table or ids) says which documents
-      there are to be found.
+      document a chunk is of (``#``, ``::``, a regular expression, a table): see `Run.collapsed`.
+      Gold may be spans of documents or texts of passages instead of ids; then ``overlap`` is the
+      share of one that must be retrieved for it to be found (0.5), and ``corpus`` may give the
+      spans or texts of chunks that runs name by id: see docs/how-to/evaluate-chunks.md. Else
+      ``corpus`` (a path, a table or ids) says which documents there are to be found.
     - Questions that are marked as having no answer are left out of all means, and counted;
       ``no_answer`` names more of them (``"empty"``: all without judgments). Cases in several
       languages are never averaged unasked: ``language`` names one, or ``"all"``.

@@ -18,7 +18,7 @@ from rankscope.retrieval.options import Options, Text
 from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, check_depth
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.stages.stage import Over
-from rankscope.runs.collapsing import Chunking, Collapse, names_table
+from rankscope.runs.collapsing import Chunking, names_table
 
 CHUNKS = 5
 """How many chunks are asked for each document wanted, if nobody says."""
@@ -31,8 +31,6 @@ class CollapseOptions(Options):
     """The system that returns chunks: its name, or a spec."""
     doc_id_from: Text
     """What document a chunk is of: a separator such as '#', a regular expression, or a table."""
-    collapse: Collapse = "best"
-    """What a document scores: the best of its chunks, or their sum."""
     chunks: int | None = Field(default=None, ge=1)
     """How many chunks are asked for; if not given, five for each document wanted."""
 
@@ -46,14 +44,14 @@ class CollapsedSystem(Over):
         self.options: CollapseOptions = options
         table = context.path(options.doc_id_from)
         rule: Any = table if names_table(str(table)) else options.doc_id_from
-        self._chunking = Chunking.of(rule, options.collapse)
+        self._chunking = Chunking.of(rule)
         # fewer documents than wanted may be in the chunks that a small depth asks for
         self.capabilities = replace(Capabilities.of(self.inner), exact=False)
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
         inner = self.inner.identity()
-        _, collapse, table = self._chunking.identity
+        _, table = self._chunking.identity
         return Identity(
             kind="collapse",
             name=self.name,
@@ -62,7 +60,6 @@ class CollapsedSystem(Over):
                 "of": inner.key,
                 "doc_id_from": self.options.doc_id_from,
                 "table": table,
-                "collapse": collapse,
                 "chunks": self.options.chunks,
             },
             snapshot=inner.snapshot,
