@@ -16,7 +16,7 @@ from rankscope.reports.explorer.gathering import contents_of_scored
 from rankscope.reports.explorer.packing import blocks, unpacked
 from rankscope.reports.explorer.whole_page import limited, report_page
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.scoring_options import DEFAULT
 
 TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1"}
 

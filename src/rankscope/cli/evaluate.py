@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
 _SCALING = ("workers", "cluster", "per_query_output")
 """With any of these, files are scored one by one, and broken ones left out."""
@@ -94,8 +94,8 @@ def evaluate(
     from rankscope.scoring.bounds import bounds_of
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, read_inputs
-    from rankscope.scoring.options import Scoring
     from rankscope.scoring.plans import usual_measures
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)

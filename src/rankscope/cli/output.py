@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.failures import Failures
     from rankscope.document.blocks import Document, Point
     from rankscope.reports.explorer.contents import Contents
-    from rankscope.scoring.scores import Scored
+    from rankscope.scoring.scored_runs import Scored
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 

@@ -32,7 +32,7 @@ from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
 from rankscope.runs.table import as_run
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
-from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.query_fields import Query
     from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
 
 __all__ = ["Diagnosis", "diagnose"]
 

@@ -47,7 +47,7 @@ from rankscope.scoring.inputs import documents_of
 if TYPE_CHECKING:
     from rankscope.scoring.bounds import Bounds, BoundsTable
     from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.scoring.scores import RunScores, Scores
+    from rankscope.scoring.scored_runs import RunScores, Scores
     from rankscope.statistics.intervals import Interval
 
 FEW = 2_000

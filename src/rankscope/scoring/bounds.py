@@ -22,8 +22,8 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun

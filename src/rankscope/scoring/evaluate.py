@@ -17,10 +17,10 @@ from rankscope.errors import InputError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import read_inputs, reading_of
-from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
 from rankscope.scoring.plans import plan_of, usual_measures
 from rankscope.scoring.rules import PROFILES
-from rankscope.scoring.scores import RunScores, Scored, Scores
+from rankscope.scoring.scored_runs import RunScores, Scored, Scores
+from rankscope.scoring.scoring_options import DEFAULT, Scoring, ScoringOptions
 from rankscope.scoring.soundness import (
     KnownCorpus,
     Remark,

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.options import Scoring
     from rankscope.scoring.plans import Group
     from rankscope.scoring.rules import Profile
     from rankscope.scoring.scans import Hits
+    from rankscope.scoring.scoring_options import Scoring
     from rankscope.tables.columns import Reading
 
 MANY = 10

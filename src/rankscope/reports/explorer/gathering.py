@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.score_files import ScoreRecord
-    from rankscope.scoring.scores import Scored, Scores
+    from rankscope.scoring.scored_runs import Scored, Scores
 
 TableReader = Callable[[str], pl.DataFrame | None]
 """Returns a table of a folder by its name; None if it is not there."""
