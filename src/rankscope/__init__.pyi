@@ -49,7 +49,7 @@ from rankscope.scoring.explain import Explanation as Explanation
 from rankscope.scoring.explain import explain as explain
 from rankscope.scoring.judgments import Judgments as Judgments
 from rankscope.scoring.score_files import Accounting as Accounting
-from rankscope.scoring.scores import Scores as Scores
+from rankscope.scoring.scored_runs import Scores as Scores
 from rankscope.scoring.why import Why as Why
 from rankscope.scoring.why import why as why
 from rankscope.statistics.comparison import Comparison as Comparison

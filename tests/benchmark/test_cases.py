@@ -71,8 +71,10 @@ def test_documents_that_are_not_there_and_sets_that_cannot_be_read(tmp_path: Pat
     assert (result.ok, result.questions, result.expected, codes(result)) == (True, 2, 3, [])
     [finding] = validated(tmp_path, GOOD, corpus={"a": "x", "c": "z"}).findings
     assert (finding.code, finding.count, finding.places[0].doc_id) == ("RS166", 1, "b")
-    with pytest.raises(InputError, match="item 1"):
-        validated(tmp_path, [{"id": "1", "expected_ids": ["a"]}])
+    unreadable = validated(tmp_path, [{"id": "1", "expected_ids": ["a"]}])
+    assert (unreadable.ok, codes(unreadable)) == (False, ["RS220"])
+    twice = [{"id": name, "text": "t", "expected_ids": ["a"]} for name in ("1", "1", "2")]
+    assert codes(validated(tmp_path, [*twice, {"id": "3"}])) == ["RS220", "RS220", "RS221"]
     with pytest.raises(InputError, match="name of a file"):
         validate_cases("-")
 

@@ -64,8 +64,6 @@ def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str)
 def test_a_rule_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a regular expression"):
         run_benchmark(world(tmp_path, doc_id_from="(("), output=tmp_path / "out")
-    with pytest.raises(InputError, match="needs doc_id_from"):
-        run_benchmark(world(tmp_path, collapse="sum"), output=tmp_path / "out")
 
 
 def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) -> None:
@@ -73,7 +71,7 @@ def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) 
     with (tmp_path / "queries.jsonl").open("a") as queries:
         queries.write('\n{"_id": "extra", "text": "grape"}')
     report = run_benchmark(path, output=tmp_path / "out").report
-    other = world(tmp_path, doc_id_from="#", collapse="sum")
+    other = world(tmp_path, doc_id_from="table.csv")
     second = run_benchmark(other, output=tmp_path / "out").report
     assert second.systems[0].run.run_id != report.systems[0].run.run_id, "another experiment"
     assert report.collection.no_answer == ("none", "extra")

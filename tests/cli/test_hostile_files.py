@@ -85,25 +85,7 @@ def test_a_bomb_is_refused(
     (tmp_path / "a.run").write_bytes(pack(b"a" * (1 << 19)) * 3)
     said = refusal("runs", "validate", "a.run")
     assert "1,048,576" in said
-    assert "--max-size" in said
-
-
-def test_the_limit_can_be_set(
-    rankscope: Rankscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.run.gz").write_bytes(gzip.compress(LINE))
-    for setting, options, word in (
-        (str(len(LINE)), [], ""),
-        ("18", [], "18 bytes"),
-        ("much", [], "much"),
-        ("18", ["--max-size", "1 kB"], ""),
-        ("", ["--max-size", "18B"], "18 bytes"),
-        ("", ["--max-size", "1 XB"], "1 XB"),
-    ):
-        monkeypatch.setenv("RANKSCOPE_MAX_BYTES", setting)
-        done = rankscope("runs", "validate", "a.run.gz", *options)
-        assert done.returncode == (2 if word else 0)
-        assert word in done.stderr
+    assert "unpack it" in said
 
 
 # --- what is no file, or too wide ----------------------------------------------------------------

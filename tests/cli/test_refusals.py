@@ -52,7 +52,6 @@ REFUSED = {
         "qrels one.run --fail-under NumRelRet@5=0.95": "NumRelRet@5",
         "qrels one.run --per-query --format metrics": "--per-query",
         "labels.tsv one.run --labels E=3": "'I'",
-        "qrels chunks.run --collapse sum": "--doc-id-from",
         "spans.json one.run": "spans",
         "spans.json found.json --bounds": "spans or texts",
     },

@@ -95,7 +95,7 @@ def printed(typed: str) -> str:
     errors = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"COLUMNS": "100"}))
-        for name in ("FORCE_COLOR", "RANKSCOPE_DEBUG", "RANKSCOPE_MAX_BYTES"):
+        for name in ("FORCE_COLOR", "RANKSCOPE_DEBUG"):
             os.environ.pop(name, None)
         stack.enter_context(mock.patch.object(sys, "argv", ["rankscope"]))
         stack.enter_context(redirect_stdout(output))

@@ -14,7 +14,7 @@ from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Contents, contents_of_scored
 from rankscope.reports.explorer.packing import blocks, report_page, unpacked
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.scoring_options import DEFAULT
 
 TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1"}
 

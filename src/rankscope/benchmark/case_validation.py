@@ -6,13 +6,15 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, HPO_ID, STRATA, size_of
+from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import (
     PLACES_SHOWN,
     Code,
@@ -27,6 +29,7 @@ from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
 from rankscope.tables.columns import NO_COLUMNS, Columns
+from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -38,6 +41,16 @@ of real runs have 0.2 to 0.4."""
 
 MOST_GROUPS = 40
 """No more values of a field are listed."""
+
+UNREADABLE = declare(
+    "RS220",
+    "unreadable-case",
+    "error",
+    unit="case",
+    advice="correct these cases; the others are checked without them",
+    meaning="""A case of a golden set cannot be read: it has no question, no field with the
+    documents it expects, or is no object.""",
+)
 
 ASKED_TWICE = declare(
     "RS221",
@@ -179,6 +192,11 @@ def validate_cases(
         queries = read_queries(path, query=columns.query)
     except InvalidDataError as error:
         findings = list(error.findings)
+    except InputError:  # list all that cannot be read, and look at the others
+        findings, cases = _read_one_by_one(path)
+        if not findings:
+            raise
+        qrels, queries = Qrels(cases), Queries(cases)
     expected = [
         (query_id, doc_id)
         for query_id in (() if qrels is None else qrels.query_ids)
@@ -222,6 +240,39 @@ def validate_cases(
         findings=tuple(worst_first(findings)),
         not_applicable=unable,
     )
+
+
+def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
+    """Read each case by itself: return what is wrong with some, by kind, and the others."""
+    source, is_json = os.fspath(path), suffix_of(path) == ".json"
+    placed: Iterable[tuple[int, Any]] = ()
+    if is_json:
+        data = read_json(read_bytes(path), source=source)
+        held = [data] if isinstance(data, list) else list(data.values())
+        lists = [value for value in held if isinstance(value, list)]
+        placed = enumerate(lists[0], start=1) if len(lists) == 1 else ()
+    elif suffix_of(path) in (".jsonl", ".ndjson"):
+        placed = read_json_lines(read_bytes(path).splitlines(), source=source)
+    problems: dict[str, list[Place]] = {}
+    cases, known = [], set[str]()
+    for number, case in placed:
+        try:
+            read = Qrels([case]).query_ids
+            Queries([case])
+            for query_id in known.intersection(read):
+                raise InputError(f"query {shown(query_id)} was given before; give it another id")
+        except InputError as error:
+            problem = re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
+            place = Place(f"{source}, item {number}") if is_json else Place(source, number)
+            problems.setdefault(problem, []).append(place)
+        else:
+            cases.append(case)
+            known.update(read)
+    findings = [
+        UNREADABLE.finding(problem, count=len(places), places=tuple(places[:PLACES_SHOWN]))
+        for problem, places in problems.items()
+    ]
+    return findings, cases
 
 
 def _visible(count: int) -> float | None:

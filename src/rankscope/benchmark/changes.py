@@ -27,7 +27,7 @@ from rankscope.part import Part
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
-from rankscope.scoring.scores import RunScores
+from rankscope.scoring.scored_runs import RunScores
 from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.pairing import paired
@@ -36,7 +36,7 @@ from rankscope.statistics.system_pairs import Pair
 from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.noise import Noises
 

@@ -253,7 +253,7 @@ def _chunking(config: CollectionConfig, folder: Path) -> Chunking | None:
         return None
     table = folder / config.doc_id_from
     rule: Any = table if names_table(str(table)) else config.doc_id_from
-    return replace(Chunking.of(rule, config.collapse), rule=config.doc_id_from)
+    return replace(Chunking.of(rule), rule=config.doc_id_from)
 
 
 def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Finding, ...]:

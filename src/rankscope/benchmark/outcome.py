@@ -36,7 +36,7 @@ from rankscope.records.report import (
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 from rankscope.statistics.comparison import Comparison
 
 TOP = 20

@@ -172,7 +172,6 @@ def _places(folder: Path) -> list[Point]:
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @option("--digest HEX", "Require this digest of the manifest, or its beginning", default="")
 @shared.output_options()
-@shared.MAX_SIZE
 def verify(*, folder: Path, digest: str, output: Output) -> int:
     """Score an experiment's runs again, and check that its record holds.
 
@@ -198,7 +197,6 @@ def verify(*, folder: Path, digest: str, output: Output) -> int:
 @shared.measures_option("[default: all]")
 @shared.SEED
 @shared.output_options()
-@shared.MAX_SIZE
 def compare(
     *,
     before: Path,
@@ -222,7 +220,6 @@ def compare(
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", default="benchmarks")
 @shared.output_options()
-@shared.MAX_SIZE
 def list_(*, folder: Path, output: Output) -> None:
     """List the experiments of a folder, newest first, with main measure and verdict."""
     from rankscope.benchmark.listing import list_experiments

@@ -73,7 +73,7 @@ def compare(
     data can't tell, you see how large a difference it could have shown. Name a run with NAME=RUN.
     """
     from rankscope.scoring.evaluate import score
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
     from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 

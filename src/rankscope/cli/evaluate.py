@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
 _SCALING = ("workers", "cluster", "per_query_output")
 """With any of these, files are scored one by one, and broken ones left out."""
@@ -93,8 +93,8 @@ def evaluate(
     from rankscope.scoring.bounds import bounds_of
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, read_inputs
-    from rankscope.scoring.options import Scoring
-    from rankscope.scoring.usual import usual_measures
+    from rankscope.scoring.plans import usual_measures
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
@@ -211,7 +211,7 @@ def _usual_in(files: Mapping[str, Any], gold: Any, rules: Scoring) -> tuple[str,
     """
     from rankscope.errors import RankscopeError
     from rankscope.scoring.inputs import read_inputs
-    from rankscope.scoring.usual import longest, usual_to
+    from rankscope.scoring.plans import longest, usual_to
 
     def lengths() -> Iterator[int | None]:
         for path in files.values():

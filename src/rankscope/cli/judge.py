@@ -74,7 +74,6 @@ if TYPE_CHECKING:
 )
 @rare("--cache DIR", "Cache of replies  [default: .cache beside --ratings]", "Model")
 @shared.QUIET
-@shared.MAX_SIZE
 @shared.formats()
 @shared.TARGET
 @click.pass_context

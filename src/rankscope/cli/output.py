@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.failures import Failures
     from rankscope.document.blocks import Document, Point
     from rankscope.reports.explorer.contents import Contents
-    from rankscope.scoring.scores import Scored
+    from rankscope.scoring.scored_runs import Scored
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
@@ -244,7 +244,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 _OPTION = re.compile(
-    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"\b(corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
     r"profile|query|relevance_level|relevant|retrieved|ties)=(?=[\w'\"…])"
 )
 """A parameter in a message of Python's that is an option of commands."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 @shared.TARGET
 @shared.OPEN
 @shared.PAGE
-@shared.MAX_SIZE
 def report(*, source: str, output: Output) -> None:
     """Build an HTML report of a benchmark's folder, or of a JSON record.
 

@@ -131,7 +131,7 @@ def validate(
     One of the files may be -, standard input.
     """
     from rankscope.runs.validation import Reference
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(*run, *files.values())
     rules = Scoring.of("validate_run", scoring)
@@ -217,7 +217,7 @@ def fuse(
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
     from rankscope.runs.table import as_run
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
 

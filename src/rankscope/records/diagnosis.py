@@ -31,7 +31,7 @@ from rankscope.records.report import Analyses, BenchmarkReport
 from rankscope.runs.table import as_run
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
-from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from rankscope.reports.system_tables import (
 if TYPE_CHECKING:
     from rankscope.retrieval.golden import RetrieverScores
     from rankscope.scoring.bounds import Bounds, BoundsTable
-    from rankscope.scoring.scores import RunScores, Scores
+    from rankscope.scoring.scored_runs import RunScores, Scores
     from rankscope.statistics.intervals import Interval
 
 FEW = 2_000

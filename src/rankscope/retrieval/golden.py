@@ -21,8 +21,8 @@ from rankscope.retrieval.python import asking_asynchronously
 from rankscope.retrieval.registry import build_system
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.tables.cases import holds_cases
 from rankscope.tables.columns import Columns, find_name, id_text
 from rankscope.tables.jsontext import read_json, read_json_lines

@@ -24,7 +24,7 @@ from rankscope.runs.mismatch import (
     nothing_in_common,
     refuse_misread,
 )
-from rankscope.tables.columns import UNREAD
+from rankscope.tables.columns import ALIASES, UNREAD, find_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.options import Scoring
     from rankscope.scoring.plans import Group
     from rankscope.scoring.rules import Profile
     from rankscope.scoring.scans import Hits
+    from rankscope.scoring.scoring_options import Scoring
+    from rankscope.tables.columns import Reading
 
 MANY = 10
 """From so many queries on, a run that shares no document with the judgments is refused; a few
@@ -244,11 +245,20 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
     if not (is_path(gold) and is_path(run)):
         return
     try:
-        as_run(gold)
+        is_run = not _has_grades(as_run(gold).reading)
         as_qrels(run)
     except (RankscopeError, OSError):
         return
-    raise InputError(f"judgments and run are swapped: {shown(str(gold))} holds a run") from error
+    if is_run:
+        raise InputError(
+            f"judgments and run are swapped: {shown(str(gold))} holds a run"
+        ) from error
+
+
+def _has_grades(table: Reading) -> bool:
+    """Tell whether a table that was read has no score, and a column that only judgments have."""
+    names = tuple(name for name in ALIASES["grade"] if name not in ALIASES["score"])
+    return not table.value and find_name(table.names, names) is not None
 
 
 def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
@@ -261,9 +271,13 @@ def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
         if isinstance(run, Mapping)
         else run.scores.to_list()
     )
-    if 2 * len(scores) <= len(grades) and all(score in (0, 1, 2, 3, 4) for score in scores):
+    are_grades = 2 * len(scores) <= len(grades) and all(
+        score in (0, 1, 2, 3, 4) for score in scores
+    )
+    if are_grades or _has_grades(getattr(run, "reading", UNREAD)):
         raise InputError(
-            "judgments and run seem to be swapped: most grades are fractions, and all scores whole"
+            "judgments and run seem to be swapped: most grades are fractions, and the run has "
+            "grades"
         )
 
 

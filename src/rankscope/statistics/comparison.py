@@ -23,8 +23,8 @@ from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.part import Part, Record, json_of
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import Accounting
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.choices import CORRECTIONS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.intervals import Interval
@@ -37,7 +37,7 @@ from rankscope.statistics.system_pairs import VERDICTS, Equivalence, Pair, Pairs
 from rankscope.statistics.tests import ENUMERATED, corrected
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
     from rankscope.statistics.choices import Correction, Family, Method, Test
     from rankscope.statistics.noise import Noises

@@ -33,8 +33,8 @@ from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import family_tests

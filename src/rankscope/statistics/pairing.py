@@ -19,18 +19,18 @@ from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
+from rankscope.scoring.scoring_options import DEFAULT
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.language import Parsed
-    from rankscope.scoring.options import Scoring
     from rankscope.scoring.rules import Profile
-    from rankscope.scoring.scores import RunScores
+    from rankscope.scoring.scored_runs import RunScores
+    from rankscope.scoring.scoring_options import Scoring
 
 Sides = tuple[Scores, Scores]
 """The baseline and the candidate."""

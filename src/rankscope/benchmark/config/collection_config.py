@@ -13,7 +13,6 @@ from pydantic_core import CoreSchema
 from rankscope.benchmark.config.sections import Names, Section, refuse
 from rankscope.retrieval.options import Text, TextList
 from rankscope.retrieval.stages.training import FOLDS
-from rankscope.runs.collapsing import Collapse
 from rankscope.tables.columns import Columns
 
 
@@ -98,8 +97,6 @@ class CollectionConfig(Section):
     doc_id_from: Text | None = None
     """Systems return chunks, and judgments name documents: a separator such as '#', a regular
     expression, or a table from chunk to document, relative to the config."""
-    collapse: Collapse = "best"
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
 
     decisions: Text | None = None
     """What a router or a gate decided for each query, relative to the config."""
@@ -127,8 +124,6 @@ class CollectionConfig(Section):
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
-        if self.doc_id_from is None and self.collapse != "best":
-            refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
         self._check_terms()
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
         places = [key for key in ("path", "ir_datasets", "cases") if getattr(self, key) is not None]

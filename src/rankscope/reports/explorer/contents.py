@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scores import Scored
+    from rankscope.scoring.scored_runs import Scored
 
 MOST_FIELDS = 40
 """So many fields of metadata are in a page."""
