@@ -79,6 +79,29 @@ def test_documents_that_are_not_there_and_sets_that_cannot_be_read(tmp_path: Pat
         validate_cases("-")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("g.csv", 'id,question,expected_ids\n1,a,x\n1,b,y\n,c,z\n3,d,"[""q"",""q""]"\n', [3, 4, 5]),
+        (
+            "g.jsonl",
+            '{"id": 1, "question": "a", "expected_ids": ["x"]}\n{"id": 2}\n\nno JSON\n',
+            [2, 4],
+        ),
+    ],
+)
+def test_every_line_that_is_wrong_is_listed(
+    tmp_path: Path, name: str, text: str, lines: list[int]
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = validate_cases(tmp_path / name)
+    unreadable = [finding for finding in result.findings if finding.code == "RS220"]
+    assert [place.line for finding in unreadable for place in finding.places] == lines
+    (tmp_path / "no.csv").write_text("foo,bar\n1,a\n2,b\n")
+    with pytest.raises(InputError, match="relevant"):
+        validate_cases(tmp_path / "no.csv")
+
+
 # --- with an ontology ----------------------------------------------------------------------------
 
 OBO = """format-version: 1.2

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, HPO_ID, STRATA, size_of
 from rankscope.collection.qrels import Qrels
-from rankscope.collection.queries import Queries, read_queries
+from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.errors import FormatError, InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import (
     PLACES_SHOWN,
@@ -28,8 +28,9 @@ from rankscope.part import Part, left_out
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
-from rankscope.tables.columns import NO_COLUMNS, Columns
+from rankscope.tables.columns import NO_COLUMNS, Columns, role_of
 from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.record_rows import read_records
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -244,26 +245,20 @@ def validate_cases(
 
 def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
     """Read each case by itself: return what is wrong with some, by kind, and the others."""
-    source, is_json = os.fspath(path), suffix_of(path) == ".json"
-    placed: Iterable[tuple[int, Any]] = ()
-    if is_json:
-        data = read_json(read_bytes(path), source=source)
-        held = [data] if isinstance(data, list) else list(data.values())
-        lists = [value for value in held if isinstance(value, list)]
-        placed = enumerate(lists[0], start=1) if len(lists) == 1 else ()
-    elif suffix_of(path) in (".jsonl", ".ndjson"):
-        placed = read_json_lines(read_bytes(path).splitlines(), source=source)
+    source, unit = os.fspath(path), "item" if suffix_of(path) == ".json" else None
     problems: dict[str, list[Place]] = {}
     cases, known = [], set[str]()
-    for number, case in placed:
+    for number, case in _placed_cases(path, source):
         try:
+            if isinstance(case, InputError):
+                raise case
             read = Qrels([case]).query_ids
             Queries([case])
             for query_id in known.intersection(read):
                 raise InputError(f"query {shown(query_id)} was given before; give it another id")
         except InputError as error:
             problem = re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
-            place = Place(f"{source}, item {number}") if is_json else Place(source, number)
+            place = Place(f"{source}, {unit} {number}") if unit else Place(source, number)
             problems.setdefault(problem, []).append(place)
         else:
             cases.append(case)
@@ -273,6 +268,26 @@ def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
         for problem, places in problems.items()
     ]
     return findings, cases
+
+
+def _placed_cases(path: PathLike, source: str) -> Iterator[tuple[int, Any]]:
+    """Yield the cases of a file with their lines or numbers; what is no case as its error."""
+    if suffix_of(path) == ".json":
+        data = read_json(read_bytes(path), source=source)
+        held = [data] if isinstance(data, list) else list(data.values())
+        lists = [value for value in held if isinstance(value, list)]
+        yield from enumerate(lists[0], start=1) if len(lists) == 1 else ()
+    elif suffix_of(path) in (".jsonl", ".ndjson"):
+        for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+            try:
+                yield from ((number, case) for _, case in read_json_lines([line], source=source))
+            except FormatError as error:
+                yield number, InputError(error.problem)
+    elif suffix_of(path) in (".csv", ".tsv"):
+        records = list(read_records(path, QUERIES))
+        blank: dict[str, object] = dict.fromkeys((n for each in records for n in each.fields), "")
+        if any(role_of(name) == "relevant" for name in blank):
+            yield from ((record.position, {**blank, **record.fields}) for record in records)
 
 
 def _visible(count: int) -> float | None:

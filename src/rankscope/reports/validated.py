@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
     fewest, most = validation.fewest, validation.most
-    per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    lines, documents = counted(validation.rows, "line"), f"{per_query} documents a query"
+    per_query = f"{fewest:,} to {most:,} documents" if fewest < most else counted(most, "document")
+    lines, documents = counted(validation.rows, "line"), f"{per_query} a query"
     size = f"{counted(validation.queries, 'query')}, {lines}, {documents}"
     return _document(validation, "run", validation.run, [size])
 
