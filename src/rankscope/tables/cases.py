@@ -99,9 +99,11 @@ def _names_query(record: Mapping[Any, Any]) -> bool:
         return True
     if any(map(is_answer, (record, *record.values()))):
         return True
-    own = {"relevant", "retrieved"}
+    roles_of_pairs = {"relevant", "retrieved"}
     roles = {role_of(str(name)): held for name, held in record.items()}
-    has_documents = not own.isdisjoint(roles) or isinstance(roles.get("neutral"), list | tuple)
+    has_documents = not roles_of_pairs.isdisjoint(roles) or isinstance(
+        roles.get("neutral"), list | tuple
+    )
     return has_documents and not names.isdisjoint({"id", "text"})
 
 

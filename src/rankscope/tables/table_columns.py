@@ -142,8 +142,8 @@ class Column:
     @property
     def first_ids(self) -> frozenset[str]:
         """What its first values name, as text; of a record all that it says."""
-        said = (item.values() if isinstance(item, Mapping) else [item] for item in self.items)
-        return frozenset(str(value) for each in said for value in each if _may_be_id(value))
+        texts = (item.values() if isinstance(item, Mapping) else [item] for item in self.items)
+        return frozenset(str(value) for each in texts for value in each if _may_be_id(value))
 
     @property
     def doubtful(self) -> tuple[str, ...]:
