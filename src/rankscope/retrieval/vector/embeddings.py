@@ -253,14 +253,14 @@ class _Shards:
             rows = np.concatenate([np.arange(size) for size in sizes])
             self._table = digests[order], shards[order], rows[order]
         digests, shards, rows = self._table
-        found = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
-        places = np.flatnonzero(digests[found] == wanted)
-        places = places[np.argsort(shards[found[places]], kind="stable")]
-        held = shards[found[places]]
+        at = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
+        places = np.flatnonzero(digests[at] == wanted)
+        places = places[np.argsort(shards[at[places]], kind="stable")]
+        held = shards[at[places]]
         names = list(self._digests)
         for part in np.split(places, np.flatnonzero(np.diff(held)) + 1):
             if len(part):
-                yield names[shards[found[part[0]]]], part, rows[found[part]]
+                yield names[shards[at[part[0]]]], part, rows[at[part]]
 
     def read(self, name: str) -> tuple[Floats, float] | None:
         """Read the vectors of a shard, and how long each took; a damaged one is forgotten."""
