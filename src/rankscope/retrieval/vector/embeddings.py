@@ -253,14 +253,14 @@ class _Shards:
             rows = np.concatenate([np.arange(size) for size in sizes])
             self._table = digests[order], shards[order], rows[order]
         digests, shards, rows = self._table
-        found = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
-        places = np.flatnonzero(digests[found] == wanted)
-        places = places[np.argsort(shards[found[places]], kind="stable")]
-        held = shards[found[places]]
+        nearest = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
+        places = np.flatnonzero(digests[nearest] == wanted)
+        places = places[np.argsort(shards[nearest[places]], kind="stable")]
+        held = shards[nearest[places]]
         names = list(self._digests)
         for part in np.split(places, np.flatnonzero(np.diff(held)) + 1):
             if len(part):
-                yield names[shards[found[part[0]]]], part, rows[found[part]]
+                yield names[shards[nearest[part[0]]]], part, rows[nearest[part]]
 
     def read(self, name: str) -> tuple[Floats, float] | None:
         """Read the vectors of a shard, and how long each took; a damaged one is forgotten."""
