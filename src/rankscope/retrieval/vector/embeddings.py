@@ -8,6 +8,7 @@ into memory.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -207,8 +208,13 @@ def _matrix_on_disk(folder: Path, shape: tuple[int, int]) -> Floats:
     size = 4 * shape[0] * shape[1]
     try:
         with TemporaryFile(dir=make_folder(folder)) as file:
-            if hasattr(os, "posix_fallocate"):  # a full disk would end the process later
+            try:  # a full disk would end the process later
                 os.posix_fallocate(file.fileno(), 0, size)
+            except AttributeError:  # macOS and Windows
+                pass
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # the disk cannot tell
+                    raise
             return np.memmap(file, np.float32, "w+", shape=shape)
     except OSError as error:
         raise InputError(
