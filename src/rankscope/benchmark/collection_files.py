@@ -179,10 +179,10 @@ def _in_folder(
             inside.split(trained, "training.split")
         train_qrels = inside.qrels.get(trained)
     return CollectionFiles(
-        inside.place("queries", split) or home,
+        inside.tables.get("queries", home),
         inside.qrels[split],
         name,
-        inside.place("corpus", split),
+        inside.tables.get("corpus"),
         None if train_qrels == inside.qrels[split] else train_qrels,
         split,
     )

@@ -49,6 +49,7 @@ _HINTS: tuple[tuple[str, Kind], ...] = (
 )
 
 
+_SPAN = re.compile(rb'"(?:resource_?[sS]pans|(?:context\.)?span_?[iI]d)"\s*:')
 _CASES = re.compile(rb'"expected_?(?:\w{1,40}_)?ids"\s*:')
 _ASKED = re.compile(rb'"(?:question|query|user_input|retrieved\w*|results)"\s*:')
 
@@ -87,8 +88,8 @@ def _kind_by_content(path: PathLike, hint: Kind | None) -> Kind | None:
         return "queries"
     if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):
         return "corpus"
-    if sniffed.is_trace:
-        return "queries" if hint == "queries" else "run"
+    if sniffed.content.startswith("json") and _SPAN.search(head):
+        return "run"
     if sniffed.content.startswith("json") and _CASES.search(head) and not _ASKED.search(head):
         return "queries" if hint == "queries" else "qrels"
     kind = _kind_by_names(sniffed.names)

@@ -369,8 +369,8 @@ class RecordLayout:
     headerless: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
     needs_text: bool = False
     key: str | None = None
-    formats: tuple[str, ...] = ("jsonl", "json", "tsv", "csv", "parquet")
-    read_only: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("jsonl", "json", "tsv", "csv")
+    read_only: tuple[str, ...] = ("parquet", "xlsx")
     suffixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 

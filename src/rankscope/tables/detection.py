@@ -38,11 +38,6 @@ _BY_SUFFIX = {
     ".pq": "parquet",
 }
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not every id that begins with a bracket
-_BATCH = re.compile(rb'[\s\[]*\{\s*"resource_?[sS]pans"\s*:')
-_SPAN = [
-    re.compile(rb'"(?:context\.)?' + name)
-    for name in (rb'trace_?[iI]d"\s*:', rb'span_?[iI]d"\s*:', rb'attributes[".]')
-]
 
 JsonContent = Literal["json list", "json object", "json lines"]
 
@@ -62,7 +57,6 @@ class Sniffed:
     separator: str = ","
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
-    is_trace: bool = False
 
 
 # --- looking
@@ -154,8 +148,6 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     lines = _data_lines(head) or [text.partition(b"\n")[0].decode("utf-8", "replace")]
     line = lines[0]
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
-        is_span = all(key.search(text, 0, 1 << 20) for key in _SPAN)
-        is_trace = is_span or _BATCH.match(text) is not None
         first, _, rest = text.partition(b"\n")
         several = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         as_lines: JsonContent = "json lines" if several or by_suffix == "jsonl" else "json object"
@@ -164,7 +156,7 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         with suppress(ValueError, IndexError, RecursionError):  # a record that is cut off
             record, _ = json.JSONDecoder().raw_decode(start, start.find("{"))
             names = tuple(record)
-        return Sniffed(content, by_suffix, line, names=names, is_trace=is_trace)
+        return Sniffed(content, by_suffix, line, names=names)
     separator = max("\t,;", key=line.count)
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
     widths = Counter(len(fields_of(each)) for each in whole[:100]).most_common()
@@ -209,8 +201,6 @@ def shielded(data: bytes) -> bytes:
 def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMNS) -> str | None:
     """Return the format of a table of this kind; None if it is none that is known."""
     content, by_suffix = sniffed.content, sniffed.by_suffix
-    if sniffed.is_trace and "traces" in layout.read_only:
-        return "traces"
     if content in ("parquet", "xlsx"):
         return content
     if content in ("json lines", "json list"):

@@ -1,7 +1,7 @@
 """From a file to the rows of qrels or a run.
 
 TREC lines go to `whitespace`; all other formats become data, which passes through the list of
-shapes. Records (queries, corpora) are read by `record_rows`.
+shapes. Records (queries, corpora) are read by `records`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from rankscope.errors import FormatError, InputError
+from rankscope.errors import FormatError
 from rankscope.files import can_be_read_again, enough_memory, is_plain_file, source_name
 from rankscope.tables.cases import cases_in_folder, folder_language
-from rankscope.tables.collection_folder import parts_of, table_in
+from rankscope.tables.collection_folder import table_in
 from rankscope.tables.columns import NO_COLUMNS, Columns, Reading
 from rankscope.tables.delimited import read_delimited
 from rankscope.tables.detection import (
@@ -57,12 +57,7 @@ def open_table(
     """
     chosen = named_format(format, layout)
     if layout.kind == "qrels":
-        path, *more = parts_of(table_in(path, layout.kind), layout.kind)
-        if more:
-            raise InputError(
-                f"{source_name(path)}: the judgments are in {len(more) + 1} files; name one of "
-                "them, or write them to one file"
-            )
+        path = table_in(path, layout.kind)
         cases = cases_in_folder(path) if os.path.isdir(path) else None
         if cases is not None:
             listed, content = Sniffed("json list", None), json.dumps(cases).encode()

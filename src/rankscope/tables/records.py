@@ -1,18 +1,22 @@
-"""Records of a table: the fields of a query, a document, …, and where they were found.
+"""Records by id: the fields of a query, a document, …; the base of `Queries` and `Corpus`.
 
-`records_of` takes them from Python objects, or from a file one by one, so that a corpus can be
-streamed; `identified` finds their ids. Nothing is repaired: what cannot be understood is an error
-that names its place.
+`records_of` takes records from Python objects, or from a file one by one, so that a corpus can be
+streamed; `identified` finds their ids, and `RecordTable` keeps them as columns: ids and text as
+they are, all other fields of a record as one JSON text that is parsed when needed. Nothing is
+repaired: what cannot be understood is an error that names its place.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Self
 
-from rankscope.errors import FormatError, InputError, shown
-from rankscope.files import enough_memory, is_path, is_plain_file, source_name
+import polars as pl
+
+from rankscope.errors import FormatError, InputError, UnknownNameError, shown
+from rankscope.files import PathLike, enough_memory, is_path, is_plain_file, source_name
 from rankscope.tables.cases import (
     are_case_names,
     cases_in_folder,
@@ -21,21 +25,25 @@ from rankscope.tables.cases import (
     unwrapped,
 )
 from rankscope.tables.collection_folder import parts_of, table_in
-from rankscope.tables.columns import ALIASES, QUESTIONS, RecordLayout, find_name, id_text
+from rankscope.tables.columns import (
+    ALIASES,
+    MOST_COLUMNS,
+    QUESTIONS,
+    RecordLayout,
+    find_name,
+    id_text,
+)
 from rankscope.tables.delimited import delimited_rows
-from rankscope.tables.detection import Sniffed, detect_format, named_format, recognised
+from rankscope.tables.detection import Sniffed, detect_format, format_for, named_format, recognised
 from rankscope.tables.frames import ParquetFile, frame_of, spreadsheet
-from rankscope.tables.jsontext import parse_json, read_json, read_json_lines
-from rankscope.tables.traces import retrievals
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankscope.files import PathLike
+from rankscope.tables.jsontext import dump_json, read_json, read_json_lines
+from rankscope.tables.writing import frame_pieces, json_pieces, write_pieces
 
 Row = dict[str, object]
 
 _BATCH = 5_000  # rows of Parquet that are decoded at a time; each may be a document
+_CHUNK = 50_000  # records that become columns at a time
+_SUGGESTED_FROM = 2_000  # ids among which the nearest to an unknown one is looked for
 _ASKED = (*ALIASES["query_id"], *QUESTIONS, "text")
 
 
@@ -201,24 +209,25 @@ def _frame_records(
 
 
 def read_records(
-    path: PathLike, layout: RecordLayout, *, format: str | None = None, ids_only: bool = False
+    path: PathLike, layout: RecordLayout, *, format: str | None = None
 ) -> Iterator[Record]:
-    """Yield the records of a file one by one; ``ids_only`` may leave out fields other than the id.
+    """Yield the records of a file one by one.
 
-    Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
+    Only ``json`` and ``xlsx``, topics, and parquet that is compressed or piped are held in memory
+    whole.
     """
     place, are_queries = table_in(path, layout.kind), layout.kind == "queries"
     cases = cases_in_folder(place) if are_queries and os.path.isdir(place) else None
     if cases is not None:
         yield from records_in(cases, layout, source_name(place))
         return
-    for part in parts_of(place, layout.kind):
+    for part in parts_of(place) if layout.kind in ("corpus", "queries") else [place]:
         source, record = source_name(part), None
         language = folder_language(part) if are_queries else None
         chosen = named_format(format, layout)
         with enough_memory(source), recognised(part) as (sniffed, stream):
             detected = chosen or detect_format(sniffed, layout)
-            for record in _read(part, detected, sniffed, stream, layout, ids_only=ids_only):
+            for record in _read(part, detected, sniffed, stream, layout):
                 if language is not None and are_case_names(list(record.fields)):
                     code = language_code(str(record.fields.get("language") or ""))
                     record.fields["language"] = code or language
@@ -228,34 +237,24 @@ def read_records(
 
 
 def _read(
-    path: PathLike,
-    format: str | None,
-    sniffed: Sniffed,
-    stream: BinaryIO,
-    layout: RecordLayout,
-    *,
-    ids_only: bool,
+    path: PathLike, format: str | None, sniffed: Sniffed, stream: BinaryIO, layout: RecordLayout
 ) -> Iterator[Record]:
-    source = source_name(path)
+    source, before = source_name(path), 0
     rows: Iterable[tuple[int, Row]] = ()
     if sniffed.content == "empty":
-        pass
-    elif format in ("json", "xlsx"):
+        return
+    if format in ("json", "xlsx"):
         parse = read_json if format == "json" else spreadsheet
         yield from records_in(parse(stream.read(), source=source), layout, source)
     elif format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
-        yield from _parquet_records(place, layout, source, ids_only=ids_only)
+        for batch in ParquetFile(place, source=source).batches(size=_BATCH):
+            yield from _frame_records(batch, layout, source, before)
+            before += batch.height
     elif format == "jsonl":
-        rows = read_json_lines(stream, source=source, ids_only=ids_only)
+        rows = read_json_lines(stream, source=source)
     elif format in ("tsv", "csv"):
         rows = delimited_rows(stream, layout, source=source, tabs=format == "tsv")
-    elif format == "traces":
-        values: Iterable[tuple[int | None, Any]] = read_json_lines(stream, source=source)
-        if sniffed.content != "json lines":
-            values = [(None, read_json(stream.read(), source=source))]
-        asked = retrievals(values, source=source, query=layout.key)
-        rows = ((each.line or 1, {"_id": each.query_id, "text": each.text}) for each in asked)
     elif format is not None:
         rows = layout.markup[format].read(stream, source)
     else:
@@ -268,15 +267,136 @@ def _read(
         yield Record(source, "line", line, row)
 
 
-def _parquet_records(
-    place: str | bytes, layout: RecordLayout, source: str, *, ids_only: bool
-) -> Iterator[Record]:
-    """Yield the records of a file, decoding one batch at a time."""
-    file, before = ParquetFile(place, source=source), 0
-    id_name = find_name(file.schema.names(), layout.id_names) if ids_only else None
-    for batch in file.batches([id_name] if id_name else None, size=_BATCH):
-        for record in _frame_records(batch, layout, source, before):
-            for name in file.json_columns.intersection(record.fields):
-                record.fields[name] = parse_json(str(record.fields[name]), source=source)
-            yield record
-        before += batch.height
+# --- as columns
+
+
+class RecordTable:
+    """Records by id, immutable; the base of `Queries` and `Corpus`."""
+
+    __slots__ = ("_frame", "_positions")
+
+    layout: ClassVar[RecordLayout]
+
+    def __init__(self, data: Any) -> None:
+        self._positions: dict[str, int] | None = None
+        if isinstance(data, type(self)):
+            self._frame: pl.DataFrame = data._frame
+        else:
+            self._frame = _collected(records_in(data, self.layout), self.layout)
+
+    @classmethod
+    def _read(cls, path: PathLike, format: str | None, key: str | None) -> Self:
+        table = cls.__new__(cls)
+        table._positions = None
+        layout = cls.layout.keyed(key)
+        table._frame = _collected(read_records(path, layout, format=format), layout)
+        return table
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids, in the order given."""
+        return self._frame["id"].to_list()
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, record_id: object) -> bool:
+        return record_id in self._index()
+
+    def _index(self) -> dict[str, int]:
+        if self._positions is None:
+            self._positions = {record_id: row for row, record_id in enumerate(self.ids)}
+        return self._positions
+
+    def _position(self, record_id: str) -> int:
+        if record_id not in self:
+            known = self.ids[:_SUGGESTED_FROM]
+            raise UnknownNameError(f"{self.layout.noun} id", str(record_id), known)
+        return self._index()[record_id]
+
+    def _fields(self, row: tuple[str | None, ...]) -> Row:
+        """Return the fields of one stored row, without the id."""
+        texts = zip(self.layout.columns, row[1:-1], strict=True)
+        fields: Row = {name: text for name, text in texts if text is not None}
+        return fields if row[-1] is None else fields | json.loads(row[-1])
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Iterate over (id, fields)."""
+        for row in self._frame.iter_rows():
+            yield row[0], self._fields(row)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecordTable) or type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        noun = self.layout.noun if len(self) == 1 else self.layout.nouns
+        examples = [shown(record_id, 24) for record_id in self.ids[:3]]
+        more = ", …" if len(self) > len(examples) else ""
+        return f"{type(self).__name__}({len(self)} {noun}: {', '.join(examples)}{more})"
+
+    def to_dict(self) -> dict[str, Row]:
+        """Return ``{id: {"text": ..., and every other field}}``; the constructor takes it back."""
+        return dict(self.rows())
+
+    def _texts(self) -> pl.DataFrame:
+        """Return all fields as columns of text; what is no text is JSON."""
+        rows = [fields for _, fields in self.rows()]
+        names = dict.fromkeys(name for fields in rows for name in fields)
+        if len(names) >= MOST_COLUMNS:
+            raise InputError(
+                f"the {self.layout.nouns} have {len(names):,} fields, more than the columns of a "
+                f"table may be ({MOST_COLUMNS:,}); write jsonl instead"
+            )
+        columns = {"_id": self._frame["id"]}
+        for name in sorted(names, key=lambda name: name not in self.layout.columns):
+            values = (fields.get(name) for fields in rows)
+            texts = [v if isinstance(v, str | None) else dump_json(v) for v in values]
+            columns[name] = pl.Series(texts, dtype=pl.String)
+        return pl.DataFrame(columns)
+
+    def write(self, path: PathLike, *, format: str | None = None) -> None:
+        """Write a file, in the format named or the one its suffix tells, compressed by suffix."""
+        chosen = format_for(path, format, self.layout)
+        if not len(self):
+            nouns = self.layout.nouns
+            raise InputError(f"{source_name(path)}: there are no {nouns}; give at least one")
+        rows = (dump_json({"_id": record_id, **fields}) for record_id, fields in self.rows())
+        if chosen in ("csv", "tsv"):
+            write_pieces(path, frame_pieces(self._texts(), chosen))
+        elif chosen == "json":
+            write_pieces(path, json_pieces(rows, "[]"))
+        else:
+            write_pieces(path, (f"{row}\n".encode() for row in rows))
+
+
+def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
+    """Store records as columns: ``id``, the layout's text columns, and the other fields as JSON."""
+    schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
+    chunks, rows = [schema.to_frame()], list[list[str | None]]()
+    for record, record_id, fields in identified(records, layout):
+        others: dict[str, Any] = {
+            name: value for name, value in fields.items() if value is not None
+        }
+        if "_id" in others:  # another field was named as the id, and _id is what that is called
+            others["metadata._id"] = others.pop("_id")
+        texts = [
+            others.pop(name) if isinstance(others.get(name), str) else None
+            for name in layout.columns
+        ]
+        try:
+            dump_json(texts)  # text that is not Unicode is refused here
+            extras = dump_json(others) if others else None
+        except ValueError as error:
+            raise record.error(f"{layout.noun} {shown(record_id)}: {error}") from None
+        rows.append([record_id, *texts, extras])
+        if len(rows) == _CHUNK:
+            chunks.append(pl.DataFrame(rows, schema=schema, orient="row"))
+            rows = []
+    return pl.concat([*chunks, pl.DataFrame(rows, schema=schema, orient="row")])
