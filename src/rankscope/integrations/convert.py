@@ -30,7 +30,7 @@ from rankscope.tables.columns import (
     folded,
     role_of,
 )
-from rankscope.tables.detection import read_head, sniff
+from rankscope.tables.detection import HEAD, sniff
 from rankscope.tables.frames import ParquetFile
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
 
 def _kind_by_content(path: PathLike, hint: Kind | None) -> Kind | None:
     with open_bytes(path) as stream:
-        head = read_head(stream)
+        head = stream.read(HEAD)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
             file = ParquetFile(head + stream.read(), source=source_name(path))

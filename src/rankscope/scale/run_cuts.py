@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rankscope.errors import FormatError, InputError
-from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
+from rankscope.files import is_plain_file, open_bytes, source_name
 from rankscope.runs.table import Run, ranks_follow, scores_of
 from rankscope.tables.choosing import choose
 from rankscope.tables.columns import NO_COLUMNS, RUN
-from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
+from rankscope.tables.detection import BOM, Sniffed, detect_format, recognised
 from rankscope.tables.frames import ParquetFile
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import as_numbers
@@ -121,8 +121,8 @@ class PartedFile:
     @classmethod
     def open(cls, path: PathLike) -> PartedFile | None:
         """Look at a file; None if it cannot be cut: of another format, or with other columns."""
-        with open_bytes(path) as stream:
-            sniffed = sniff(read_head(stream), suffix_of(path))
+        with recognised(path) as (sniffed, _):
+            pass
         format = detect_format(sniffed, RUN)
         is_plain = is_plain_file(path)
         if format == "trec":
