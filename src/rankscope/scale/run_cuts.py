@@ -15,7 +15,6 @@ import polars as pl
 from rankscope.errors import FormatError, InputError
 from rankscope.files import is_plain_file, open_bytes, source_name
 from rankscope.runs.table import Run, ranks_follow, scores_of
-from rankscope.tables.choosing import choose
 from rankscope.tables.columns import NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, recognised
 from rankscope.tables.frames import ParquetFile
@@ -23,6 +22,7 @@ from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import as_numbers
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.table_columns import Table
+from rankscope.tables.table_rows import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,8 +3,8 @@
 `relevant` (what should be found) and `retrieved` (what was) are different roles with disjoint
 names: each is a word for the role before or behind a word for documents (``expected_chunk_ids``,
 ``docs_retrieved``), or the word alone. Names of documents without such a word (``doc_ids``,
-``passages``) are *neutral*: `rankscope.tables.choosing` takes them for the argument they are given
-as, if no other column competes. Names are compared without case, blanks, dashes, dots and
+``passages``) are *neutral*: `rankscope.tables.table_rows` takes them for the argument they are
+given as, if no other column competes. Names are compared without case, blanks, dashes, dots and
 underscores.
 """
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.choosing import one_column, refuse_unknown
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, words
 from rankscope.tables.documents import METADATA, Documents, is_list, value_of
 from rankscope.tables.rows import ListedRows, Rows
+from rankscope.tables.table_columns import one_column, refuse_unknown
 
 if TYPE_CHECKING:
     from rankscope.tables.table_columns import Column, Table

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, starmap
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Self
 
 import polars as pl
@@ -91,13 +92,14 @@ def identify(record: Record, layout: RecordLayout) -> tuple[str, Row]:
     """
     names = record.fields
     key = layout.key if layout.key in names else find_name(names, layout.id_names)
-    asked = find_name(names, _ASKED) if key is None and layout.needs_text else None
-    if key is None and (asked is None or not isinstance(names[asked], str)):
+    asked = find_name(names, _ASKED) if layout.needs_text else None
+    own = key or (asked if asked and isinstance(names[asked], str) else None)
+    if own is None:
         raise record.error(
             f"no id among the fields {shown(', '.join(map(str, names)))}; "
             f"name one of them {', '.join(layout.id_names[:4])}"
         )
-    record_id = checked_id(names[key or asked or ""], "id", record)
+    record_id = checked_id(names[own], "id", record)
     fields = {name: value for name, value in names.items() if name != key}
     if not layout.needs_text:
         return record_id, fields
@@ -134,19 +136,25 @@ def records_of(data: Any, layout: RecordLayout) -> Iterator[Record]:
     return read_records(data, layout) if is_path(data) else records_in(data, layout)
 
 
-def records_in(data: Any, layout: RecordLayout, source: str | None = None) -> Iterator[Record]:
+def records_in(
+    data: Any, layout: RecordLayout, source: str | None = None, *, before: int = 0
+) -> Iterator[Record]:
     """Yield the records of a mapping, a frame, or an iterable of mappings, tuples, or documents.
 
-    ``source`` is the file that the data was parsed from.
+    ``source`` is the file that the data was parsed from, and ``before`` how many of its rows were
+    taken before. A null in a frame is no field, except as an id or a text that is needed.
     """
     if isinstance(data, str | bytes | os.PathLike):
         raise InputError(
             f"{shown(data)} is a name, not {layout.nouns}; to read a file use "
             f"read_{layout.kind}(path)"
         )
+    unit: Literal["row", "item"] = "item" if source is not None else "row"
     if hasattr(data, "__arrow_c_stream__"):
-        yield from _frame_records(frame_of(data, source=source or layout.nouns), layout, source)
-        return
+        frame, unit = frame_of(data, source=source or layout.nouns), "row"
+        needed = layout.needed(frame.columns)
+        rows = frame.iter_rows(named=True)
+        data = ({n: v for n, v in row.items() if v is not None or n in needed} for row in rows)
     data = unwrapped(data, layout.kind, source or layout.nouns)
     if isinstance(data, Mapping):
         data = _listed(data, layout, source)
@@ -155,8 +163,7 @@ def records_in(data: Any, layout: RecordLayout, source: str | None = None) -> It
             f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
             f"({type(data).__name__})"
         )
-    unit: Literal["row", "item"] = "row" if source is None else "item"
-    for position, item in enumerate(data, start=1):
+    for position, item in enumerate(data, start=before + 1):
         row = getattr(item, "as_row", item)
         if isinstance(row, tuple | list) and len(row) in layout.headerless:
             row = dict(zip(layout.headerless[len(row)], row, strict=True))
@@ -192,19 +199,6 @@ def _listed(data: Mapping[Any, Any], layout: RecordLayout, source: str | None) -
     return rows
 
 
-def _frame_records(
-    frame: pl.DataFrame, layout: RecordLayout, source: str | None, before: int = 0
-) -> Iterator[Record]:
-    """Yield the records of a frame, counted on from ``before``; a null is no field.
-
-    Except as an id or a text that is needed: there a null is an error with its place.
-    """
-    needed = layout.needed(frame.columns)
-    for position, row in enumerate(frame.iter_rows(named=True), start=before + 1):
-        present = {n: value for n, value in row.items() if value is not None or n in needed}
-        yield Record(source, "row", position, present)
-
-
 # --- from files
 
 
@@ -216,15 +210,15 @@ def read_records(
     Only ``json`` and ``xlsx``, topics, and parquet that is compressed or piped are held in memory
     whole.
     """
-    place, are_queries = table_in(path, layout.kind), layout.kind == "queries"
-    cases = cases_in_folder(place) if are_queries and os.path.isdir(place) else None
-    if cases is not None:
+    place = table_in(path, layout.kind)
+    cases = layout.kind == "queries" and os.path.isdir(place) and cases_in_folder(place)
+    if cases:
         yield from records_in(cases, layout, source_name(place))
         return
     for part in parts_of(place) if layout.kind in ("corpus", "queries") else [place]:
         source, record = source_name(part), None
-        language = folder_language(part) if are_queries else None
         chosen = named_format(format, layout)
+        language = folder_language(part) if layout.kind == "queries" else None
         with enough_memory(source), recognised(part) as (sniffed, stream):
             detected = chosen or detect_format(sniffed, layout)
             for record in _read(part, detected, sniffed, stream, layout):
@@ -244,12 +238,12 @@ def _read(
     if sniffed.content == "empty":
         return
     if format in ("json", "xlsx"):
-        parse = read_json if format == "json" else spreadsheet
-        yield from records_in(parse(stream.read(), source=source), layout, source)
+        data = (read_json if format == "json" else spreadsheet)(stream.read(), source=source)
+        yield from records_in(data, layout, source)
     elif format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
         for batch in ParquetFile(place, source=source).batches(size=_BATCH):
-            yield from _frame_records(batch, layout, source, before)
+            yield from records_in(batch, layout, source, before=before)
             before += batch.height
     elif format == "jsonl":
         rows = read_json_lines(stream, source=source)
@@ -379,24 +373,21 @@ class RecordTable:
 def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
     """Store records as columns: ``id``, the layout's text columns, and the other fields as JSON."""
     schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
-    chunks, rows = [schema.to_frame()], list[list[str | None]]()
-    for record, record_id, fields in identified(records, layout):
-        others: dict[str, Any] = {
-            name: value for name, value in fields.items() if value is not None
-        }
+
+    def row_of(record: Record, record_id: str, fields: Row) -> list[str | None]:
+        others: dict[str, Any] = {n: value for n, value in fields.items() if value is not None}
         if "_id" in others:  # another field was named as the id, and _id is what that is called
             others["metadata._id"] = others.pop("_id")
-        texts = [
-            others.pop(name) if isinstance(others.get(name), str) else None
-            for name in layout.columns
-        ]
+        own = [name for name in layout.columns if isinstance(others.get(name), str)]
+        texts = {name: others.pop(name) for name in own}
         try:
             dump_json(texts)  # text that is not Unicode is refused here
             extras = dump_json(others) if others else None
         except ValueError as error:
             raise record.error(f"{layout.noun} {shown(record_id)}: {error}") from None
-        rows.append([record_id, *texts, extras])
-        if len(rows) == _CHUNK:
-            chunks.append(pl.DataFrame(rows, schema=schema, orient="row"))
-            rows = []
-    return pl.concat([*chunks, pl.DataFrame(rows, schema=schema, orient="row")])
+        return [record_id, *map(texts.get, layout.columns), extras]
+
+    chunks, rows = [schema.to_frame()], starmap(row_of, identified(records, layout))
+    while chunk := list(islice(rows, _CHUNK)):
+        chunks.append(pl.DataFrame(chunk, schema=schema, orient="row"))
+    return pl.concat(chunks)

@@ -17,7 +17,6 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import query_names
 from rankscope.tables.columns import (
     NO_COLUMNS,
     Columns,
@@ -37,7 +36,7 @@ from rankscope.tables.documents import (
 from rankscope.tables.frames import frame_of
 from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
-from rankscope.tables.table_columns import Table
+from rankscope.tables.table_columns import Table, query_names
 from rankscope.tables.table_rows import Input, table_rows
 from rankscope.tables.traces import are_traces, retrievals
 

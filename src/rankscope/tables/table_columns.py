@@ -9,14 +9,24 @@ apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.tables.columns import folded, may_list, role_of, says_ids
+from rankscope.tables.columns import (
+    NO_COLUMNS,
+    QUERY_IDS,
+    QUESTIONS,
+    Columns,
+    folded,
+    may_list,
+    role_of,
+    says_ids,
+)
 from rankscope.tables.documents import is_list, is_missing
 from rankscope.tables.jsontext import parse_json
 
@@ -199,6 +209,37 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
             name = f"{name}s" if role_of(f"{name}s") == role else name
             wide[name if name not in names else f"{name} list"] = [group[n] for n in numbers]
     return wide
+
+
+# --- columns by name
+
+
+def names_of(names: Sequence[str]) -> str:
+    """Return some names for a message."""
+    return ", ".join(shown(name, 30) for name in names[:12]) + (", …" if len(names) > 12 else "")
+
+
+def refuse_unknown(parameter: str, name: str, names: Sequence[str], source: str) -> InputError:
+    """Return the error for a column that a table does not have, the nearest names first."""
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    others = [*near, *(each for each in names if each not in near)]
+    return InputError(f"{source}: no column {shown(name)} ({parameter}=) among {names_of(others)}")
+
+
+def one_column(names: Sequence[str], what: str, option: str, table: Table) -> str | None:
+    """Return the only name; None if there is none."""
+    if len(names) > 1:
+        raise InputError(
+            f"{table.source}: {shown(names[0], 30)} and {shown(names[1], 30)} could both {what}; "
+            f"say which ({option}={shown(names[0], 60)})"
+        )
+    return names[0] if names else None
+
+
+def query_names(names: Iterable[str], columns: Columns = NO_COLUMNS) -> set[str]:
+    """Return the columns that are of the query, and so not of its documents."""
+    known = {folded(name) for name in (*QUERY_IDS, *QUESTIONS)}
+    return {name for name in names if folded(name) in known or name == columns.query}
 
 
 # --- what is in a cell
