@@ -380,20 +380,10 @@ class RecordLayout:
         return "queries" if self.noun == "query" else f"{self.noun}s"
 
     def is_header(self, cells: Sequence[str]) -> bool:
-        """Tell whether the id is named first, or the id and a text are named anywhere.
-
-        A question may be its own id; then it is named first, or with the documents it expects.
-        """
-        names = [folded(cell) for cell in cells]
-        ids = set(map(folded, self.id_names))
-        texts = set(map(folded, self.text_names))
-        asked = {"question", "query", "userinput", "userquery"}
-        first = ids | (asked if self.needs_text else set())
-        if not first.isdisjoint(names[:1]):
-            return True
-        if self.needs_text and "relevant" in map(role_of, cells) and not texts.isdisjoint(names):
-            return True
-        return not (ids.isdisjoint(names) or texts.isdisjoint(names))
+        """Tell whether the id is named, or a question or its documents: it may be its own id."""
+        asked = ("question", "query", "user_input", "user_query") if self.needs_text else ()
+        is_golden = self.needs_text and "relevant" in map(role_of, cells)
+        return is_golden or find_name(list(cells), (*self.id_names, *asked)) is not None
 
     def needed(self, names: Collection[str]) -> set[str | None]:
         """Return the names of which an empty cell is an error: the id's, and a needed text's."""

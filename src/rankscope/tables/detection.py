@@ -212,13 +212,9 @@ def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMN
     content, by_suffix = sniffed.content, sniffed.by_suffix
     if content in ("parquet", "xlsx"):
         return content
-    if content in ("json lines", "json list"):
+    if content.startswith("json"):
         return "jsonl" if content == "json lines" else "json"
     if isinstance(layout, PairLayout):
-        if content == "json object":  # a single pair is one line of plain values
-            line = sniffed.line.rstrip()
-            is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
-            return "jsonl" if is_pair and by_suffix != "json" else "json"
         if by_suffix in ("parquet", "csv"):
             return by_suffix
         width, names = usual_width(sniffed, layout), sniffed.names
@@ -226,8 +222,6 @@ def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMN
         if is_split or layout.is_header(names, columns):
             return "tsv" if sniffed.separator == "\t" else "csv"
         return "trec"
-    if content == "json object":  # a single record, or all of them by id or in columns
-        return "json"
     if by_suffix in ("parquet", "tsv", "csv"):
         return by_suffix
     for name, format in layout.markup.items():
