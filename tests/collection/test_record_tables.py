@@ -228,6 +228,7 @@ def test_nested_metadata_and_a_named_id_are_kept(tmp_path: Path) -> None:
     [
         ('1\t"to be" or not\n2\t"open\n3\t6"\n', {"1": '"to be" or not', "2": '"open', "3": '6"'}),
         ('qid\ttext\n1\t"to be"\n2\tb\n', {"1": '"to be"', "2": "b"}),
+        ('qid\ttext\n1\t"say ""hi"""\n2\t""\n', {"1": 'say "hi"', "2": '""'}),
         ("1\t" + '"' * 400_001 + "x\n", {"1": '"' * 400_001 + "x"}),  # else for hours
         ('"qid"\t"text"\n2\t"two\nlines"\n', {"2": "two\nlines"}),
         ('"qid"\t"text"\n1\t"to be"\n2\t""\n3\t\n', {"1": "to be", "2": "", "3": ""}),

@@ -4,13 +4,15 @@ Pairs are parsed at once by Polars (`read_delimited`), records row by row (`deli
 that a corpus can be streamed. Blank lines and comments (``# …``) may precede both.
 
 Quotes quote, except in records that tabs separate: there they quote if the header is quoted, as it
-is written when a cell needs quotes. Else they are ordinary characters, as in MS MARCO.
+is written when a cell needs quotes. Else they are ordinary characters, as in MS MARCO, but for a
+whole cell with doubled quotes inside, which some program has quoted.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout, RecordLayout
 
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
+_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 
 
 def _first_row(
@@ -139,7 +142,7 @@ def delimited_rows(
     texts = chain([first], (decoded(line, source=source, line=n) for n, line in numbered))
     rows: Iterator[tuple[int, list[str]]]
     if tabs and not (has_header and first.startswith('"')):
-        rows = enumerate((text.rstrip("\r\n").split("\t") for text in texts), start=above + 1)
+        rows = enumerate(map(_unquoted_cells, texts), start=above + 1)
     else:
         separator = "\t" if tabs else max(",;", key=first.count) if has_header else ","
         rows = _quoted_rows(texts, separator, source, above)
@@ -169,6 +172,16 @@ def delimited_rows(
                 line=line,
             )
         yield line, {n: cell for n, cell in zip(names, row, strict=True) if cell or n in needed}
+
+
+def _unquoted_cells(line: str) -> list[str]:
+    """Return the cells of a line in which no quote quotes, but for cells with doubled ones."""
+    cells = line.rstrip("\r\n").split("\t")
+    if '""' not in line:
+        return cells
+    quoted = [_QUOTED.fullmatch(cell) if '""' in cell[1:-1] else None for cell in cells]
+    pairs = zip(quoted, cells, strict=True)
+    return [match[1].replace('""', '"') if match else cell for match, cell in pairs]
 
 
 # --- writing
