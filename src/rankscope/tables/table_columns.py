@@ -8,8 +8,10 @@ apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -121,7 +123,8 @@ class Column:
             return value
         promised = self.says_ids and folded(self.name).endswith("s")
         ids = listed(value, blanks=promised)
-        if promised and isinstance(ids, str) and " " in ids and not is_sentence(ids):
+        is_open = promised and isinstance(ids, str) and " " in ids and not is_sentence(ids)
+        if is_open or (isinstance(ids, str) and ids.startswith("[{")):
             raise self._doubtful(ids)
         return ids
 
@@ -297,6 +300,9 @@ def written_list(text: str, *, bare: bool = False) -> Any:
         begin = item.end()
     if begin == len(inner):
         return items or text
+    if inner.startswith("{"):  # records, as Python prints them
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(text.strip())
     ids = _separated(inner) if bare else inner
     return ids if isinstance(ids, list) else [ids] if bare and " " not in ids else text
 

@@ -160,7 +160,9 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
                 f"({layout.value}={shown(numbers[0], 60)}), or leave the column out{hint}"
             )
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
-    if layout.kind == "run" and folded(chosen.value or "").startswith("distance"):
+    name = folded(chosen.value or "")
+    is_falling = name.startswith("distance") or name in ALIASES["rank"]
+    if layout.kind == "run" and is_falling:  # the smaller, the better
         frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
     is_list = layout.value not in roles
     return with_values(Rows(frame, given.source, layout, line_of=table.line_of, is_list=is_list))
