@@ -15,7 +15,7 @@ import polars as pl
 from rankscope.errors import FormatError, InputError
 from rankscope.files import is_plain_file, open_bytes, source_name
 from rankscope.runs.table import Run, ranks_follow, scores_of
-from rankscope.tables.columns import NO_COLUMNS, RUN
+from rankscope.tables.columns import FLAT, NO_COLUMNS, RUN
 from rankscope.tables.detection import BOM, Sniffed, detect_format, recognised
 from rankscope.tables.frames import ParquetFile
 from rankscope.tables.reading import TableFile
@@ -243,7 +243,7 @@ def _flat_columns(file: ParquetFile) -> dict[str, str]:
         chosen = choose(table, RUN, NO_COLUMNS)
     except InputError:  # the reader says what
         return {}
-    if chosen.listed or chosen.value is None:
+    if chosen.shape != FLAT or not chosen.value:
         return {}
     return {"query_id": chosen.query, "doc_id": chosen.documents, "score": chosen.value}
 

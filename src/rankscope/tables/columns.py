@@ -70,6 +70,7 @@ class Reading:
 
 
 UNREAD = Reading()
+FLAT = "a flat table"
 QUERY_ROWS = "a table with a row per query"
 """The shape whose queries are in the order of their rows."""
 

@@ -17,6 +17,7 @@ from rankscope.errors import InputError, shown
 from rankscope.tables.cases import are_case_names, find_mark, is_marked, language_code
 from rankscope.tables.columns import (
     ALIASES,
+    FLAT,
     NO_QUESTIONS,
     QUERY_IDS,
     QUERY_ROWS,
@@ -85,17 +86,11 @@ def table_rows(table: Table, given: Input) -> Rows:
     if given.pieces:
         pieces = retrieved_column(table, columns)
     chosen = choose(table, layout, columns, pieces=pieces)
-    asked = replace(given, pieces=pieces is not None)
-    rows = _query_rows(table, chosen, asked) if chosen.listed else _flat_rows(table, chosen, given)
-    shape = QUERY_ROWS if chosen.listed else "a flat table"
-    reading = Reading(
-        "a row per piece" if chosen.documents == ROW else shape,
-        chosen.query,
-        chosen.documents,
-        chosen.value or "",
-        tuple(table.names),
-        field=rows.reading.field,
-    )
+    if chosen.shape == FLAT:
+        rows = _flat_rows(table, chosen, given)
+    else:
+        rows = _query_rows(table, chosen, replace(given, pieces=pieces is not None))
+    reading = replace(chosen, names=tuple(table.names), field=rows.reading.field)
     questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
     rows = replace(rows, reading=reading, questions=questions, languages=languages)
@@ -104,7 +99,7 @@ def table_rows(table: Table, given: Input) -> Rows:
     return rows
 
 
-def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
+def _query_rows(table: Table, chosen: Reading, given: Input) -> Rows:
     """Take a row for each query, or for a piece of its documents."""
     is_golden, are_pieces = given.layout.kind == "qrels", chosen.documents == ROW
     listed = given.listed_rows()
@@ -112,7 +107,7 @@ def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
         listed.field = None
     mark = find_mark(table.names) if is_golden else None
     nothing = [None] * table.height
-    numbers = None if chosen.value is None else table[chosen.value]
+    numbers = table[chosen.value] if chosen.value else None
     rows = zip(
         table[chosen.query].values,
         table.records() if are_pieces else table[chosen.documents].values,
@@ -137,18 +132,18 @@ def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
     return listed.rows()
 
 
-def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
+def _flat_rows(table: Table, chosen: Reading, given: Input) -> Rows:
     """Take a row for each document."""
     layout = given.layout
     roles = {"query_id": chosen.query, "doc_id": chosen.documents}
-    if chosen.value is not None:
+    if chosen.value:
         roles[layout.value] = chosen.value
     for role in layout.optional:
         column = find_name([n for n in table.names if n not in roles.values()], ALIASES[role])
         if column is not None:
             roles[role] = column
     others = [table[name] for name in table.names if name not in roles.values()]
-    if chosen.value is None and "rank" not in roles:
+    if not chosen.value and "rank" not in roles:
         beside = {folded(name) for name in (*query_names(table.names), "id", "uid")}
         others = [each for each in others if folded(each.name) not in beside]
         numbers = [each.name for each in others if each.holds_numbers]
@@ -160,7 +155,7 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
                 f"({layout.value}={shown(numbers[0], 60)}), or leave the column out{hint}"
             )
     frame = pl.DataFrame([_series(table[name], role, table.source) for role, name in roles.items()])
-    name = folded(chosen.value or "")
+    name = folded(chosen.value)
     is_falling = name.startswith("distance") or name in ALIASES["rank"]
     if layout.kind == "run" and is_falling:  # the smaller, the better
         frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
@@ -180,9 +175,9 @@ def _series(column: Column, role: str, source: str) -> pl.Series:
     return series.alias(role)
 
 
-def _questions(table: Table, chosen: Chosen) -> Questions:
+def _questions(table: Table, chosen: Reading) -> Questions:
     """Return what is asked, where it is beside an id."""
-    known = (*QUESTIONS, *WEAK_QUESTIONS) if chosen.listed else QUESTIONS
+    known = QUESTIONS if chosen.shape == FLAT else (*QUESTIONS, *WEAK_QUESTIONS)
     column = find_name([n for n in table.names if n != chosen.documents], known)
     if column is None or find_name([chosen.query], known) is not None:
         return NO_QUESTIONS
@@ -204,19 +199,9 @@ def _languages(table: Table, query: str, language: str | None) -> dict[str, str]
 # --- which columns
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The columns of a table for one role; ``listed`` says that a row is a query."""
-
-    query: str
-    documents: str
-    listed: bool
-    value: str | None
-
-
 def choose(
     table: Table, layout: PairLayout, columns: Columns, *, pieces: str | None = None
-) -> Chosen:
+) -> Reading:
     """Find the columns of this role; ``pieces`` is that of its documents, if they are no ids.
 
     Raises:
@@ -224,14 +209,14 @@ def choose(
     """
     if pieces is not None:
         query = _query_column(table, columns, pieces, by_row=True, has_value=False)
-        return Chosen(query, pieces, listed=True, value=None)
+        return Reading("a row per piece" if pieces == ROW else QUERY_ROWS, query, pieces)
     documents = _documents_column(table, layout, columns)
     listed, is_own = table[documents].holds_lists, table[documents].role == layout.word
     value = _value_column(table, layout, columns, documents, listed=listed)
     by_row, has_value = listed or is_own, value is not None
     query = _query_column(table, columns, documents, by_row=by_row, has_value=has_value)
     one_target = is_own and layout.kind == "qrels" and value is None
-    return Chosen(query, documents, listed or one_target, value)
+    return Reading(QUERY_ROWS if listed or one_target else FLAT, query, documents, value or "")
 
 
 # --- documents

@@ -19,7 +19,7 @@ from rankscope.files import replacing, source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.writing import trec_or_jsonl_bytes
+from rankscope.tables.writing import pair_pieces
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -150,7 +150,7 @@ def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
 
 def _qrels_bytes(qrels: Qrels, format: ExportFormat) -> bytes:
     if format == "trec":
-        return trec_or_jsonl_bytes(qrels)
+        return b"".join(pair_pieces(qrels, "trec", otherwise="jsonl"))
     names = {"query_id": "query-id", "doc_id": "corpus-id", "grade": "score"}
     return delimited_bytes(qrels.to_polars().select(*names).rename(names), "\t")
 
