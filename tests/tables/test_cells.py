@@ -61,6 +61,18 @@ def test_a_rank_that_is_named_as_the_score_is_one() -> None:
     assert rs.evaluate({"q": ["a"]}, rows, "RR", score="position")["RR"] == 1
 
 
+@pytest.mark.parametrize("doc", ["url", "source", "page", "doc_id"])
+def test_a_label_beside_a_document_is_its_grade(doc: str) -> None:
+    rows = [{"question": "q", doc: name, "label": grade} for name, grade in (("a", 2), ("z", 0))]
+    assert rs.evaluate(rows, {"q": ["x", "a"]}, "RR")["RR"] == 0.5
+
+
+def test_ids_in_a_column_for_answers_that_is_named() -> None:
+    rows = [{"qid": "q", "answers": "d1-1|d2-2", "found": "d9-9|d1-1"}]
+    scores = rs.evaluate(rows, measures="RR", query="qid", relevant="answers", retrieved="found")
+    assert scores["RR"] == 0.5
+
+
 def test_cells_of_one_document_are_not(tmp_path: Path) -> None:
     path = tmp_path / "golden.csv"
     path.write_text("question,doc_id\nq1,d1;d4\nq2,d2\n")

@@ -240,7 +240,9 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if neutral and not any(column.holds_lists for column in mine):
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
-    strong = [column for column in neutral if not is_weak(column.name)]
+    # a label is a document only where nothing else is one
+    strong = [each for each in neutral if each.holds_lists or not _names_grade(each.name)]
+    strong = [each for each in strong if not is_weak(each.name)] or strong
     names = _ids_among(mine or strong or neutral)
     plain = {name.casefold(): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
@@ -249,6 +251,10 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if chosen is None:
         raise _no_documents(table, word)
     return chosen
+
+
+def _names_grade(name: str) -> bool:
+    return folded(name).removesuffix("s") in map(folded, ALIASES["grade"])
 
 
 def _ids_among(columns: list[Column]) -> list[str]:
