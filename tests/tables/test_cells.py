@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_a_rank_that_is_named_as_the_score_is_one() -> None:
 def test_a_label_beside_a_document_is_its_grade(doc: str) -> None:
     rows = [{"question": "q", doc: name, "label": grade} for name, grade in (("a", 2), ("z", 0))]
     assert rs.evaluate(rows, {"q": ["x", "a"]}, "RR")["RR"] == 0.5
+
+
+def test_named_tuples_go_by_their_names() -> None:
+    row = namedtuple("row", ["topic", "asin", "position"])
+    rows = [row("q", doc, n) for n, doc in enumerate("abc", 1)]
+    assert rs.evaluate({"q": ["a"]}, rows, "RR", query="topic")["RR"] == 1
+    with pytest.raises(InputError, match="query="):
+        rs.Run(rows)
 
 
 def test_ids_in_a_column_for_answers_that_is_named() -> None:

@@ -100,7 +100,7 @@ def pair_rows(
         if rows is not None:
             name = rows.reading.shape or each.name
             return replace(rows, reading=replace(rows.reading, shape=name))
-    if _are_all(given, lambda item: isinstance(item, Mapping)):
+    if _are_all(given, lambda item: isinstance(item, Mapping) or hasattr(item, "_fields")):
         return _rows_of_records(given, data)  # which says what column it lacks
     raise InputError(
         f"{source}: cannot make a {layout.kind} table of {shown(type(data).__name__)}; give "
@@ -279,6 +279,7 @@ def _is_triple(item: object) -> bool:
     return (
         isinstance(item, list | tuple)
         and len(item) == 3
+        and not hasattr(item, "_fields")
         and all(isinstance(part, str | int) for part in item[:2])
         and (_is_number(item[2]) or item[2] is None)
         and not _are_whole(item)
