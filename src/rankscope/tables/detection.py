@@ -66,10 +66,10 @@ class Sniffed:
 
 
 @contextmanager
-def recognised(path: PathLike, size: int = HEAD) -> Iterator[tuple[Sniffed, BinaryIO]]:
+def recognised(path: PathLike) -> Iterator[tuple[Sniffed, BinaryIO]]:
     """Open a source once: yield what it looks like, and its whole content without a BOM."""
     with open_bytes(path) as opened:
-        head = opened.read(size)
+        head = opened.read(HEAD)
         whole = io.BufferedReader(_Rewound(head.removeprefix(BOM), opened), 1 << 20)
         yield sniff(head, suffix_of(path)), whole
 

@@ -39,7 +39,6 @@ SMALLEST, LARGEST = 1 << 20, 4 << 20
 LARGEST_QUERY = 1 << 28
 """Bytes of a query's lines up to which they are taken together."""
 _WINDOW = 1 << 17  # bytes looked at first for the place where a query ends
-_FEW = 1 << 12  # bytes from the beginning of a file that tell its columns
 _RISES, _RANKS_GO_BY_SCORE = 1, 4
 
 
@@ -65,7 +64,7 @@ def opened_for_library(path: PathLike, layout: PairLayout) -> Iterator[OpenedFil
     with ExitStack() as opened:
         if library() is not None and os.path.isfile(path):
             with suppress(RankscopeError, OSError):  # the other reader says why
-                sniffed, stream = opened.enter_context(recognised(path, _FEW))
+                sniffed, stream = opened.enter_context(recognised(path))
                 file = OpenedFile(path, sniffed, stream)
         yield file if file is not None and suits_library(file, layout) else None
         if file is not None:

@@ -93,13 +93,13 @@ def identify(record: Record, layout: RecordLayout) -> tuple[str, Row]:
     names = record.fields
     key = layout.key if layout.key in names else find_name(names, layout.id_names)
     asked = find_name(names, _ASKED) if layout.needs_text else None
-    own = key or (asked if asked and isinstance(names[asked], str) else None)
-    if own is None:
+    id_name = key or (asked if asked and isinstance(names[asked], str) else None)
+    if id_name is None:
         raise record.error(
             f"no id among the fields {shown(', '.join(map(str, names)))}; "
             f"name one of them {', '.join(layout.id_names[:4])}"
         )
-    record_id = checked_id(names[own], "id", record)
+    record_id = checked_id(names[id_name], "id", record)
     fields = {name: value for name, value in names.items() if name != key}
     if not layout.needs_text:
         return record_id, fields
@@ -378,8 +378,8 @@ def _collected(records: Iterable[Record], layout: RecordLayout) -> pl.DataFrame:
         others: dict[str, Any] = {n: value for n, value in fields.items() if value is not None}
         if "_id" in others:  # another field was named as the id, and _id is what that is called
             others["metadata._id"] = others.pop("_id")
-        own = [name for name in layout.columns if isinstance(others.get(name), str)]
-        texts = {name: others.pop(name) for name in own}
+        names = [name for name in layout.columns if isinstance(others.get(name), str)]
+        texts = {name: others.pop(name) for name in names}
         try:
             dump_json(texts)  # text that is not Unicode is refused here
             extras = dump_json(others) if others else None
