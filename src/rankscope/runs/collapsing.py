@@ -186,7 +186,7 @@ _DOCUMENT = (
 def _read_documents(path: str) -> dict[str, str]:
     """Read a table from chunk to document."""
     from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
-    from rankscope.tables.record_rows import identify, read_records  # noqa: PLC0415
+    from rankscope.tables.records import identify, read_records  # noqa: PLC0415
 
     layout = RecordLayout(
         kind="corpus",

@@ -21,7 +21,7 @@ from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
-from rankscope.tables.native_files import read_rows
+from rankscope.tables.native_files import read_rows, suits_library
 from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_numbers, missing
@@ -336,13 +336,12 @@ def run_from(
 
 def _read_natively(file: TableFile, name: str) -> Run | None:
     """Read a run with the native library; None if that is not there, or refuses the file."""
-    known = file.for_the_library()
-    rows = None if known is None else read_rows(known)
-    if rows is None or known is None:
+    rows = read_rows(file) if suits_library(file, RUN) else None
+    if rows is None:
         return None
     is_list = True
     if 2 * rows.rises > np.count_nonzero(np.diff(rows.offsets) > 1):
-        by_rank = read_rows(known, ranks=True)
+        by_rank = read_rows(file, ranks=True)
         if by_rank is None:
             return None
         is_list = not by_rank.ranks_go_by_score

@@ -57,9 +57,9 @@ class CollectionConfig(Section):
     """What is searched and judged: a folder in BEIR's layout, single files, or cases."""
 
     path: Text | None = None
-    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or as on the Hugging Face Hub
-    (corpus/SPLIT-00000-of-00001.parquet, …), relative to the config. Here and for files, bundled:
-    begins a path to data that comes with rankscope: bundled:recipes, bundled:hpo."""
+    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, relative to the config.
+    Here and for files, bundled: begins a path to data that comes with rankscope: bundled:recipes,
+    bundled:hpo."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
     ir_datasets: Text | None = None

@@ -20,14 +20,14 @@ from rankscope.errors import InputError, shown
 from rankscope.files import source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.record_rows import checked_id, read_records
+from rankscope.tables.records import checked_id, read_records
 
 if TYPE_CHECKING:
     from rankscope.collection.queries import Queries
     from rankscope.diagnosis.judge_next import ToJudge
     from rankscope.files import PathLike
     from rankscope.runs.table import Run
-    from rankscope.tables.record_rows import Record
+    from rankscope.tables.records import Record
 
 POOL = RecordLayout(
     kind="ratings",  # what holds queries and documents, too
