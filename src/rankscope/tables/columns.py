@@ -246,6 +246,11 @@ def role_of(name: str) -> Role | None:
     return next((role for role, known in _ROLES.items() if known.fullmatch(plain)), None)
 
 
+def role_of_numbered(name: str) -> Role | None:
+    """Return what a name says, or the name of a list of which it is one column (``Result 1``)."""
+    return role_of(name) or role_of(name.rstrip("0123456789 "))
+
+
 def says_ids(name: str) -> bool:
     """Tell whether a name says that the column holds ids, and not perhaps texts."""
     return _SAYS_IDS.fullmatch(folded(name)) is not None
@@ -317,7 +322,7 @@ class PairLayout:
         if plain.isdisjoint(known):
             return False
         values = {folded(name) for role in (self.value, "rank") for name in ALIASES[role]}
-        roles = {role_of(cell) for cell in cells} - {None, "text"}
+        roles = set(map(role_of_numbered, cells)) - {None, "text"}
         return bool(roles) or not plain.isdisjoint(values - known)
 
 

@@ -24,7 +24,7 @@ from rankscope.tables.columns import (
     Questions,
     find_name,
     folded,
-    role_of,
+    role_of_numbered,
 )
 from rankscope.tables.documents import (
     answers_in,
@@ -383,7 +383,7 @@ def _has_roles(names: Iterable[object], given: Input) -> bool:
     """Tell whether names are those of columns: of a query, and of documents or their numbers."""
     texts = [str(name) for name in islice(names, 200)]
     named = {getattr(given.columns, each) for each in ("relevant", "retrieved", "doc")} - {None}
-    has_documents = any(map(role_of, texts)) or not named.isdisjoint(texts)
+    has_documents = any(map(role_of_numbered, texts)) or not named.isdisjoint(texts)
     return len(texts) > 1 and has_documents and given.layout.is_header(texts, given.columns)
 
 
