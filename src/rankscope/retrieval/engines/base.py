@@ -35,8 +35,7 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import Context, check_engine, engine_version
 from rankscope.retrieval.vector.embedders import EMBEDDERS
-from rankscope.retrieval.vector.embeddings import Embeddings
-from rankscope.retrieval.vector.query_vectors import query_vectors
+from rankscope.retrieval.vector.embeddings import Embeddings, query_vectors
 from rankscope.runs.order import ranked
 
 if TYPE_CHECKING:
