@@ -95,7 +95,6 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
                     2,
                     key=link,
                     link=link,
-                    is_first=section is document.sections[0],
                     is_closed=is_closed,
                     linked=explorer is not None,
                 )

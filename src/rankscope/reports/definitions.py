@@ -18,7 +18,6 @@ from rankscope.document.views import view
 from rankscope.errors import RankscopeError
 from rankscope.measures.definition import NEARNESS, written
 from rankscope.measures.language import Measure
-from rankscope.ontology.nearness import all_similarities
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
@@ -75,23 +74,4 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
     ]
     table = Table(text_columns("", ""), plain_rows(rows))
     opening = sentences([f"{definition.name}: {definition.summary}"], "strong")
-    sections = [Section("", (opening, table))]
-    if definition.needs == "terms":
-        sections.append(_similarities())
-    return Document(definition.name, tuple(sections))
-
-
-def _similarities() -> Section:
-    """List how near two terms can be."""
-    rows = [(each.name, each.formula, each.summary, each.reference) for each in all_similarities()]
-    legend = (
-        "d is the depth of a term, D the greatest, LCA the deepest shared ancestor, IC information "
-        "content, MICA the shared ancestor with most of it"
-    )
-    rest = (
-        "all are brought to [0, 1], 1 for a term and itself, 0 where no ancestor is shared or a "
-        "term is unknown; a measure of documents takes nearness for a grade, as in "
-        "nDCG(sim=hybrid)@10"
-    )
-    columns = text_columns("sim", "formula", "what it means", "reference")
-    return Section("Similarities", (Table(columns, plain_rows(rows)), sentences([legend, rest])))
+    return Document(definition.name, (Section("", (opening, table)),))
