@@ -32,7 +32,7 @@ from rankscope.document.plots import figure
 from rankscope.document.text import (
     LONGEST_TEXT,
     behind,
-    finding_lines,
+    finding_texts,
     for_page,
     interval_of,
     number,
@@ -261,7 +261,7 @@ def _sentences(block: Sentences) -> str:
 
 
 def _finding(finding: Finding, level: int) -> str:
-    head, *lines = finding_lines(finding)
+    head, *lines = finding_texts(finding)
     texts = _join(f"<p>{_safe(line)}</p>" for line in lines)
     kind = f"finding severity-{finding.severity}"
     return f'<div class="{kind}">\n{_heading(head, level)}\n{texts}\n</div>'
@@ -301,7 +301,7 @@ def _grid(table: Table, *, linked: bool) -> str:
     axis, rows = drawn_axis(table), []
     for row in table.rows:
         cells = [
-            _axis_cell(axis, cell)
+            f'<td class="axis">{"" if axis is None else axis_cell(axis, cell)}</td>'
             if column.kind == "whisker"
             else _cell(
                 cell,
@@ -327,10 +327,6 @@ def _grid(table: Table, *, linked: bool) -> str:
             "</tbody></table>",
         ]
     )
-
-
-def _axis_cell(axis: DrawnAxis | None, cell: Cell) -> str:
-    return f'<td class="axis">{"" if axis is None else axis_cell(axis, cell)}</td>'
 
 
 def _head(column: Column, axis: DrawnAxis | None) -> str:

@@ -32,7 +32,7 @@ from rankscope.document.blocks import (
 from rankscope.document.text import (
     NOTHING,
     behind,
-    finding_lines,
+    finding_texts,
     for_text,
     interval_of,
     readable,
@@ -176,7 +176,7 @@ def _draw_findings(block: Findings, console: Console) -> None:
     for place, finding in enumerate(block.findings):
         if place:
             console.print()
-        head, *lines = finding_lines(finding)
+        head, *lines = finding_texts(finding)
         _line(console, Text(readable(head), _SEVERITIES[finding.severity]))
         for line in lines:
             _hanging(console, Text(readable(line)), "  ")

@@ -148,7 +148,7 @@ def table_notes(table: Table, best_sign: str) -> list[str]:
     return [*([f"{best_sign} {table.best}"] if has_best else []), *table.notes]
 
 
-def finding_lines(finding: Finding) -> list[str]:
+def finding_texts(finding: Finding) -> list[str]:
     """Return what a finding says: its head, the message, what to do, and where it was seen."""
     count = counted(finding.count, finding.unit)
     who = "" if finding.system is None else f"{finding.system}: "

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from rankscope.diagnosis.judges import judges
 from rankscope.document.blocks import (
     Block,
-    Cell,
     Code,
     Column,
     Document,
     Findings,
     Section,
     Table,
-    cells,
+    plain_rows,
     sentences,
     shortened,
     text_columns,
@@ -36,8 +35,8 @@ def judging_document(judging: LlmJudging) -> Document:
     """Show the grades, the agreement with people and with itself, and what it took."""
     grades = Table(
         (Column("grade", "text"), Column("ratings", digits=0), Column("share", digits=3)),
-        tuple(
-            (Cell(grade), Cell(count), Cell(count / max(judging.ratings, 1)))
+        plain_rows(
+            (grade, count, count / max(judging.ratings, 1))
             for grade, count in judging.grades.items()
         ),
     )
@@ -66,8 +65,8 @@ def _agreement(judging: LlmJudging) -> Section:
 
 
 def _unjudged(judging: LlmJudging) -> Section:
-    rows = tuple(
-        cells(row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
+    rows = plain_rows(
+        (row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
         for row in judging.unjudged[:SHOWN]
     )
     more = judging.unjudged_count - len(rows)
