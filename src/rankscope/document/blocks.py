@@ -347,11 +347,6 @@ class Document:
             yield from section.all_blocks
 
 
-def good_if(is_good: bool) -> Tone:
-    """Return the tone of an answer."""
-    return "good" if is_good else "bad"
-
-
 class HasEnds(Protocol):
     """Any interval."""
 

@@ -18,7 +18,6 @@ from rankscope.document.blocks import (
     Table,
     cells,
     ends,
-    good_if,
     plain_rows,
     sentences,
     text_columns,
@@ -145,7 +144,7 @@ def verification_document(verification: Verification) -> Document:
         failed = f"{len(wrong)} of {count} checks failed"
         answer = f"{failed}: this is not the experiment that was recorded"
     lines = (
-        Sentence(answer, good_if(not wrong)),
+        Sentence(answer, "bad" if wrong else "good"),
         *(Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong),
         Sentence(f"digest {verification.digest}", "quiet"),
     )

@@ -29,8 +29,12 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
 from rankscope.printing import visible
-from rankscope.reports.definitions import meanings
-from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
+from rankscope.reports.definitions import (
+    accounting_sentences,
+    coverage_section,
+    meanings,
+    said_once,
+)
 from rankscope.reports.system_tables import (
     FIRST,
     Mean,
