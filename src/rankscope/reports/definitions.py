@@ -18,6 +18,7 @@ from rankscope.document.views import view
 from rankscope.errors import RankscopeError, counted, shown
 from rankscope.measures.definition import NEARNESS, written
 from rankscope.measures.language import Measure
+from rankscope.reports.system_tables import FIRST
 from rankscope.scoring.rules import PROFILES
 from rankscope.statistics.sentences import listed
 
@@ -81,8 +82,6 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
 
 # --- what means cover ----------------------------------------------------------------------------
 
-NAMED = 10
-"""Up to so many runs are named beside a sentence that is not true of all."""
 
 _MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
 _WITHOUT = {"zero": "scored 0", "out": "left out"}
@@ -113,7 +112,7 @@ def said_once(by_run: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield each sentence once, with the runs that it is about unless these are all."""
     for sentence in dict.fromkeys(sentence for each in by_run.values() for sentence in each):
         names = [name for name, sentences in by_run.items() if sentence in sentences]
-        yield sentence if len(names) == len(by_run) else f"{listed(names, NAMED)}: {sentence}"
+        yield sentence if len(names) == len(by_run) else f"{listed(names, FIRST)}: {sentence}"
 
 
 def accounting_sentences(accounting: Accounting) -> list[str]:

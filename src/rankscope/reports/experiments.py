@@ -24,16 +24,13 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.system_tables import OUTCOME_TONES
+from rankscope.reports.system_tables import FEW, OUTCOME_TONES
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.benchmark.changes import ExperimentComparison, SystemChange
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
-
-MOST = 5
-"""So many names of a kind are said."""
 
 
 @view
@@ -74,10 +71,10 @@ def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
         for change in changes:
             if change.verdict == word:
                 by_system.setdefault(change.system, []).append(change.measure)
-        named = [f"{name} on {listed(measures, MOST)}" for name, measures in by_system.items()]
+        named = [f"{name} on {listed(measures, FEW)}" for name, measures in by_system.items()]
         if named:
-            heads.append(f"{word}: {listed(by_system, MOST)}")
-            lines.append(f"{word.capitalize()}: {'; '.join(named[:MOST])}")
+            heads.append(f"{word}: {listed(by_system, FEW)}")
+            lines.append(f"{word.capitalize()}: {'; '.join(named[:FEW])}")
     if heads:
         headline = "; ".join(heads)
         return f"{headline[0].upper()}{headline[1:]}", f"{'. '.join(lines)}."

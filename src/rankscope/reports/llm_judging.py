@@ -20,14 +20,12 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.system_tables import FIRST
 from rankscope.reports.what_ran import usage_table
 
 if TYPE_CHECKING:
     from rankscope.retrieval.llm.judging_batches import JudgingPlan
     from rankscope.retrieval.llm.llm_judge import LlmJudging
-
-SHOWN = 10
-"""So many pairs without a grade are shown."""
 
 
 @view
@@ -67,7 +65,7 @@ def _agreement(judging: LlmJudging) -> Section:
 def _unjudged(judging: LlmJudging) -> Section:
     rows = plain_rows(
         (row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
-        for row in judging.unjudged[:SHOWN]
+        for row in judging.unjudged[:FIRST]
     )
     more = judging.unjudged_count - len(rows)
     notes = (f"{more:,} more; the JSON holds up to 1,000",) if more > 0 else ()
