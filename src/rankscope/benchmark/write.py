@@ -160,7 +160,7 @@ def _top(outcome: Outcome, name: str) -> pl.DataFrame:
 def comparison_page(report: BenchmarkReport) -> str:
     """Draw what a report says but for times, so that every run of a benchmark draws the same."""
     analyses = report.analyses.model_copy(update={pareto.name: None})
-    untimed = report.model_copy(update={"analyses": analyses})
+    untimed = report.model_copy(update={"analyses": analyses, "created": ""})
     return as_markdown(benchmark_document(untimed, with_times=False))
 
 
