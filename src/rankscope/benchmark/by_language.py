@@ -31,6 +31,8 @@ from rankscope.records.origin import fingerprint
 from rankscope.statistics.arrays import FloatArray
 from rankscope.tables.frames import recorded_frame
 
+__all__ = ["run_languages"]
+
 
 class LanguageExperiment(Part):
     """The experiment of one language."""
