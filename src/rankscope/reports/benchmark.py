@@ -250,7 +250,8 @@ def _facts(report: BenchmarkReport) -> Iterator[tuple[str, str]]:
     if collection.ontology is not None:
         version = collection.ontology.version
         yield "Terms", f"{collection.ontology.source}{f', {version}' if version else ''}"
-    yield "Made", f"{report.created.replace('T', ' ')[:16]} UTC"
+    if report.created:
+        yield "Made", f"{report.created.replace('T', ' ')[:16]} UTC"
     yield "Experiment", report.experiment
 
 
