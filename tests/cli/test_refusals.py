@@ -70,10 +70,11 @@ REFUSED = {
         "qrels one.run two.run --max-systems -1": "-1",
     },
     "gate": {
-        "one.json": "Missing argument",
+        "one.json": "missing argument",
+        "one.json two.json qrels": "--qrels QRELS",
         "one.json blank.json": "rankscope/scores/1",
         "one.json two.json -m AP": "AP",
-        "one.json two.json --run x": "'x'",
+        "one.json two.json --candidate-run x": "'x'",
         "one.json two.json --profile ranx": "one.json",
         "one.json two.json --max-drop nan": "max_drop",
         "one.json two.json --max-drop 2": "1",
@@ -86,7 +87,7 @@ REFUSED = {
         "- -": "once",
     },
     "diagnose": {
-        "qrels": "Missing argument",
+        "qrels": "missing argument",
         "qrels one.run two.run --only failure": "failures",
         "qrels one.run two.run --only ''": "",
         "qrels one.run two.run --baseline third": "third",
@@ -146,7 +147,7 @@ REFUSED = {
         "fuse - - -o x.run": "once",
     },
     "trec-eval": {
-        "qrels": "Missing argument",
+        "qrels": "missing argument",
         "-m mapp qrels two.run": "map",
         "--9 -m dcg qrels two.run": "--9",
         "-m P_5 qrels two.run": "P.5",

@@ -29,6 +29,10 @@ class LazyGroup(click.Group):
         self._headings = {heading: list(commands) for heading, commands in lazy.items()}
         self._lazy = {name: place for each in lazy.values() for name, place in each.items()}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show help where no command is named."""
+        return super().parse_args(ctx, args or ["--help"])
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands in the order they are used, not by alphabet."""
         return list(self._lazy)

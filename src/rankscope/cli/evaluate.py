@@ -10,7 +10,7 @@ import click
 
 from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, shared
 from rankscope.cli.help import command, option, rare, under
-from rankscope.cli.output import METRICS, Output, page_contents, print_warnings, write_text
+from rankscope.cli.output import METRICS, Output, page_contents, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,7 +138,7 @@ def evaluate(
     status = CANNOT_ANSWER if broken else ANSWER_IS_NO if missed else 0
     if output.format == "trec":
         print_warnings(document_of(scores, intervals=False).warnings)
-        write_text(scores_as_trec(scores, per_query=per_query), output.target)
+        output.put([scores_as_trec(scores, per_query=per_query)])
     else:
         bounds_by_run = {
             name: getattr(system, "bounds", None)

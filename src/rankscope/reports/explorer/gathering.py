@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.records.report import BenchmarkReport
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scores import Scored, Scores
 
 TableReader = Callable[[str], pl.DataFrame | None]
@@ -226,32 +225,3 @@ def _known_documents(
         return None, None
 
     return document
-
-
-def contents_of_record(record: ScoreRecord) -> Contents | None:
-    """Gather the values of a score file; None if it holds none by query."""
-    answers: list[Answers] = []
-    query_ids: dict[str, None] = {}
-    for name, run in record.runs.items():
-        if run.per_query is None:
-            return None
-        rows = [
-            (query_id, measure, value)
-            for query_id, values in run.per_query.items()
-            for measure, value in values.items()
-            if value is not None
-        ]
-        columns = {"query_id": pl.String, "measure": pl.String, "value": pl.Float64}
-        values = pl.DataFrame(rows, schema=columns, orient="row")
-        query_ids |= dict.fromkeys(run.per_query)
-        answers.append(Answers(name, values, pl.DataFrame(schema=_TOP_COLUMNS)))
-    queries = pl.DataFrame({"query_id": list(query_ids)}, schema={"query_id": pl.String})
-    unknown = [pl.lit(None, pl.String).alias(name) for name in ("text", "metadata")]
-    return gathered(
-        queries.with_columns(unknown),
-        answers,
-        list(record.measures),
-        counted_best(pl.DataFrame(schema=_GRADED), TOP),
-        document=lambda _: (None, None),
-        top=TOP,
-    )
