@@ -37,7 +37,6 @@ def judged(tmp_path: Path) -> Path:
         (["out.qrels"], "q1 0 d1 1\nq2 0 d1 2\n"),
         (["out.txt"], "q1 0 d1 1\nq2 0 d1 2\n"),
         (["out.tsv"], "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td1\t2\n"),
-        (["out.x", "--as", "trec"], "q1 0 d1 1\nq2 0 d1 2\n"),
         (
             ["out.csv"],
             (
@@ -70,10 +69,7 @@ REFUSED = {
     "": "POOL",
     "nothing.qrels": "nothing.qrels",
     "pool.jsonl --export out.json": "suffix",
-    "pool.jsonl --export o.txt --as ratings": ".csv",
     "pool.jsonl --export out.qrels": "nothing was judged",
-    "pool.jsonl --as trec": "--export",
-    "pool.jsonl --export a.qrels --status": "both",
     "pool.jsonl --qrels out.csv": ".qrels",
     "pool.jsonl --grades 0=no": "--grades",
     "pool.jsonl --rater gold": "name",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @option("--corpus FILE", "Documents with titles and texts")
 @option("--qrels OUT", "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)")
 @rare("--rater NAME", "Who judges  [default: the page asks]", "Judging")
-@option("--export OUT", "Write what is judged so far, and open no page", "Judging")
+@option("--export OUT", "Write what is judged so far: .qrels, .txt, .tsv; .csv by rater", "Judging")
 @option("--status", "Show what is judged and by whom, and open no page", "Judging")
 @rare(
     "--order WAY",
@@ -52,12 +52,6 @@ if TYPE_CHECKING:
     "Judging",
 )
 @rare("--log FILE", "Log of judgments  [default: POOL.judgments.jsonl]", "Judging")
-@rare(
-    "--as format_of_export FORMAT",
-    "Format of --export  [default: by suffix]",
-    "Judging",
-    one_of=["trec", "beir", "ratings"],
-)
 @rare("--port N", "Port of the page", "Judging", type=click.IntRange(1, 65535))
 @rare(
     "--open/--no-open opens", "Open the browser  [default: on a terminal]", "Judging", default=None
@@ -102,7 +96,7 @@ def judge(
     """
     log_only = options["log"] and (options["export"] or options["status"])
     if pool is None and not runs and not log_only:
-        raise click.UsageError("Name what to judge: POOL, DIR or --runs RUN.")
+        raise click.UsageError("name what to judge: POOL, DIR or --runs RUN")
     other = "Judging" if options["model"] else "Model"
     for typed in typed_options(ctx):
         if typed.heading == other:
@@ -111,16 +105,15 @@ def judge(
     texts = (options["queries"], options["corpus"])
     shared.check_standard_input(pool, *runs, *texts, options["human"])
     if options["model"]:
-        from rankscope.cli.judge_model import judge_by_model
-
-        judge_by_model(lambda: chosen_pool(pool, runs, options), pool, runs, options, output)
+        from rankscope.cli.judge_model import judge_by_model as begin
     else:
-        from rankscope.cli.judge_page import judge_on_page
+        from rankscope.cli.judge_page import judge_on_page as begin
+    begin(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
 
-        judge_on_page(lambda: chosen_pool(pool, runs, options), pool, runs, options, output)
 
-
-def chosen_pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]) -> JudgingPool:
+def _chosen_pool(
+    pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]
+) -> JudgingPool:
     """Return what is to be judged: a file, what an experiment names, or the top of runs.
 
     ``options`` holds depth, queries and corpus.

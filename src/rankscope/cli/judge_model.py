@@ -21,14 +21,12 @@ from rankscope.reports.judging.judgment_exports import (
     export_format,
     qrels_bytes,
     qrels_format,
+    ratings_bytes,
 )
 from rankscope.retrieval.llm.judging_batches import plan_judging
 from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades
-from rankscope.tables.delimited import delimited_bytes
-from rankscope.tables.jsontext import dump_json
 
 if TYPE_CHECKING:
-    from rankscope.collection.ratings import Ratings
     from rankscope.reports.judging.judging_pool import JudgingPool
     from rankscope.reports.judging.judgment_log import Pair
 
@@ -80,16 +78,18 @@ def judge_by_model(
             **arguments,
         )
         watcher.ended(stage, judged.result.usage.seconds)
-    _write_ratings(judged.ratings, ratings)
+    frame = judged.ratings.to_polars()
+    with replacing(ratings) as sink:
+        whole_grades = frame["grade"].cast(int)
+        sink.write(ratings_bytes(frame.with_columns(whole_grades), suffix_of(ratings)))
     if qrels is not None:
         with replacing(qrels) as sink:
             sink.write(qrels_bytes(Qrels(median_grades(judged.ratings)), qrels))
     is_shown = output.format == "table" and output.target is None
     if not quiet or not is_shown:
         output.write(judged.result)
-    if not quiet and is_shown:
-        print_line()
-        for path in filter(None, (ratings, qrels)):
+    for path in (ratings, qrels):
+        if path is not None and is_shown and not quiet:
             print_line(f"written to {path}")
 
 
@@ -120,15 +120,3 @@ def _labels(path: str | None, pairs: Any) -> dict[Pair, float] | None:
             f"{shown(doc_id, 40)}; name judgments of the same pairs"
         )
     return shared
-
-
-def _write_ratings(ratings: Ratings, path: str) -> None:
-    """Write a row for each rating, all at once or not at all."""
-    frame = ratings.to_polars()
-    frame = frame.with_columns(frame["grade"].cast(int))
-    if suffix_of(path) in (".jsonl", ".ndjson"):
-        content = "".join(f"{dump_json(row)}\n" for row in frame.iter_rows(named=True)).encode()
-    else:
-        content = delimited_bytes(frame, "," if suffix_of(path) == ".csv" else "\t")
-    with replacing(path) as sink:
-        sink.write(content)

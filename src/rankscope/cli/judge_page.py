@@ -50,11 +50,7 @@ def judge_on_page(
 
     ``place`` is the pool's file or folder, if it has one.
     """
-    target, format, existing = options["export"], options["format_of_export"], options["existing"]
-    if format is not None and target is None:
-        raise click.UsageError("--as needs --export OUT")
-    if target is not None and options["status"]:
-        raise click.UsageError("--export and --status cannot both be given")
+    target, existing = options["export"], options["existing"]
     if existing is None and place is not None and (Path(place) / QRELS).is_file():
         existing = str(Path(place) / QRELS)  # of an experiment, whose judgments are there already
     log_path = _log_path(place, runs, options["log"])
@@ -62,14 +58,13 @@ def judge_on_page(
         _check_outside(place, written)
     grades = {} if existing is None else existing_grades(existing)
     if target is not None:
-        _export(log_path, target, format, grades)
-    elif options["status"]:
+        _export(log_path, target, grades)
+    if options["status"]:
         from rankscope.reports.judging.judging_agreement import status_document
 
         output.write(status_document(JudgmentLog(log_path)))
-    else:
-        desk = _desk(read_pool(), log_path, grades, options)
-        _serve(desk, place or "--runs …", options)
+    elif target is None:
+        _serve(_desk(read_pool(), log_path, grades, options), place or "--runs …", options)
 
 
 def _log_path(place: str | None, runs: tuple[str, ...], given: str | None) -> Path:
@@ -93,15 +88,15 @@ def _check_outside(place: str | None, path: Path | str | None) -> None:
         raise InputError(f"{path}: is inside the experiment {place}; name a file outside of it")
 
 
-def _export(log_path: Path, target: str, format: str | None, existing: dict[Pair, float]) -> None:
+def _export(log_path: Path, target: str, existing: dict[Pair, float]) -> None:
     """Write what is judged so far; say where qrels hide that raters differ."""
-    chosen = export_format(target, format)
+    format = export_format(target)
     if not log_path.is_file():
         raise InputError(
             f"{log_path}: file not found; nothing was judged yet, or name the log with --log"
         )
     log = JudgmentLog(log_path)
-    write_export(log.judgments, target, chosen, existing=existing)
+    write_export(log.judgments, target, format, existing=existing)
     disputed = len(judging_agreement(log.judgments).again)
     if disputed:
         say(

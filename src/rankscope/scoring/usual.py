@@ -23,11 +23,12 @@ def usual_to(lengths: Iterable[int | None]) -> tuple[str, ...]:
     Three documents for each question say nothing about the first hundred: cutoffs go no deeper than
     the longest list. Where nobody knows how long lists are, they are taken as long.
     """
-    depths = list(lengths)
-    if not depths or None in depths:
-        return DEFAULT_MEASURES
-    depth = max(filter(None, depths), default=0)
-    if not 0 < depth <= LONG:
+    depth = 0
+    for length in lengths:  # of files: one is read after the other, until one is long
+        if length is None or length > LONG:
+            return DEFAULT_MEASURES
+        depth = max(depth, length)
+    if not depth:
         return DEFAULT_MEASURES
     if depth < 10:
         first = ("Success@1",) if depth > 1 else ()

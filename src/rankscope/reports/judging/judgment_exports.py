@@ -138,6 +138,11 @@ def export_bytes(
         schema={**schema, "grade": pl.Int64, "reason": pl.String},
         orient="row",
     )
+    return ratings_bytes(frame, suffix)
+
+
+def ratings_bytes(frame: pl.DataFrame, suffix: str) -> bytes:
+    """Return ratings, a row each, as a file of this suffix."""
     if suffix in (".jsonl", ".ndjson"):
         return "".join(f"{dump_json(row)}\n" for row in frame.iter_rows(named=True)).encode()
     return delimited_bytes(frame, "," if suffix == ".csv" else "\t")
