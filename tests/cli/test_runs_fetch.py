@@ -21,7 +21,6 @@ def test_several_at_a_time_are_the_same(world: World, tmp_path: Path) -> None:
     for jobs in ("1", "3"):
         code, out, err = cli("runs", "fetch", world.config, "-o", tmp_path / jobs, "--jobs", jobs)
         assert (code, err) == (0, "")
-        lines = out.splitlines()
         shown = [line.partition(",")[0] for line in out.splitlines()]
         assert shown == [f"{tmp_path / jobs / name}.run.gz: 12 queries" for name in NAMES]
         names = sorted(path.name for path in (tmp_path / jobs).iterdir())

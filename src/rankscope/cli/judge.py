@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @option("--corpus FILE", "Documents with titles and texts")
 @option("--qrels OUT", "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)")
 @rare("--rater NAME", "Who judges  [default: the page asks]", "Judging")
-@option("--export OUT", "Write what is judged so far: .qrels, .txt, .tsv; .csv by rater", "Judging")
+@option("--export OUT", "Write judgments so far; the suffix tells the format", "Judging")
 @option("--status", "Show what is judged and by whom, and open no page", "Judging")
 @rare(
     "--order WAY",
@@ -91,8 +91,8 @@ def judge(
     """Judge documents, yourself on a local page or with a language model.
 
     POOL names the pairs to judge: what 'rankscope diagnose --pool' writes, any table of queries and
-    documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. With
-    --model the texts are sent to the model; replies are cached, so a stopped command continues.
+    documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. --model
+    sends the texts to a model and caches its replies, so a stopped command continues.
     """
     log_only = options["log"] and (options["export"] or options["status"])
     if pool is None and not runs and not log_only:
