@@ -71,7 +71,6 @@ def diagnose(
     from rankscope.benchmark.folder import REPORT
     from rankscope.diagnosis.failures import failures
     from rankscope.part import without_texts
-    from rankscope.reports.explorer.whole_page import limited
 
     if pool is not None:
         from rankscope.diagnosis.judge_next import check_pool_name
@@ -96,13 +95,8 @@ def diagnose(
         _write_pool(diagnosis, pool)
 
     def contents() -> Contents | None:
-        if folder is not None:
-            from rankscope.benchmark.drawn_pages import folder_contents
-            from rankscope.benchmark.verify import open_experiment
-
-            manifest, report = open_experiment(folder)
-            whole = folder_contents(report, folder, manifest)
-            return limited(whole, top=output.top, with_text=output.with_text)
+        if folder is not None:  # its own page has them
+            return None
         failing = failures.of(diagnosis.analyses)
         return page_contents(
             scored(), output, **files, baseline=diagnosis.baseline, failures=failing
