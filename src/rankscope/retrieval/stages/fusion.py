@@ -68,7 +68,7 @@ class FuseOptions(Options):
     of: Annotated[list[Annotated[Any, SYSTEMS]], BeforeValidator(_several), Field(min_length=1)]
     """The systems: a list of names or specs."""
     method: str = "rrf"
-    """rrf, minmax, zscore, combsum, …: see docs/reference/fusion.md."""
+    """rrf, minmax, zscore, combsum, …: see docs/how-to/fuse-and-train.md."""
     weights: Annotated[
         tuple[float, ...] | Literal["train"] | None,
         BeforeValidator(_weights),
