@@ -82,8 +82,9 @@ def evaluate(
 ) -> int:
     """Score one or more RUN files against judgments or a golden set.
 
-    A judged question missing from a run scores 0, and we tell you. Name a run with NAME=RUN. A
-    folder or a pattern in quotes is one run in several files; one table may hold gold and run.
+    A judged question missing from a run scores 0, and we tell you. Runs are called by their tags,
+    or by their files if two tags are equal; NAME=RUN names one. A folder or a pattern in quotes is
+    one run in several files; one table may hold gold and run.
     """
     from rankscope.document.views import document_of
     from rankscope.integrations.limits import read_limits
