@@ -94,10 +94,10 @@ def merged(
 ) -> dict[str, Any]:
     """Return the pairs of a repeatable option as one dict."""
     pairs: dict[str, Any] = {}
-    for one in each:
-        for name in one.keys() & pairs.keys():
+    for typed in each:
+        for name in typed.keys() & pairs.keys():
             raise click.BadParameter(f"names {name} twice", param=param)
-        pairs |= one
+        pairs |= typed
     return pairs
 
 
